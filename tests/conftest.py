@@ -1,11 +1,10 @@
-"""Settings of hypothesis, signals, and where the recorded decisions are."""
+"""Settings of hypothesis, signals, and API servers for tests."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,11 +25,6 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 # A shell that starts the tests in the background ignores SIGINT, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def vectors_dir() -> Path:
-    """The folder of ``<release>/<theme>.jsonl.gz``: what the real kube-scheduler of a release decided."""
-    return Path(__file__).parent / "vectors"
 
 
 @pytest.fixture

@@ -13,12 +13,15 @@ LONG = "\n".join(["    x = 1"] * 61)
 
 OF_THE_PRODUCT = ("class names that occur twice", "public without docstring")
 """What is not asked of tools and of the pages' examples."""
+OF_TESTS_TOO = ("circles among siblings", "functions over 60 lines")
+"""What is asked of tests and their helpers as well."""
 
 
 @pytest.mark.parametrize("title", AT_THEIR_AIM)
 def test_what_reached_its_aim_stays(title: str) -> None:
     """No full folder, no circle, no question for the release, nothing too long, nothing public without a docstring."""
     folders = PACKAGES if title in OF_THE_PRODUCT else (*PACKAGES, "benchmarks", "docs")
+    folders = (*folders, "tests") if title in OF_TESTS_TOO else folders
     assert list(COUNTS[title](source_files(folders))) == []
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
-from tests.conftest import vectors_dir
+from tests.support.recorded_vectors import vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")
 

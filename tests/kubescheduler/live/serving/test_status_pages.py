@@ -104,29 +104,36 @@ def test_configz_1_36() -> None:
     assert list(shown["profiles"][0]["pluginConfig"][0]["args"])[:2] == ["kind", "apiVersion"]
 
 
+RULES_1_20 = [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]
+PROFILE_1_20 = {
+    "schedulerName": "s",
+    "plugins": {
+        "score": {"enabled": [{"name": "NodeLabel"}, {"name": "Own", "weight": 3}], "disabled": [{"name": "*"}]},
+        "bind": {},
+    },
+    "pluginConfig": [
+        {"name": "NodeLabel", "args": {"kind": "NodeLabelArgs", "presentLabels": ["a"]}},
+        {"name": "PodTopologySpread", "args": {"defaultConstraints": RULES_1_20, "defaultingType": "List"}},
+        {"name": "RequestedToCapacityRatio", "args": {"shape": [{"utilization": 0, "score": 10}]}},
+        {"name": "Own", "args": {"any": {"thing": 1}}},
+    ],
+}
+EXTENDER_1_20 = {
+    "urlPrefix": "http://e",
+    "tlsConfig": {"caFile": "ca"},
+    "managedResources": [{"name": "x.com/r"}],
+    "httpTimeout": "1s",
+}
+
+
+def shown_1_20(**fields: Any) -> dict[str, Any]:
+    """What 1.20 shows of a configuration with these fields."""
+    return configz_1_20({**document_of("1.20"), "algorithmSource": {"provider": "P"}, **fields})
+
+
 def test_configz_1_20() -> None:
-    """Every field of the internal types in its order, with null for what nobody says, and no version."""
-    named = [{"name": "NodeLabel"}, {"name": "Own", "weight": 3}]
-    rules = [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]
-    profile = {
-        "schedulerName": "s",
-        "plugins": {"score": {"enabled": named, "disabled": [{"name": "*"}]}, "bind": {}},
-        "pluginConfig": [
-            {"name": "NodeLabel", "args": {"kind": "NodeLabelArgs", "presentLabels": ["a"]}},
-            {"name": "PodTopologySpread", "args": {"defaultConstraints": rules, "defaultingType": "List"}},
-            {"name": "RequestedToCapacityRatio", "args": {"shape": [{"utilization": 0, "score": 10}]}},
-            {"name": "Own", "args": {"any": {"thing": 1}}},
-        ],
-    }
-    extender = {
-        "urlPrefix": "http://e",
-        "tlsConfig": {"caFile": "ca"},
-        "managedResources": [{"name": "x.com/r"}],
-        "httpTimeout": "1s",
-    }
-    shown = configz_1_20(
-        {**document_of("1.20"), "algorithmSource": {"provider": "P"}, "profiles": [profile], "extenders": [extender]}
-    )
+    """Every field of the internal types in its order, and no version."""
+    shown = shown_1_20()
     assert list(shown) == [
         *("Parallelism", "AlgorithmSource", "LeaderElection", "ClientConnection", "HealthzBindAddress"),
         *("MetricsBindAddress", "EnableProfiling", "EnableContentionProfiling", "PercentageOfNodesToScore"),
@@ -134,7 +141,11 @@ def test_configz_1_20() -> None:
     ]
     assert shown["AlgorithmSource"] == {"Policy": None, "Provider": "P"}
     assert shown["ClientConnection"]["QPS"] == 50
-    (found,) = shown["Profiles"]
+
+
+def test_configz_of_profiles_1_20() -> None:
+    """Every extension point, with null for what nobody says; arguments as the internal types have them."""
+    (found,) = shown_1_20(profiles=[PROFILE_1_20])["Profiles"]
     assert list(found["Plugins"]) == [
         *("QueueSort", "PreFilter", "Filter", "PostFilter", "PreScore", "Score"),
         *("Reserve", "Permit", "PreBind", "Bind", "PostBind"),
@@ -149,11 +160,15 @@ def test_configz_1_20() -> None:
             "PresentLabels": ["a"],
             **dict.fromkeys(("AbsentLabels", "PresentLabelsPreference", "AbsentLabelsPreference")),
         },
-        "PodTopologySpread": {"DefaultConstraints": rules, "DefaultingType": "List"},
+        "PodTopologySpread": {"DefaultConstraints": RULES_1_20, "DefaultingType": "List"},
         "RequestedToCapacityRatio": {"Shape": [{"Utilization": 0, "Score": 10}], "Resources": None},
         "Own": {"any": {"thing": 1}},
     }
-    assert shown["Extenders"] == [
+
+
+def test_configz_of_extenders_1_20() -> None:
+    """Every field of an extender, with the internal type's value for what nobody says."""
+    assert shown_1_20(extenders=[EXTENDER_1_20])["Extenders"] == [
         {
             **dict.fromkeys(("FilterVerb", "PreemptVerb", "PrioritizeVerb", "BindVerb"), ""),
             "URLPrefix": "http://e",
