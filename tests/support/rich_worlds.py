@@ -108,7 +108,7 @@ def node_of(name: str, parts: Any) -> Node:
         {"scheduler.alpha.kubernetes.io/preferAvoidPods": AVOIDED} if parts["avoids"] else None,
         taints=parts["taints"],
         unschedulable=parts["unschedulable"],
-        allocatable=resources(cpu=parts["cpu"], memory=4 << 30, pods=parts["pods"]),
+        allocatable=resources(cpu=parts["cpu"], memory=parts.get("memory", 4 << 30), pods=parts["pods"]),
         images=parts["images"],
     )
 

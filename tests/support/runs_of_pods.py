@@ -9,7 +9,18 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from clusterstate.objects import Affinity, FrozenMap, Node, Pod
+from clusterstate.objects import (
+    Affinity,
+    ContainerPort,
+    FrozenMap,
+    Node,
+    NodeAffinity,
+    NodeSelectorTerm,
+    Pod,
+    PreferredSchedulingTerm,
+    Requirement,
+    Taint,
+)
 from kubescheduler.core.bulk.bulk_run import PlacedRun
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
@@ -20,7 +31,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from tests.support.batching import document
 from tests.support.build import labels, resources
-from tests.support.rich_worlds import NODE_PARTS, POD_PARTS, World, node_affinities, node_of, others, pod_of
+from tests.support.rich_worlds import HOST, NODE_PARTS, POD_PARTS, World, node_affinities, node_of, others, pod_of
 
 PACKING: dict[str, Any] = {
     "name": "NodeResourcesFit",
@@ -61,7 +72,19 @@ TIES: dict[str, Callable[[], TieBreak]] = {
 
 # --- worlds ------------------------------------------------------------------------------------
 
-ROOM = st.fixed_dictionaries({"pods": st.integers(1, 14), "cpu": st.sampled_from([0, 2000, 4000, 16000])})
+ROOM: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"pods": st.integers(1, 14), "cpu": st.sampled_from([0, 2000, 4000, 16000])}
+)
+OPEN: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "taints": st.sampled_from([(), (), (Taint("l", "", "PreferNoSchedule"),)]),
+        "unschedulable": st.just(False),
+        "pods": st.sampled_from([30, 14, 8, 3]),
+        "cpu": st.sampled_from([4000, 16000, 64000]),
+        "memory": st.just(64 << 30),
+    }
+)
+"""Of nodes that take most pods."""
 PLAIN: dict[str, Any] = {
     "affinity": None,
     "node_selector": labels(),
@@ -72,13 +95,25 @@ PLAIN: dict[str, Any] = {
     "owned": False,
     "deleting": False,
 }
+
+
+def preferring(*weights: int) -> NodeAffinity:
+    """Node n0 is preferred by the first weight, n1 by the second …"""
+    wanted = [NodeSelectorTerm((Requirement(HOST, "In", (f"n{at}",)),)) for at in range(len(weights))]
+    return NodeAffinity(preferred=tuple(map(PreferredSchedulingTerm, weights, wanted)))
+
+
+PREFERENCES = (None, None, preferring(9, 4), preferring(30), preferring(20, 10, 5))
 LIGHT = st.builds(
-    lambda parts, affinity: {**parts, **PLAIN, "affinity": affinity and Affinity(affinity)},
+    lambda parts, affinity, ports: {**parts, **PLAIN, "affinity": affinity and Affinity(affinity), "ports": ports},
     POD_PARTS,
-    node_affinities,
+    st.one_of(st.sampled_from(PREFERENCES), st.sampled_from(PREFERENCES), node_affinities),
+    st.sampled_from([(), (), (), (), (), (ContainerPort(80),)]),
 )
 """Pods that need no more than a node."""
-TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {**parts, "deleting": False}))
+COUNTS = st.one_of(st.sampled_from([40, 24, 12, 9]), st.integers(1, 40))
+"""Pods of a run."""
+TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {**parts, "deleting": False}))
 
 
 @attrs.frozen
@@ -98,20 +133,24 @@ class Runs:
 
 @st.composite
 def nodes(draw: st.DrawFn) -> tuple[Node, ...]:
-    """Nodes n0, n1 … with room for a few of the pods, or for many."""
-    parts = draw(st.lists(st.tuples(NODE_PARTS, ROOM), min_size=2, max_size=6))
+    """Nodes n0, n1 … with room for a few of the pods, or for many; in most clusters they take most pods."""
+    parts = draw(
+        st.lists(st.tuples(NODE_PARTS, draw(st.sampled_from([OPEN, OPEN, OPEN, ROOM]))), min_size=3, max_size=6)
+    )
     return tuple(node_of(f"n{at}", {**one, **room}) for at, (one, room) in enumerate(parts))
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> Runs:
-    """Up to four runs, each of pods of one shape, some with labels of their own."""
+    """Up to four runs, each of pods of one shape, some with labels of their own; in most clusters no running pod has a
+    say on other nodes."""
     there = draw(nodes())
     places = st.sampled_from([node.name for node in there])
-    running = draw(st.lists(st.tuples(POD_PARTS, places), max_size=3))
+    kinds = draw(st.sampled_from([LIGHT, LIGHT, POD_PARTS]))
+    running = draw(st.lists(st.tuples(kinds, places), max_size=3))
     pods = []
     for run, (parts, count, own) in enumerate(
-        draw(st.lists(st.tuples(TEMPLATES, st.integers(1, 30), st.booleans()), min_size=1, max_size=4))
+        draw(st.lists(st.tuples(TEMPLATES, COUNTS, st.booleans()), min_size=1, max_size=4))
     ):
         for at in range(count):
             label = {**parts["label"], **({"job": str(at)} if own else {})}
