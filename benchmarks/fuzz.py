@@ -30,7 +30,8 @@ from pathlib import Path
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.fuzzing.fuzz_cases import Case, Reader, execute
 from benchmarks.fuzzing.fuzz_inputs import readers

@@ -18,7 +18,8 @@ from pathlib import Path
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.release_names import RELEASE_NAMES

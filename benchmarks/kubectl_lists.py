@@ -15,13 +15,14 @@ APPS = 400
 def written_cluster(file: IO[str], nodes: int, pods: int) -> None:
     """Writes a list of nodes and running pods, 400 deployments, indented by four."""
     file.write('{\n    "apiVersion": "v1",\n    "items": [\n')
-    for index, manifest in enumerate(_manifests(nodes, pods)):
+    for index, manifest in enumerate(listed_manifests(nodes, pods)):
         text = json.dumps(manifest, indent=4).replace("\n", "\n        ")
         file.write(f"{',' if index else ''}\n        {text}".removeprefix("" if index else "\n"))
     file.write('\n    ],\n    "kind": "List",\n    "metadata": {\n        "resourceVersion": ""\n    }\n}\n')
 
 
-def _manifests(nodes: int, pods: int) -> Iterator[dict[str, Any]]:
+def listed_manifests(nodes: int, pods: int) -> Iterator[dict[str, Any]]:
+    """Nodes and then running pods, pod k on a node that follows from k."""
     yield from map(_node, range(nodes))
     for number in range(pods):
         yield _pod(number, f"node-{number * 7919 % nodes:05d}")

@@ -21,7 +21,8 @@ from typing import Any
 
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.chromium import MISSING, launched
 from tests.support.lab_page import LabPages, RunningLab, running_lab, settled

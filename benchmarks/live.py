@@ -32,7 +32,8 @@ from typing import Any
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.live_cluster import LiveCluster, apart_pod, plain_pod
 

@@ -22,7 +22,8 @@ from pathlib import Path
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.scene_requests import (
     Record,

@@ -6,9 +6,12 @@ Schedule and assume are timed, every node is scored, one process a row. Initial 
 pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed. ``--bulk`` places runs
 of equal pods in one go; ``--before DIR`` measures another checkout in turn, by the Python of its ``.venv``.
 
-    python benchmarks/run.py --figures --before ../before --only 1.36
+    python benchmarks/run.py --figures --before ../before --openb NODES.csv PODS.csv --save figures.jsonl
 
-measures everything that speed is judged by: the title of a figure holds one of the texts of ``--only``.
+measures everything that speed is judged by, in about half an hour; ``--only 1.36`` those whose titles hold a text. It
+is CPU time that counts, of the process that is measured; wall time stands beside it. Standard error has the progress.
+Ctrl-C ends it with what was measured by then. "–" stands for what the other checkout lacks. The exit status is 2 where
+a figure could not be measured, 130 after Ctrl-C.
 
     python benchmarks/run.py --against 1.16 --release 1.36 --workload SchedulingPodAntiAffinity --nodes 300 --pods 2000
 
@@ -26,12 +29,14 @@ from typing import Any
 
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.child_process import FailedError
-from benchmarks.headlines import SETS, Headline, commands, traces
-from benchmarks.samples import median_of, sample_workload
-from benchmarks.side_by_side import HEAD, MEBIBYTE, Measured, alternate
+from benchmarks.figures.all_figures import Course, all_figures
+from benchmarks.figures.figure_rows import HEAD, MEBIBYTE, row, save
+from benchmarks.figures.headline import Headline, Measurement
+from benchmarks.figures.samples import median_of, sample_workload
+from benchmarks.figures.side_by_side import Measured
 from benchmarks.workload_runs import measure_comparison
 from benchmarks.workloads import WORKLOADS
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
@@ -39,26 +44,18 @@ from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 
 def of_workloads(
     release: str, names: Iterable[str], nodes: Iterable[int], init_pods: int | None, more: dict[str, Any]
-) -> Iterator[Headline]:
+) -> Iterator[Measurement]:
     """One figure for each workload and number of nodes. more: further arguments of ``sample_workload``."""
     for name in names or [name for name, workload in WORKLOADS.items() if workload.runs_on(release)]:
         for count in nodes:
             initial = WORKLOADS[name].begins_with(count) if init_pods is None else init_pods
             asked = {"name": name, "release": release, "nodes": count, "init_pods": initial, **more}
-            yield Headline(f"{release} {name} {count}", sample_workload, asked)
-
-
-def of_figures(only: tuple[str, ...], openb: tuple[Path, Path] | None) -> Iterator[Headline]:
-    """All figures that speed is judged by whose titles hold one of the texts."""
-    with tempfile.TemporaryDirectory() as folder:
-        parts = [*(make() for make in SETS.values()), commands(Path(folder)), *([traces(*openb)] if openb else [])]
-        for part in parts:
-            yield from (figure for figure in part if not only or any(text in figure.title for text in only))
+            yield Measurement(sample_workload, asked, (Headline(f"{release} {name} {count}"),))
 
 
 def json_line(found: Measured) -> str:
     """One run as a JSON line."""
-    asked = found.headline.arguments
+    asked = found.arguments
     seconds = median_of(found.here, "cpu") * asked["pods"]
     row = {key: asked[key] for key in ("release", "nodes", "init_pods", "pods", "bulk")}
     memory = round(median_of(found.here, "memory") / MEBIBYTE)
@@ -92,6 +89,10 @@ def print_comparisons(
 )
 @click.option("--before", type=click.Path(exists=True, path_type=Path), help="Another checkout, measured in turn.")
 @click.option("--rounds", type=int, help="Measure so often; medians count.  [5 with --before or --figures, else 1]")
+@click.option("--minutes", type=float, default=120, help="No measurement is begun after so many minutes.")
+@click.option(
+    "--save", "save_to", type=click.Path(path_type=Path), help="Append each figure to this file, as a line of JSON."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per workload instead of a table.")
 @click.option("--against", type=click.Choice(RELEASE_NAMES), help="Compare with this release, in a sequence, instead.")
 @click.option("--evidence", is_flag=True, help="With --against: also what scores were made of.")
@@ -108,6 +109,8 @@ def main(
     openb: tuple[Path, Path] | None,
     before: Path | None,
     rounds: int | None,
+    minutes: float,
+    save_to: Path | None,
     as_json: bool,
     against: str | None,
     evidence: bool,
@@ -116,16 +119,35 @@ def main(
     if against is not None:
         print_comparisons(against, release, names, nodes, pods, evidence)
         return
-    more = {"pods": pods, "bulk": bulk, "nominated": nominated}
-    asked = of_figures(only, openb) if figures else of_workloads(release, names, nodes, init_pods, more)
+    rounds = rounds or (5 if figures or before is not None else 1)
+    before = None if before is None else before.resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        if figures:
+            asked = all_figures(Path(folder), openb, only)
+        else:
+            more = {"pods": pods, "bulk": bulk, "nominated": nominated}
+            asked = list(of_workloads(release, names, nodes, init_pods, more))
+        course = Course(asked, before, rounds, minutes, lambda text: click.echo(text, err=True))
+        print_course(course, as_json=as_json and not figures, kept=save_to)
+    sys.exit(130 if course.interrupted else 2 if course.failed else 0)
+
+
+def print_course(course: Course, *, as_json: bool, kept: Path | None) -> None:
+    """Prints every figure as soon as it is measured, and saves it; at the end what could not be measured."""
+    much = f"{len(course.measurements)} measurements, {course.rounds} rounds"
+    course.say(
+        f"{much}: about {course.expected() / 60:.0f} min where nothing else runs, no more than {course.minutes:g}"
+    )
     if not as_json:
         click.echo(HEAD)
-    rounds = rounds or (5 if figures or before is not None else 1)
-    for found in alternate(asked, None if before is None else before.resolve(), rounds):
-        if isinstance(found, FailedError):
-            click.echo(f"not measured: {found}", err=True)
-        else:
-            click.echo(json_line(found) if as_json and not figures else found.line())
+    known: dict[str, Measured] = {}
+    for found in course.results():
+        known[found.headline.title] = found
+        click.echo(json_line(found) if as_json else row(found, known))
+        if kept is not None:
+            save(kept, found)
+    for text in course.failed:
+        course.say(f"not measured: {text}")
 
 
 if __name__ == "__main__":

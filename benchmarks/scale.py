@@ -4,7 +4,9 @@
 
 Along each axis one count of the cluster grows: nodes, running pods, distinct classes of pods, services, apps with
 affinity and spreading constraints. Every point is measured in a process of its own, in CPU time; all nodes are
-scored. Ctrl-C ends it with what was measured by then.
+scored. Ctrl-C ends it with what was measured by then. The exit status is 1 where time or memory grows worse than in
+proportion, or a decision's time with the number of running pods; 2 where a point could not be measured; 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from pathlib import Path
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.child_process import FailedError, measured_in_child
-from benchmarks.growth import AXES, Axis, Point, exponents, judgement
-from benchmarks.growth_chart import growth_chart
-from benchmarks.scale_point import measure_point
+from benchmarks.growing.growth import AXES, Axis, Judgement, Point, exponents, judgement
+from benchmarks.growing.growth_chart import growth_chart
+from benchmarks.growing.scale_point import measure_point
 from clusterstate.release_names import RELEASE_NAMES
 
 MEBIBYTE = 1 << 20
@@ -56,7 +59,14 @@ def table(points: Sequence[Point]) -> Iterator[str]:
             if not mine:
                 continue
             yield from map(_line, mine, exponents(mine))
-            yield f"        {judgement(axis, mine)}"
+            yield f"        {judgement(axis, mine).text}"
+
+
+def judgements(points: Sequence[Point]) -> Iterator[Judgement]:
+    """Of every release along every axis that was measured."""
+    for release in dict.fromkeys(point.release for point in points):
+        for axis in AXES.values():
+            yield judgement(axis, [point for point in points if (point.release, point.axis) == (release, axis.name)])
 
 
 def _line(point: Point, power: float | None) -> str:
@@ -94,6 +104,7 @@ def main(
     """Print how a decision's time and the memory grow, and whether they grow no faster than they may."""
     points = [] if saved is None else saved_points(saved)
     axes = [AXES[name] for name in names or AXES]
+    status = 0
     try:
         seconds /= 4 if quick else 1
         for point in () if saved is not None else measured(releases, axes, seconds, rounds, quick=quick):
@@ -102,14 +113,17 @@ def main(
                 with save.open("a") as file:
                     file.write(json.dumps(attrs.asdict(point)) + "\n")
     except FailedError as error:
-        raise click.ClickException(str(error)) from error
+        click.echo(f"not measured: {error}", err=True)
+        status = 2
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
+        status = 130
     for line in table(points):
         click.echo(line)
     if plot is not None:
         plot.write_text(growth_chart(points))
-        click.echo(f"drawn: {plot}")
+        click.echo(f"drawn: {plot}", err=True)
+    sys.exit(status or (0 if all(found.holds for found in judgements(points)) else 1))
 
 
 if __name__ == "__main__":

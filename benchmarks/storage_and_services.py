@@ -29,7 +29,8 @@ from typing import Any
 import attrs
 import click
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import kubescheduler
 from benchmarks.workloads import Manifest, node, pod
@@ -149,6 +150,11 @@ class Figure:
     value: float
     unit: str
 
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of one operation."""
+        return self.value / 1000 if self.unit == "ms" else 1 / self.value
+
 
 @attrs.frozen
 class Size:
@@ -159,6 +165,8 @@ class Size:
     services: int
     apps: int
     repeat: int
+    events: int = 20
+    """Changes of volumes or claims that are timed together."""
 
 
 # --- scenes --------------------------------------------------------------------------------
@@ -180,7 +188,7 @@ def volume_events(release: str, size: Size) -> Iterator[Figure]:
         waiting: Any = decoder.decode_object(manifest)
         assert scheduler.decide(waiting).host is not None
         for kind in ("claim", "volume", "nothing"):
-            events = list(_events(kind, decoder))
+            events = list(_events(kind, decoder, size.events))
 
             def run(events: list[Any] = events, waiting: Pod = waiting) -> None:
                 for event in events:
@@ -192,9 +200,9 @@ def volume_events(release: str, size: Size) -> Iterator[Figure]:
             yield Figure("VolumeEvents", f"{kind} changes, pod {text}", spent * 1000 / len(events), "ms")
 
 
-def _events(kind: str, decoder: Decoder) -> Iterator[Any]:
+def _events(kind: str, decoder: Decoder, count: int) -> Iterator[Any]:
     """Changes of the volumes or claims of pods that run."""
-    for index in range(20):
+    for index in range(count):
         if kind == "nothing":
             yield None
         else:
@@ -254,7 +262,7 @@ def own_labels_services(release: str, size: Size) -> Iterator[Figure]:
     scheduler = scheduler_of(objects, release)
     batches = [waiting[start :: size.repeat] for start in range(size.repeat)]
     rates = [len(batch) / cpu_seconds(partial(_schedule, scheduler, batch)) for batch in batches]
-    what = f"{size.services} services, {size.pods} pods of {size.apps} apps"
+    what = f"{size.services} services, pods of {size.apps} apps"
     yield Figure("OwnLabelsServices", what, statistics.median(rates), "decisions/s")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import kubescheduler
@@ -19,6 +19,7 @@ from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
 
 MOST_PODS_A_NODE = 30
+LAST_ONE_BY_ONE = 5
 
 Run = Callable[[PodScheduler, list[Pod]], int]
 """Decides and assumes pods in their order; how many found a node."""
@@ -65,9 +66,8 @@ def measure(
         room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
         batch, waiting = waiting[:room], waiting[room:]
         scheduler = build(workload, release, nodes, init_pods)
-        nominated = deque[tuple[Pod, str]]()
         early = measured_pods(workload, workload.nominated, prefix="early")
-        by_preemption(scheduler, early, nominated, workload.nominated)
+        nominated = deque(nominated_at_once(scheduler, early))
         gc.collect()
         gc.freeze()
         watch.start()
@@ -122,6 +122,23 @@ def in_bulk(scheduler: PodScheduler, pods: list[Pod]) -> int:
     return sum(part.host is not None if isinstance(part, Decision) else len(part) for part in parts)
 
 
+def nominated_at_once(scheduler: PodScheduler, pods: list[Pod]) -> Iterator[tuple[Pod, str]]:
+    """Each pod and the node that it waits for. Pods take the candidates of one preemption in turn, then of the next,
+    so that many are there without as many preemptions; the last few are preempted for one by one."""
+    pods, last = pods[:-LAST_ONE_BY_ONE], pods[-LAST_ONE_BY_ONE:]
+    while pods:
+        found = scheduler.decide(pods[0], preempt=True).preemption
+        if found is None or not found.chosen:
+            break
+        for pod, (host, victims) in zip(pods, found.candidates.items(), strict=False):
+            _wait_for(scheduler, pod, host, victims.pods)
+            yield pod, host
+        pods = pods[len(found.candidates) :]
+    waiting = deque[tuple[Pod, str]]()
+    by_preemption(scheduler, last, waiting, len(last))
+    yield from waiting
+
+
 def by_preemption(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple[Pod, str]], most: int) -> int:
     """Every pod is decided, its victims leave, and it waits for the room they leave as a nominated pod, until ``most``
     others do after it; then it is placed. waiting: those that wait from before, the first of them first."""
@@ -130,12 +147,16 @@ def by_preemption(scheduler: PodScheduler, pods: list[Pod], waiting: deque[tuple
         found = scheduler.decide(pod, preempt=True).preemption
         if found is not None and found.chosen:
             node = found.chosen[0]
-            for victim in found.candidates[node].pods:
-                scheduler.cache.forget_pod(victim)
+            _wait_for(scheduler, pod, node, found.candidates[node].pods, nominate=bool(most))
             preempted += 1
-            if most:
-                scheduler.cache.nominate(pod, node)
             waiting.append((pod, node))
             if len(waiting) > most:
                 scheduler.cache.assume_pod(*waiting.popleft())
     return preempted
+
+
+def _wait_for(scheduler: PodScheduler, pod: Pod, node: str, victims: Iterable[Pod], *, nominate: bool = True) -> None:
+    for victim in victims:
+        scheduler.cache.forget_pod(victim)
+    if nominate:
+        scheduler.cache.nominate(pod, node)

@@ -127,8 +127,9 @@ def namespace(name: str, labels: dict[str, str]) -> Manifest:
 
 @attrs.frozen
 class Workload:
-    """initial, measured: name and namespace of a pod → its manifest. preempts: pods that fit nowhere preempt.
-    nominated: so many of them wait for the room of their victims at any time.
+    """initial, measured: name and namespace of a pod → its manifest. fits: every measured pod finds a node, or else
+    none does. preempts: pods that fit nowhere preempt. nominated: so many of them wait for the room of their victims at
+    any time.
 
     initial_namespace: ``{}`` stands for a number that goes up every 40 pods. namespace_labels: of all namespaces, which
     are not made when there are none. releases: those it can be run on; empty: all. initial_pods: how many upstream
@@ -146,6 +147,7 @@ class Workload:
     releases: tuple[str, ...] = ()
     initial_pods: tuple[int, int] = (500, 1000)
     nominated: int = 0
+    fits: bool = True
 
     def runs_on(self, release: str) -> bool:
         return not self.releases or release in self.releases
@@ -196,7 +198,7 @@ WORKLOADS: dict[str, Workload] = {
         releases=("1.36",),
         initial_pods=(40, 4000),
     ),
-    "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2", initial_pods=(10, 100)),
+    "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2", initial_pods=(10, 100), fits=False),
     "PreemptionBasic": Workload(
         _small, "namespace-1", _important, "namespace-2", preempts=True, initial_pods=(2000, 20_000)
     ),

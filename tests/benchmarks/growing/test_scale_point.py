@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.child_process import FailedError, measured_in_child
-from benchmarks.growth import AXES
-from benchmarks.scale_point import build, measure_point
-from benchmarks.scale_world import World
+from benchmarks.growing.growth import AXES
+from benchmarks.growing.scale_point import build, measure_point
+from benchmarks.growing.scale_world import World
 
 
 @pytest.mark.parametrize("axis", AXES)

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmarks.growth import AXES, Point
-from benchmarks.growth_chart import ROWS, Scale, growth_chart
+from benchmarks.growing.growth import AXES, Point
+from benchmarks.growing.growth_chart import ROWS, Scale, growth_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,7 +11,7 @@ from html import escape
 
 import attrs
 
-from benchmarks.growth import AXES, Axis, Point
+from benchmarks.growing.growth import AXES, Axis, Point
 
 WIDTH, PANEL, HEIGHT, GAP, LEFT, TOP, MARGIN = 1000, 154, 150, 26, 76, 62, 64
 STYLE = """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import attrs
 
-from benchmarks.scale_world import World
+from benchmarks.growing.scale_world import World
 
 LINEAR = 1.0
 FLAT = 0.0
@@ -39,7 +39,7 @@ AXES = {
     for axis in (
         Axis("nodes", "nodes", (500, 1_500, 5_000, 15_000, 50_000)),
         Axis("running", "running pods", (0, 1_500, 5_000, 15_000, 50_000, 150_000, 500_000), allowed=FLAT),
-        Axis("classes", "distinct classes of pods", (1, 10, 100, 1_000, 10_000, 100_000), World(running=100_000)),
+        Axis("classes", "distinct classes of pods", (1, 10, 100, 300, 1_000, 10_000, 100_000), World(running=100_000)),
         Axis("services", "services", (0, 1, 10, 100, 1_000, 5_000)),
         Axis("terms", "apps with affinity and spreading", (0, 1, 10, 100, 1_000, 5_000)),
     )
@@ -76,19 +76,45 @@ def exponents(points: Sequence[Point]) -> list[float | None]:
     return [None, *(exponent(*pair) for pair in pairwise(pairs))][: len(points)]
 
 
-def judgement(axis: Axis, points: Sequence[Point]) -> str:
-    """A sentence: whether a decision's time grows by no higher a power of the size than it may."""
-    found = [one for one in exponents(points) if one is not None]
-    if not found:
-        return f"{axis.name}: too few sizes to tell"
-    highest, allowed = max(found), "flat" if axis.allowed == FLAT else "linear"
-    known = [(float(point.size), point.decision) for point in points if point.size]
-    overall = exponent(known[0], known[-1]) or 0.0
-    holds = "no worse than" if _holds(axis, highest, overall) else "WORSE than"
-    grown = f"exponent {overall:.2f} overall, at most {highest:.2f} between neighbours"
-    return f"{axis.name}: {holds} {allowed} ({grown})"
+@attrs.frozen
+class Judgement:
+    """Whether what was measured along an axis grows no faster than it may."""
+
+    axis: Axis
+    holds: bool
+    text: str
+    """A sentence."""
 
 
-def _holds(axis: Axis, highest: float, overall: float) -> bool:
-    """A flat axis is judged from end to end: between neighbours, noise alone gives exponents above 0."""
-    return overall <= NOISE if axis.allowed == FLAT else highest <= axis.allowed + NOISE
+def judgement(axis: Axis, points: Sequence[Point]) -> Judgement:
+    """Of a decision's time and of memory, by the sizes above 0 of one axis and release, the smallest first.
+
+    What may grow in proportion must not cost more at the largest size than in proportion to any smaller one: a step up
+    to a level that then stays is no such growth, and is named. A flat axis is judged from end to end, and memory is
+    never flat.
+    """
+    known = [point for point in points if point.size]
+    if len(known) < 2:
+        return Judgement(axis, True, f"{axis.name}: too few sizes to tell")
+    times, memory = _to_the_largest(known, lambda one: one.decision), _to_the_largest(known, lambda one: one.memory)
+    grown, allowed = (times[0], "flat") if axis.allowed == FLAT else (max(times), "linear")
+    holds = grown <= axis.allowed + NOISE and max(memory) <= LINEAR + NOISE
+    word = "no worse than" if holds else "WORSE than"
+    overall = f"exponent {times[0]:.2f} overall, at most {max(times):.2f} to the largest, memory {max(memory):.2f}"
+    return Judgement(axis, holds, f"{axis.name}: {word} {allowed} ({overall}{_steps(known)})")
+
+
+def _to_the_largest(points: Sequence[Point], value: Callable[[Point], float]) -> list[float]:
+    """The exponent from each point to the last, for all but the last."""
+    pairs = [(float(point.size), value(point)) for point in points]
+    return [exponent(pair, pairs[-1]) or 0.0 for pair in pairs[:-1]]
+
+
+def _steps(points: Sequence[Point]) -> str:
+    """Where a decision's time goes up faster than in proportion from one size to the next."""
+    found = [
+        f"; × {new.decision / old.decision:.1f} from {old.size:,} to {new.size:,}"
+        for (old, new), power in zip(pairwise(points), exponents(points)[1:], strict=True)
+        if power is not None and power > LINEAR + NOISE
+    ]
+    return "".join(found)

@@ -16,6 +16,8 @@ GROUP = 4
 """Running pods of every app whose pods have terms."""
 APPS = 5_000
 """Apps that services select by."""
+STEP = 1_009
+"""How far apart in the order of apps two pods are of which one comes after the other; a prime, so that all come."""
 IMAGES = json.dumps(
     [
         {
@@ -38,9 +40,14 @@ class World:
     classes: int = 1
     """Distinct labels ``app`` and memory requests, of running and of measured pods."""
     services: int = 0
-    """Service i selects by ``app: app-i``; with services, pods are of 5,000 apps."""
+    """Service i selects by ``app: app-i``; with services, pods are of 5,000 apps, in an order that mixes them."""
     terms: int = 0
     """Apps whose pods prefer other nodes than each other's and spread over zones. Four pods of each run."""
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of pods take turns; services may tell fewer of them apart."""
+        return self.terms or (APPS if self.services else self.classes)
 
 
 def node(index: int) -> Manifest:
@@ -88,11 +95,10 @@ def objects(world: World) -> Iterator[Manifest]:
 
 
 def _plain(world: World, name: str, index: int) -> Manifest:
-    kinds = APPS if world.services else world.classes
-    labels = {"app": f"app-{index % kinds}"}
+    labels = {"app": f"app-{index * STEP % world.kinds}"}
     made = pod(name, NAMESPACE, labels=labels)
     if world.classes > 1:
-        resources = {"cpu": "100m", "memory": str(500 * 1024**2 + index % world.classes)}
+        resources = {"cpu": "100m", "memory": str(500 * 1024**2 + index * STEP % world.classes)}
         made["spec"]["containers"][0]["resources"] = {"requests": resources, "limits": resources}
     return made
 

@@ -1,0 +1,131 @@
+"""What is measured in a child process: each function returns samples by part, "" where there is one part only."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.child_process import KIBIBYTE, LackingError, Stopwatch, peak_memory
+from benchmarks.figures.headline import Sample
+
+UNKNOWN = ("No such option", "No such command", "is not one of")
+"""What a command writes when it does not have what was asked for."""
+
+
+def sample_workload(
+    name: str,
+    release: str,
+    nodes: int,
+    pods: int,
+    *,
+    init_pods: int | None = None,
+    bulk: bool = False,
+    own_labels: bool = False,
+    nominated: int | None = None,
+) -> dict[str, Sample]:
+    """Decisions of one workload. nominated: see ``Workload``.
+
+    Raises RuntimeError where not as many pods found a node as the workload is made for.
+    """
+    import attrs
+
+    from benchmarks.workload_runs import in_bulk, measure, measured_pods, one_by_one
+    from benchmarks.workloads import WORKLOADS
+
+    workload = WORKLOADS[name]
+    workload = workload if nominated is None else attrs.evolve(workload, nominated=nominated)
+    initial = workload.begins_with(nodes) if init_pods is None else init_pods
+    run = in_bulk if bulk else one_by_one
+    waiting = measured_pods(workload, pods, own_labels=own_labels)
+    watch, scheduled = measure(workload, release, nodes, initial, waiting, run)
+    if scheduled != (pods if workload.fits else 0):
+        raise RuntimeError(f"{name}: {scheduled} of {pods} pods found a node")
+    return {"": _sample(watch, pods)}
+
+
+def sample_size(
+    release: str, nodes: int, running: int, *, pods: int = 500, bulk_pods: int = 5_000
+) -> dict[str, Sample]:
+    """Decisions in a large cluster, "one by one" and "in bulk"."""
+    from benchmarks.growing.scale_point import build, place, waiting_pods
+    from benchmarks.growing.scale_world import World
+    from benchmarks.workload_runs import in_bulk
+
+    world, warming = World(nodes=nodes, running=running), 50
+    scheduler = build(world, release)
+    waiting = waiting_pods(world, warming + pods + bulk_pods)
+    place(scheduler, waiting[:warming])
+    single, bulk = Stopwatch(), Stopwatch()
+    single.start()
+    place(scheduler, waiting[warming : warming + pods])
+    single.stop()
+    bulk.start()
+    placed = in_bulk(scheduler, waiting[warming + pods :])
+    bulk.stop()
+    if placed != bulk_pods:
+        raise RuntimeError(f"{placed} of {bulk_pods} pods found a node")
+    return {"one by one": _sample(single, pods), "in bulk": _sample(bulk, bulk_pods)}
+
+
+def sample_scene(
+    scene: str, release: str, pods: int, *, nodes: int = 5_000, services: int = 1_000, events: int = 20
+) -> dict[str, Sample]:
+    """One scene of ``storage_and_services``; a part is what its line says."""
+    from benchmarks.storage_and_services import SCENES, Size
+
+    figures = SCENES[scene](release, Size(nodes, pods, services, services, 1, events))
+    return {figure.what: {"cpu": figure.seconds, "memory": peak_memory()} for figure in figures}
+
+
+def sample_command(arguments: list[str], *, piped: str | None = None, repeat: int = 1) -> dict[str, Sample]:
+    """``kubescheduler`` with these arguments, from start to end, in processes of its own: the median of ``repeat``.
+
+    piped: a file that ``cat`` writes to its standard input. Raises RuntimeError for an exit status other than 0,
+    LackingError where that is because the checkout does not have such a command or option.
+    """
+    samples = [_command_once(arguments, piped) for _ in range(repeat)]
+    return {"": {key: median_of(samples, key) for key in samples[0]}}
+
+
+def _command_once(arguments: list[str], piped: str | None) -> Sample:
+    """Its CPU time and memory are those of the process, and of those that it waited for."""
+    script = Path(sys.executable).with_name("kubescheduler")
+    command = [str(script)] if script.exists() else [sys.executable, "-P", "-m", "kubescheduler"]
+    environment = {**os.environ, "PYTHONPATH": sys.path[0]}
+    feeder = None if piped is None else subprocess.Popen(["cat", piped], stdout=subprocess.PIPE)
+    stdin = subprocess.DEVNULL if feeder is None else feeder.stdout
+    started = time.perf_counter()
+    with subprocess.Popen(
+        [*command, *arguments],
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as child:
+        if feeder is not None and feeder.stdout is not None:
+            feeder.stdout.close()
+        complaint = child.stderr.read() if child.stderr else ""
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    if feeder is not None:
+        feeder.wait()
+    if child.returncode:
+        error = LackingError if any(text in complaint for text in UNKNOWN) else RuntimeError
+        raise error(f"{' '.join(arguments)}: exit status {child.returncode}: {complaint.strip()[-300:]}")
+    return {"cpu": used.ru_utime + used.ru_stime, "wall": wall, "memory": used.ru_maxrss * KIBIBYTE}
+
+
+def _sample(watch: Stopwatch, count: int) -> Sample:
+    """One operation of ``count``."""
+    return {"cpu": watch.cpu / count, "wall": watch.wall / count, "memory": peak_memory()}
+
+
+def median_of(samples: list[Sample], key: str) -> float:
+    """The median of one value of some samples."""
+    return float(statistics.median(sample[key] for sample in samples))

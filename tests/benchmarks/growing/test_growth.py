@@ -1,0 +1,72 @@
+"""By which power of its size a cluster's decisions are said to grow."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from benchmarks.growing.growth import AXES, Point, exponent, exponents, judgement
+
+
+def points(axis: str, times: dict[int, float]) -> list[Point]:
+    """Points of an axis: size → seconds."""
+    return [Point("1.36", axis, size, seconds, 0.0, 0.0, 1) for size, seconds in times.items()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param((10, 2.0), (1000, 2.0), 0.0, id="flat"),
+        pytest.param((10, 2.0), (1000, 20.0), 0.5, id="by the root"),
+        pytest.param((10, 2.0), (1000, 200.0), 1.0, id="in proportion"),
+        pytest.param((10, 2.0), (100, 200.0), 2.0, id="by the square"),
+        pytest.param((0, 2.0), (100, 200.0), None, id="from nothing"),
+    ],
+)
+def test_exponent(before: tuple[float, float], after: tuple[float, float], expected: float | None) -> None:
+    """The power of the size between two sizes."""
+    assert exponent(before, after) == (None if expected is None else pytest.approx(expected))
+
+
+def test_exponents_of_neighbours() -> None:
+    """Every point is compared with the one before it; the first with none."""
+    assert exponents(points("nodes", {1: 1.0, 10: 10.0, 100: 10.0})) == [None, pytest.approx(1.0), pytest.approx(0.0)]
+
+
+@pytest.mark.parametrize(
+    ("axis", "times", "holds", "words"),
+    [
+        pytest.param("nodes", {5: 1.0, 50: 10.0, 500: 100.0}, True, "no worse than linear", id="linear"),
+        pytest.param("nodes", {5: 1.0, 50: 1.0, 500: 100.0}, False, "WORSE than linear", id="a steep last step"),
+        pytest.param("nodes", {5: 1.0, 50: 4.0, 500: 400.0}, False, "× 100.0 from 50 to 500", id="steeper and steeper"),
+        pytest.param("classes", {1: 1.0, 10: 1.0, 30: 9.0, 1000: 9.0}, True, "× 9.0 from 10 to 30", id="a step up"),
+        pytest.param("classes", {1: 1.0, 10: 1.0, 30: 9.0}, False, "WORSE", id="a step up and no more sizes"),
+        pytest.param("running", {0: 1.0, 15: 1.0, 50: 1.2, 5000: 1.1}, True, "no worse than flat", id="noise"),
+        pytest.param("running", {0: 1.0, 15: 1.0, 50: 2.0, 5000: 10.0}, False, "WORSE than flat", id="growing pods"),
+        pytest.param("running", {15: 5.0, 50: 5.0, 5000: 1.0}, True, "no worse than flat", id="falling"),
+        pytest.param("terms", {0: 1.0}, True, "too few sizes", id="one point"),
+        pytest.param("terms", {0: 1.0, 1: 3.0}, True, "too few sizes", id="one size above 0"),
+    ],
+)
+def test_judgement(axis: str, times: dict[int, float], holds: bool, words: str) -> None:
+    """Whether the growth is what the axis allows."""
+    found = judgement(AXES[axis], points(axis, times))
+    assert found.holds is holds
+    assert words in found.text
+
+
+def test_memory_is_judged() -> None:
+    """Memory may grow in proportion, along every axis, and no faster."""
+    made = points("running", {1: 1.0, 10: 1.0, 100: 1.0})
+    linear = [attrs.evolve(one, memory=one.size) for one in made]
+    square = [attrs.evolve(one, memory=one.size**2) for one in made]
+    assert judgement(AXES["running"], linear).holds
+    assert not judgement(AXES["running"], square).holds
+
+
+def test_sizes_measured() -> None:
+    """Each axis reaches the size that is asked of it, and classes have one on either side of what is remembered."""
+    ends = {name: (axis.sizes[0], axis.sizes[-1]) for name, axis in AXES.items()}
+    whole = {"nodes": (500, 50_000), "running": (0, 500_000), "classes": (1, 100_000), "services": (0, 5_000)}
+    assert ends == {**whole, "terms": (0, 5_000)}
+    assert {100, 300} <= set(AXES["classes"].sizes)

@@ -1,0 +1,99 @@
+"""The command that measures growth: its table and its exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from click.testing import CliRunner, Result
+
+from benchmarks import scale
+from benchmarks.child_process import FailedError
+from benchmarks.growing.growth import AXES, Axis, Point
+
+Asked = Callable[..., Result]
+
+
+def point(axis: str, size: int, decision: float, release: str = "1.36") -> Point:
+    """A point of which only the time of a decision matters."""
+    return Point(release, axis, size, decision, 0.001, 0.5, 10 << 20)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Callable[[list[Point]], Result]:
+    """Runs the command on a file of points."""
+
+    def run(points: list[Point]) -> Result:
+        path = tmp_path / "points.jsonl"
+        path.write_text("".join(json.dumps(attrs.asdict(one)) + "\n" for one in points))
+        return CliRunner().invoke(scale.main, ["--saved", str(path), "--plot", str(tmp_path / "growth.svg")])
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("grown", "status"),
+    [
+        pytest.param({"nodes": {5: 1e-4, 50: 1e-3}, "running": {5: 1e-4, 50: 1e-4}}, 0, id="as it may"),
+        pytest.param({"nodes": {5: 1e-4, 50: 1e-1}, "running": {5: 1e-4, 50: 1e-4}}, 1, id="worse than linear"),
+        pytest.param({"nodes": {5: 1e-4, 50: 1e-3}, "running": {5: 1e-4, 50: 3e-4}}, 1, id="running pods not flat"),
+        pytest.param({}, 0, id="nothing measured"),
+    ],
+)
+def test_status(asked: Asked, tmp_path: Path, grown: dict[str, dict[int, float]], status: int) -> None:
+    """1 where something grows worse than it may; the picture is drawn in any case."""
+    points = [point(axis, size, time) for axis, times in grown.items() for size, time in times.items()]
+    found = asked(points)
+    assert found.exit_code == status, found.output
+    assert ("WORSE" in found.output) is bool(status)
+    assert (tmp_path / "growth.svg").exists()
+
+
+def test_one_release_that_grows_worse(asked: Asked) -> None:
+    """Releases are judged apart; a row has the exponent and the memory."""
+    points = [point("nodes", size, 1e-4 * size / 5) for size in (5, 50)]
+    points += [point("nodes", size, 1e-4 * size**2 / 25, "1.16") for size in (5, 50)]
+    found = asked(points)
+    assert found.exit_code == 1
+    rows = [line.split() for line in found.output.splitlines()]
+    assert ["1.36", "nodes", "50", "1000", "1000", "1.00", "1.0", "0.5", "10"] in rows
+    assert ["1.16", "nodes", "50", "10000", "100", "2.00", "1.0", "0.5", "10"] in rows
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One axis with two sizes, each measured at once."""
+    monkeypatch.setattr(scale, "AXES", {"nodes": Axis("nodes", "nodes", (5, 50))})
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        pytest.param(FailedError("no"), 2, "not measured: no", id="a failure"),
+        pytest.param(KeyboardInterrupt(), 130, "interrupted", id="Ctrl-C"),
+    ],
+)
+def test_ends_early(monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, words: str) -> None:
+    """What was measured by then is printed."""
+
+    def child(_: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+        if arguments["world"]["nodes"] == 50:
+            raise error
+        return {"decision": 1e-4, "node_event": 1e-3, "building": 1.0, "memory": 10 << 20}
+
+    monkeypatch.setattr(scale, "measured_in_child", child)
+    found = CliRunner().invoke(scale.main, ["--axis", "nodes", "--release", "1.20"])
+    assert found.exit_code == status
+    assert words in found.output
+    assert ["1.20", "nodes", "5"] in [line.split()[:3] for line in found.output.splitlines()]
+
+
+def test_axes_are_those_measured() -> None:
+    """The command offers every axis."""
+    [option] = [one for one in scale.main.params if one.name == "names"]
+    assert list(getattr(option.type, "choices", ())) == list(AXES)
