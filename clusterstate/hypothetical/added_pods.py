@@ -26,6 +26,41 @@ class BeyondRowsError(ClusterStateError):
     """A rule asked for something that such a snapshot does not know."""
 
 
+class AlikeClasses:
+    """The classes of pods that differ in labels and owners only, as far as what was counted does not distinguish them.
+
+    first: stands for all where they do not matter. stir: whether any of the pods may matter to the affinity of others.
+    """
+
+    __slots__ = ("_infos", "_weights", "first", "stir")
+
+    def __init__(self, infos: Sequence[PodInfo]) -> None:
+        """infos: some of them, one at least."""
+        self.first = infos[0]
+        self.stir = any(info.stirs for info in infos)
+        self._infos = dict.fromkeys(infos)
+        self._weights: dict[Tally, int] = {}
+
+    def weight(self, tally: Tally) -> int:
+        """What each of the pods adds to a tally. Raises BeyondRowsError where they do not add the same."""
+        found = self._weights.get(tally)
+        if found is None:
+            weights = {tally.weight(info) for info in self._infos}
+            if len(weights) > 1:
+                raise BeyondRowsError("the added pods do not count alike")
+            found = self._weights[tally] = weights.pop()
+        return found
+
+    def admits(self, info: PodInfo) -> bool:
+        """Whether a further class adds the same to everything that was counted; then it is one of them."""
+        if info in self._infos:
+            return True
+        if info.stirs or any(tally.weight(info) != weight for tally, weight in self._weights.items()):
+            return False
+        self._infos[info] = None
+        return True
+
+
 class AddedPods(Snapshot):
     """A snapshot over rows, a row as often as wanted, each time with another number of further pods of one class.
 
@@ -35,9 +70,9 @@ class AddedPods(Snapshot):
 
     __slots__ = ("_extra", "_likes")
 
-    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: Sequence[PodInfo]) -> None:
+    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: AlikeClasses) -> None:
         """rows: (n,) of the cluster, also more than once. extra: (n,) how many pods are added to the row there. likes:
-        the classes that the added pods have; they differ in labels and owners only."""
+        the classes that the added pods have."""
         super().__init__(base._columns, base.objects, rows)
         self._extra = extra
         self._likes = likes
@@ -47,14 +82,14 @@ class AddedPods(Snapshot):
         """(R, n) what the pods there and the added ones take."""
         out: IntArray = self._pick(self._columns.requested).copy()
         with np.errstate(over="ignore"):
-            for index, value in self._likes[0].used:
+            for index, value in self._likes.first.used:
                 out[index] += value * self._extra
         return out
 
     @property
     def nonzero(self) -> IntArray:
         """(2, n) millicores and bytes requested, defaults filled in."""
-        amounts = np.array(self._likes[0].usage.nonzero, np.int64)
+        amounts = np.array(self._likes.first.usage.nonzero, np.int64)
         with np.errstate(over="ignore"):
             out: IntArray = self._pick(self._columns.nonzero) + amounts[:, None] * self._extra
         return out
@@ -69,10 +104,7 @@ class AddedPods(Snapshot):
         """(n,) a tally by node with the added pods. One over a topology, or one in which they differ, is refused."""
         if tally.column is not None:
             raise BeyondRowsError("a topology cannot be counted row by row")
-        weights = {tally.weight(info) for info in self._likes}
-        if len(weights) > 1:
-            raise BeyondRowsError("the added pods do not count alike")
-        return super().counts(tally, nominated=nominated) + weights.pop() * self._extra
+        return super().counts(tally, nominated=nominated) + self._likes.weight(tally) * self._extra
 
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:  # noqa: ARG002
         """Refused."""
@@ -101,7 +133,7 @@ class AddedPods(Snapshot):
         return super().term_keys
 
     def _refuse_stirring(self) -> None:
-        if any(info.stirs for info in self._likes):
+        if self._likes.stir:
             raise BeyondRowsError("the added pods may matter to the affinity of others")
 
     def running(self, reach: Reach = None) -> list[PodInfo]:  # noqa: ARG002

@@ -38,6 +38,7 @@ from priorities.types import PriorityError
 
 if TYPE_CHECKING:
     from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.run_ahead import RunAhead
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -145,6 +146,28 @@ class GenericScheduler:
             lambda info: self._memory.state(info, snapshot, log, self._new_state),
             lambda pod: bool(self.foreign(pod)),
         )
+
+    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
+        """A run of pods like this one, for so many at most, each placed before the next is decided on; None: pods
+        have to be decided one by one."""
+        if self.steps is not no_steps:
+            return None
+        from kubescheduler.core.bulk.run_ahead import run_ahead
+
+        snapshot, log = self.cache.snapshot, self.cache.columns.log
+        return run_ahead(
+            pod,
+            count,
+            self.cache,
+            self.algorithm,
+            self.tie_break,
+            lambda info: self._memory.state(info, snapshot(), log, self._new_state),
+            self.afresh,
+        )
+
+    def afresh(self, pod: Pod) -> Decision:
+        """A decision that has no say in the choice among equal totals."""
+        return GenericScheduler(self.algorithm, self.cache).decide(pod)
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check.

@@ -16,6 +16,7 @@ from kubescheduler.cycle.cycles import Cycles, Placed
 from kubescheduler.framework.contract.cycle_state import CycleState
 
 if TYPE_CHECKING:
+    from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.cycle.bindings import Binding, Bindings, Outcome
     from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
@@ -54,6 +55,10 @@ class Attempt:
         return "" if self.decision is None or self.failure is not None else self.decision.host or ""
 
 
+def no_run_ahead(_: Pod, __: int) -> None:
+    """Pods are decided one by one."""
+
+
 def never_turns(_: Pod) -> None:
     """Only what happens in the cluster changes what is said of a pod."""
 
@@ -69,6 +74,8 @@ class LoopParts:
     rules: ReleaseCycles
     """The cycles of the release."""
     decide: Decide
+    run_ahead: Callable[[Pod, int], RunAhead | None] = no_run_ahead
+    """A run of pods like one, for so many at most; see ``GenericScheduler.run_ahead``."""
     turns: Callable[[Pod], float | None] = never_turns
     """The moment after which time alone will have changed what is said of a pod, in seconds since the epoch."""
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
     from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.engine.framework_rules import FrameworkRules
@@ -245,6 +246,11 @@ class ProfiledScheduler:
             return False
 
         return scheduler.place_run(pods, is_held, self._numbers if in_sequence else None)
+
+    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
+        """See ``GenericScheduler.run_ahead``; no gate is asked."""
+        scheduler = self.schedulers.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
+        return None if scheduler is None or self.has_custom_plugins else scheduler.run_ahead(pod, count)
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``; by the profile that the pod names."""

@@ -64,7 +64,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
 
     loop = record.legacy_rules.loop()
     queue = loop.queue(services.time.now, services.cache)
-    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide)
+    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide, scheduler.run_ahead)
 
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:
@@ -77,7 +77,8 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
     config = made.config
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
     queue = made.rules.queue(services.time.now, services.cache, made.profiles, backoff)
-    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide, partial(_turns, made))
+    turns = partial(_turns, made)
+    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide, made.run_ahead, turns)
 
 
 def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:

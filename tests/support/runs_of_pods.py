@@ -62,6 +62,9 @@ ENGINES: dict[str, Engine] = {
     ),
 }
 
+RANKED = tuple(name for name in ENGINES if name.endswith("rankings kept"))
+"""Those that keep rankings from pod to pod."""
+
 TIES: dict[str, Callable[[], TieBreak]] = {
     "by name": FirstByName,
     "random": lambda: RandomTie(random.Random(7)),
@@ -116,12 +119,18 @@ COUNTS = st.one_of(st.sampled_from([40, 24, 12, 9]), st.integers(1, 40))
 TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {**parts, "deleting": False}))
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Runs:
     """A cluster, and pods in the order in which they are placed."""
 
     world: World
     pods: tuple[Pod, ...]
+
+    def __repr__(self) -> str:
+        """Short enough for a failure to print; the names say which run a pod is of."""
+        world = self.world
+        here = f"{len(world.nodes)} nodes, {len(world.pods)} running, {len(world.others)} other objects"
+        return f"<Runs: {here}, pods {' '.join(pod.metadata.name for pod in self.pods)}>"
 
     def scheduler(self, engine: str, tie: str) -> PodScheduler:
         """A scheduler over a fresh cache of the cluster."""
@@ -179,6 +188,30 @@ def line(decision: Decision) -> Line:
     notes = (decision.notes[0],) if decision.from_kept_ranking else ()
     tied = len(decision.best()) or int(decision.host is not None)
     return decision.pod.key, decision.host, len(decision.feasible), total, tied, notes, decision.message
+
+
+def whole(decision: Decision) -> dict[str, Any]:
+    """Everything that a decision says."""
+    return {
+        "line": line(decision),
+        "pod": decision.pod,
+        "release": decision.release,
+        "reasons": decision.reasons(),
+        "checks": decision.checks(),
+        "codes": decision.codes(),
+        "fits": decision.fits(),
+        "best": decision.best(),
+        "total": decision.total(),
+        "scores": {name: decision.score(name) for name in decision.scores},
+        "raws": {name: decision.raw(name) for name in decision.scores},
+        "weights": dict(decision.weights),
+        "scale": decision.scale,
+        "nodes": decision.nodes_total,
+        "notes": decision.notes,
+        "nominated": decision.nominated,
+        "tried": decision.tried,
+        "error": (decision.error, decision.error_at),
+    }
 
 
 def one_by_one(scheduler: PodScheduler, pods: tuple[Pod, ...]) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heapify, heappop, heapreplace, nsmallest
 
@@ -50,7 +50,8 @@ class Placings:
 class RunOfPods:
     """Places pods one after another, as long as each follows from those before it by its node's next total.
 
-    Positions are those of ``rows``; a key holds a total and a position, and the smallest is the best by name.
+    Positions are those of ``rows``; a key holds a total and a position, and the smallest is the best by name. The
+    pods are counted by nobody else until the run is over, unless ``is_there`` is called after each.
     """
 
     def __init__(self, rules: RunRules, rows: IntArray, count: int) -> None:
@@ -66,6 +67,7 @@ class RunOfPods:
         self._later: list[list[int | None]] = [[] for _ in range(len(rows))]
         self._depth = 0
         self._known = np.zeros(len(rows), np.int64)
+        self._there = np.zeros(len(rows), np.int64)
         self._taken: list[int] = []
         self._filled: list[int] = []
         self._gone: list[int] = []
@@ -74,11 +76,27 @@ class RunOfPods:
 
     def by_name(self) -> Placings:
         """Of equal totals the first by name is taken."""
+        heap = self._heap()
+        for _ in self._steps_by_name(heap):
+            pass
+        now = self._keys.copy()
+        at_heap = np.array(heap, np.int64)
+        now[at_heap % WIDTH] = at_heap
+        return self._placings(now)
+
+    def steps_by_name(self) -> Iterator[int]:
+        """The same pod by pod: (the key of) the node of the next one."""
+        return self._steps_by_name(self._heap())
+
+    def _heap(self) -> list[int]:
         keys = self._keys
         if self._count < len(keys):
             keys = np.partition(keys, self._count)[: self._count + 1]
         heap: list[int] = keys.tolist()
         heapify(heap)
+        return heap
+
+    def _steps_by_name(self, heap: list[int]) -> Iterator[int]:
         stands = True
         try:
             while len(self._taken) < self._count and stands:
@@ -94,30 +112,39 @@ class RunOfPods:
                     stands = self._fills(at)
                 else:
                     heapreplace(heap, following)
+                yield key
         except RunOverError:
             pass
-        now = self._keys.copy()
-        at_heap = np.array(heap, np.int64)
-        now[at_heap % WIDTH] = at_heap
-        return self._placings(now)
 
     # --- by another rule -----------------------------------------------------------------------
 
     def by(self, choose: Choose, order: IntArray) -> Placings:
         """The positions are chosen by a rule. order: (n,) the positions in the order in which it is shown them."""
         keys = self._keys.copy()
+        for _ in self._steps_by(choose, order, keys):
+            pass
+        return self._placings(keys)
+
+    def steps_by(self, choose: Choose, order: IntArray) -> Iterator[int]:
+        """The same pod by pod: (the key of) the node of the next one."""
+        return self._steps_by(choose, order, self._keys.copy())
+
+    def _steps_by(self, choose: Choose, order: IntArray, keys: IntArray) -> Iterator[int]:
+        """keys: (n,) of the positions; kept up to date."""
         shown, totals = order.copy(), -(keys[order] // WIDTH)
         stands = True
         while len(self._taken) < self._count and stands:
             spot = choose(self._rows[shown], totals)
             at = int(shown[spot])
-            self._taken.append(int(keys[at]))
+            key = int(keys[at])
+            self._taken.append(key)
             later = self._later[at]
             if not later:
                 try:
                     self._look_ahead(at, partial(_greatest, shown, totals))
                 except RunOverError:
-                    break  # the rule has chosen, and may not be asked twice: this pod is the last
+                    yield key  # the rule has chosen, and may not be asked twice: this pod is the last
+                    break
             following = later.pop()
             if following is FULL:
                 stands = self._fills(at)
@@ -125,7 +152,15 @@ class RunOfPods:
             else:
                 keys[at] = following
                 totals[spot] = -(following // WIDTH)
-        return self._placings(keys)
+            yield key
+
+    def is_there(self, key: int) -> None:
+        """The pod that went to the node of a key is counted there by now."""
+        self._there[key % WIDTH] += 1
+
+    def row_of(self, key: int) -> int:
+        """The row that a key stands for."""
+        return int(self._rows[key % WIDTH])
 
     # --- what comes next ----------------------------------------------------------------------
 
@@ -146,7 +181,7 @@ class RunOfPods:
         where = [at, *(one for one in others if not self._later[one] or self._later[one][0] is not FULL)]
         positions = np.array(where, np.int64)
         depth = self._depth
-        extra = (self._known[positions][:, None] + np.arange(1, depth + 1)).ravel()
+        extra = ((self._known - self._there)[positions][:, None] + np.arange(1, depth + 1)).ravel()
         fits, sums = self._rules.look(np.repeat(self._rows[positions], depth), extra)
         totals = np.repeat(self._still.totals[positions], depth) + sums
         if int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38:

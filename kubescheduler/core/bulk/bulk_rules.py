@@ -7,14 +7,14 @@ looks at pods of other nodes, a run is no use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError
+from clusterstate.hypothetical.added_pods import AddedPods, AlikeClasses, BeyondRowsError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
@@ -48,7 +48,7 @@ class RunRules:
 
     info: PodInfo
     """The class that stands for all."""
-    likes: Sequence[PodInfo]
+    likes: AlikeClasses
     """The classes of the run's pods."""
     snapshot: Snapshot
     """The cluster before the run."""
@@ -95,7 +95,7 @@ class RunRules:
         moving = tuple(score for score in scores if _reads(score.config, info) & OWN_PODS)
         return cls(
             info,
-            (info,),
+            AlikeClasses([info]),
             snapshot,
             sum(weight * score for weight, score in constants) if weighted else nothing_scores,
             tuple(check for check in checks if _reads(check, info) & OWN_PODS),

@@ -12,6 +12,7 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.added_pods import AlikeClasses
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
@@ -148,7 +149,7 @@ class ReadyRun:
     def over(self, alike: LikePods) -> ReadyRun:
         """The same with its pods."""
         infos = alike.classes()
-        return attrs.evolve(self, infos=infos, rules=attrs.evolve(self.rules, likes=list(dict.fromkeys(infos))))
+        return attrs.evolve(self, infos=infos, rules=attrs.evolve(self.rules, likes=AlikeClasses(infos)))
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
         """Where the pods go, as far as the run goes; nothing is assumed yet.
@@ -156,18 +157,30 @@ class ReadyRun:
         choose: how a node is taken; None: by the tie rule. order: (n,) the feasible rows as it is shown them; None:
         ascending.
         """
-        ranks = self.cache.columns.ranks
-        rows = self.feasible[ranks[self.feasible].argsort()]
         try:
-            run = RunOfPods(self.rules, rows, len(self.infos))
+            run, shown = self._run(len(self.infos), order)
         except RunOverError:
             return Placings.none()
         if choose is None and isinstance(tie_break, FirstByName):
             return run.by_name()
-        shown = self.feasible if order is None else order
+        return run.by(chooser(tie_break, self.cache.columns.ranks) if choose is None else choose, shown)
+
+    def steps(
+        self, count: int, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None
+    ) -> tuple[RunOfPods, Iterator[int]]:
+        """The same pod by pod, for so many: a run, and the keys that it takes. Raises RunOverError."""
+        run, shown = self._run(count, order)
+        if choose is None and isinstance(tie_break, FirstByName):
+            return run, run.steps_by_name()
+        return run, run.steps_by(chooser(tie_break, self.cache.columns.ranks) if choose is None else choose, shown)
+
+    def _run(self, count: int, order: IntArray | None) -> tuple[RunOfPods, IntArray]:
+        """A run, and the positions of its rows in the order in which a rule is shown them. Raises RunOverError."""
+        ranks = self.cache.columns.ranks
+        rows = self.feasible[ranks[self.feasible].argsort()]
         place = np.zeros(len(ranks), np.int64)
         place[rows] = np.arange(len(rows))
-        return run.by(chooser(tie_break, ranks) if choose is None else choose, place[shown])
+        return RunOfPods(self.rules, rows, count), place[self.feasible if order is None else order]
 
     def assume(
         self, pods: Sequence[Pod], placings: Placings, release: str, by_ranking: Mask | None = None
@@ -227,9 +240,7 @@ class LikePods:
     ) -> LikePods | None:
         """None: there are too few, or they need more than a node."""
         first = pods[0]
-        if len(pods) < FEWEST or first.spec.resource_claims or _nominated_count(cache, first):
-            return None
-        if any(isinstance(volume, ClaimVolume) for volume in first.spec.volumes):
+        if len(pods) < FEWEST or not asks_for_a_node(first) or _nominated_count(cache, first):
             return None
         found = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
         return found if len(found.classes(FEWEST)) == FEWEST else None
@@ -273,6 +284,11 @@ def placed_in_bulk(
         return None
     ready = ready.over(alike)
     return ready.assume(pods, ready.choose(tie_break), algorithm.release)
+
+
+def asks_for_a_node(pod: Pod) -> bool:
+    """Whether a pod claims nothing besides: neither volumes nor devices."""
+    return not pod.spec.resource_claims and not any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
 
 
 def _nominated_count(cache: ClusterCache, pod: Pod) -> bool:

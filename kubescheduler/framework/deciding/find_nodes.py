@@ -59,6 +59,10 @@ class Host(Protocol):
         """The pod decided once more, with every score."""
         ...
 
+    def afresh(self, pod: Pod) -> Decision:
+        """The pod decided once more, without a say in the choice among equal totals."""
+        ...
+
 
 @attrs.define(eq=False)
 class Finding:

@@ -28,6 +28,7 @@ from kubescheduler.framework.deciding.schedule_pod import Deciding
 
 if TYPE_CHECKING:
     from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.bulk.run_ahead import RunAhead
 
 
 class FrameworkScheduler:
@@ -97,6 +98,16 @@ class FrameworkScheduler:
         from kubescheduler.framework.deciding.bulk_profile import placed_in_bulk
 
         return placed_in_bulk(self, pods, is_held, numbers)
+
+    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
+        """See ``GenericScheduler.run_ahead``."""
+        from kubescheduler.framework.deciding.bulk_profile import run_ahead
+
+        return run_ahead(self, pod, count)
+
+    def afresh(self, pod: Pod) -> Decision:
+        """A decision that has no say in the choice among equal totals, nor in what is sampled next."""
+        return self._fresh().schedule(pod)
 
     def again(self, pod: Pod) -> Decision:
         """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""

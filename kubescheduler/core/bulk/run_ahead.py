@@ -1,0 +1,220 @@
+"""Pods that no rule can tell apart, decided one at a time: each is placed before the next is asked for.
+
+Who decides so need not know which pods follow, nor what is done between them: what does not follow from the last
+placement alone ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import Reads
+from clusterstate.errors import SchedulingError, StaleDecisionError
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.bulk.bulk_choice import Choose, RunOfPods
+from kubescheduler.core.bulk.bulk_rules import RunOverError
+from kubescheduler.core.bulk.bulk_run import ReadyRun, asks_for_a_node, can_run
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.core.selection import TieBreak
+
+PODS_HERE = Reads.PODS.value
+ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_PODS))
+"""What the placement of a pod does not change."""
+
+
+PLACED: dict[str, Any] = {
+    "extenders": (),
+    "error": None,
+    "error_at": "",
+    "from_kept_ranking": False,
+    "tried": True,
+    "preemption": None,
+    "nominated": None,
+}
+"""What Decisions on the pods of a run have in common."""
+
+
+@attrs.define(eq=False)
+class AskedLater:
+    """What a Decision on one of the pods says beyond its node, as long as the cluster is as it was."""
+
+    cache: ClusterCache
+    pod: Pod
+    afresh: Callable[[Pod], Decision]
+    host: str
+    _position: int = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._position = self.cache.columns.log.position
+
+    def decision(self) -> Decision:
+        """The whole decision. Raises StaleDecisionError once the cluster has changed."""
+        if self.cache.columns.log.position != self._position:
+            raise StaleDecisionError(
+                f"pod {self.pod.key} was placed with others like it, and the cluster has changed since; "
+                "ask for its scores before it is bound"
+            )
+        return attrs.evolve(self.afresh(self.pod), host=self.host)
+
+
+@attrs.frozen(eq=False)
+class Expected:
+    """The cluster as it was when a pod was chosen a row, to see whether only this pod has come since."""
+
+    cache: ClusterCache
+    position: int
+    """Of the cluster's log."""
+    version: int
+    """Of everything that is not a matter of pods."""
+    row: int
+    pods: tuple[Pod, ...]
+    """The pods on the row."""
+    info: PodInfo
+    """The class of the pod that was chosen the row."""
+    uid: str
+
+    @classmethod
+    def of(cls, cache: ClusterCache, row: int, pod: Pod, info: PodInfo) -> Expected:
+        """As the cluster is now."""
+        columns = cache.columns
+        log, pods = columns.log, tuple(columns.pods[row].values())
+        return cls(cache, log.position, log.version_of(ELSE), row, pods, info, cache.view.identity(pod))
+
+    def stands(self) -> bool:
+        """Whether the pod is on its row now, and nothing else has changed."""
+        columns = self.cache.columns
+        changes = columns.log.since(self.position)
+        if not changes or columns.log.version_of(ELSE) != self.version:
+            return False
+        if any(change != (self.row, PODS_HERE) for change in changes):
+            return False
+        *before, last = columns.pods[self.row].items()
+        if last[0] != self.uid or len(before) != len(self.pods):
+            return False
+        same = all(there is pod for (_, there), pod in zip(before, self.pods, strict=True))
+        return same and self.cache.info(last[1]).key == self.info.key
+
+
+@attrs.frozen(eq=False)
+class RunLike:
+    """What the pods of a run have in common."""
+
+    state: ClassState
+    """What is remembered of them."""
+    state_of: Callable[[PodInfo], ClassState]
+    count: int
+    """How many are placed at most."""
+    release: str
+    """Who decides."""
+    afresh: Callable[[Pod], Decision]
+    """Decides on a pod without a say in the choice among equal totals."""
+
+
+@attrs.define(eq=False)
+class RunAhead:
+    """A run of pods under way."""
+
+    _ready: ReadyRun
+    _like: RunLike
+    _run: RunOfPods
+    _steps: Iterator[int]
+    _last: tuple[int, Expected] | None = None
+    """(key, what is expected) of the last pod that was chosen a row."""
+    _over: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        ready: ReadyRun,
+        like: RunLike,
+        tie_break: TieBreak,
+        choose: Choose | None = None,
+        order: IntArray | None = None,
+    ) -> RunAhead | None:
+        """None: the pods are decided one by one. choose, order: see ReadyRun."""
+        try:
+            run, steps = ready.steps(like.count, tie_break, choose, order)
+        except RunOverError:
+            return None
+        return cls(ready, like, run, steps)
+
+    def decide(self, pod: Pod) -> Decision | None:
+        """Where the next pod goes, which is to be placed there before the one after it is decided on; None: the run is
+        over, and the pod is undecided."""
+        row = None if self._over else self._next(pod)
+        if row is None:
+            self._over = True
+            return None
+        cache = self._ready.cache
+        columns = cache.columns
+        names, listed = columns.published
+        return DeferredDecision.of(
+            AskedLater(cache, pod, self._like.afresh, names[row]).decision,
+            pod=pod,
+            release=self._like.release,
+            names=names,
+            listed=listed,
+            nodes_total=columns.node_count,
+            host=names[row],
+            **PLACED,
+        )
+
+    def _next(self, pod: Pod) -> int | None:
+        last = self._last
+        if last is not None and not last[1].stands():
+            return None
+        info = self._admitted(pod)
+        if info is None:
+            return None
+        if last is not None:
+            self._run.is_there(last[0])
+        key = next(self._steps, None)
+        if key is None:
+            return None
+        row = self._run.row_of(key)
+        self._last = key, Expected.of(self._ready.cache, row, pod, info)
+        return row
+
+    def _admitted(self, pod: Pod) -> PodInfo | None:
+        """The class of a pod; None: it is not like the others."""
+        cache = self._ready.cache
+        if pod.node_name or pod.nominated_node_name or cache.nominated():
+            return None
+        info = cache.info(pod)
+        if self._last is not None and info is self._last[1].info:
+            return info
+        if self._like.state_of(info) is not self._like.state or not self._ready.rules.likes.admits(info):
+            return None
+        return info
+
+
+def run_ahead(
+    pod: Pod,
+    count: int,
+    cache: ClusterCache,
+    algorithm: Algorithm,
+    tie_break: TieBreak,
+    state_of: Callable[[PodInfo], ClassState],
+    afresh: Callable[[Pod], Decision],
+) -> RunAhead | None:
+    """A run of pods like this one by a legacy release, for so many at most; None: they are decided one by one. See
+    RunLike."""
+    if not can_run(algorithm) or not cache.columns.listed_count or not asks_for_a_node(pod):
+        return None
+    priorities = algorithm.priorities
+    try:
+        state = state_of(cache.info(pod))
+        ready = ReadyRun.of(cache, state, priorities, 0 if priorities else 1)
+    except SchedulingError:
+        return None
+    like = RunLike(state, state_of, count, algorithm.release, afresh)
+    return None if ready is None else RunAhead.of(ready, like, tie_break)

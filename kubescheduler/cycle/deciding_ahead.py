@@ -1,0 +1,68 @@
+"""Decides on the pods of a loop by runs, where pods that no rule can tell apart follow each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from kubescheduler.core.bulk.bulk_run import FEWEST
+from kubescheduler.core.bulk.placing_in_order import LONGEST_WAIT, MOST
+
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from clusterstate.objects.pod import PodSpec
+    from kubescheduler.core.bulk.run_ahead import RunAhead
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.cycle.scheduler_loop import LoopParts
+    from kubescheduler.framework.contract.cycle_state import CycleState
+
+FIRST_COUNT = 64
+"""For how many pods the first of several runs is made ready."""
+
+
+@attrs.define(eq=False)
+class DecidingAhead:
+    """Decides as a loop's parts do. A run is begun after a few pods with one spec that found a node; where runs come to
+    nothing they are tried more and more seldom."""
+
+    parts: LoopParts
+    _run: RunAhead | None = None
+    _placed: int = 0
+    """Pods of the run."""
+    _count: int = FIRST_COUNT
+    """For how many the next run is made ready."""
+    _wait: int = FEWEST
+    """After how many pods the next run is begun."""
+    _plain: int = 0
+    """How many of one spec have been decided one by one since the last run."""
+    _spec: PodSpec | None = None
+
+    def decide(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
+        """Where a pod goes; see Decide."""
+        if self._run is None and self._plain >= self._wait and pod.spec == self._spec:
+            self._run, self._placed = self.parts.run_ahead(pod, self._count), 0
+            if self._run is None:
+                self._ended()
+        if self._run is not None:
+            decision = self._run.decide(pod)
+            if decision is not None:
+                self._placed += 1
+                return decision
+            self._ended()
+        return self._one(plugins, pod, state)
+
+    def _one(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
+        decision = self.parts.decide(plugins, pod, state)
+        if decision.host is None or (self._plain and pod.spec != self._spec):
+            self._plain = 0
+        self._plain += decision.host is not None
+        self._spec = pod.spec
+        return decision
+
+    def _ended(self) -> None:
+        """The run is over: the next one is longer, or tried later."""
+        whole = self._placed >= self._count
+        self._count = min(4 * self._count, MOST) if whole else FIRST_COUNT
+        self._wait = 0 if whole else FEWEST if self._placed > FEWEST else min(2 * self._wait + FEWEST, LONGEST_WAIT)
+        self._run, self._plain = None, 0

@@ -1,0 +1,136 @@
+"""Pods of a run decided one at a time, while their scheduler does what it likes in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import StaleDecisionError
+from clusterstate.objects import ObjectMeta, Pod, Service
+from kubescheduler.core.bulk.run_ahead import RunAhead
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.engine.engine_contract import PodScheduler
+from tests.support.build import labels
+from tests.support.rich_worlds import World
+from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, one, runs, sized, small, state_of, whole
+
+
+@attrs.define
+class Ahead:
+    """Decides by runs where it can."""
+
+    scheduler: PodScheduler
+    longest: int = 20
+    run: RunAhead | None = None
+    by_runs: int = 0
+
+    def decide(self, pod: Pod) -> Decision:
+        """By the run under way, else by a new one, else by itself."""
+        decision = None if self.run is None else self.run.decide(pod)
+        if decision is None and not self.scheduler.foreign(pod):
+            self.run = self.scheduler.run_ahead(pod, self.longest)
+            decision = None if self.run is None else self.run.decide(pod)
+        self.by_runs += decision is not None
+        return self.scheduler.decide(pod, in_sequence=True) if decision is None else decision
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine not in RANKED])
+@settings(max_examples=30)
+@given(given=runs(), tie=st.sampled_from([tie for tie in TIES if tie != "heap"]), read=st.data())
+def test_each_decision_is_that_of_deciding_it_alone(engine: str, given: Runs, tie: str, read: st.DataObject) -> None:
+    """All that is asked of a decision before its pod is placed, its node, and the cluster afterwards are the same."""
+    plain, ahead = given.scheduler(engine, tie), Ahead(given.scheduler(engine, tie))
+    asked = read.draw(st.sets(st.integers(0, len(given.pods)), max_size=4), "asked about")
+    for at, pod in enumerate(given.pods):
+        expected, found = plain.decide(pod, in_sequence=True), ahead.decide(pod)
+        assert found.host == expected.host
+        if at in asked:
+            assert whole(found) == whole(expected)
+        for scheduler in (plain, ahead.scheduler):
+            if expected.host is not None:
+                scheduler.cache.assume_pod(pod, expected.host)
+    assert state_of(ahead.scheduler) == state_of(plain)
+
+
+def three(**fields: Any) -> Runs:
+    """Three nodes, and forty pods that are alike."""
+    nodes = (sized("n0", 4000), sized("n1", 4000, pods=9), sized("n2", 9000, pods=12))
+    return Runs(World(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(28)))
+
+
+def there(cache: ClusterCache) -> Pod:
+    """The pod that ran before the others came."""
+    return next(pod for pod in cache.pods() if pod.metadata.name == "there")
+
+
+CHANGES: dict[str, Callable[[ClusterCache], Any]] = {
+    "a pod comes": lambda cache: cache.add_pod(small("new", cpu=2000).on("n0")),
+    "a pod of the same kind comes": lambda cache: cache.add_pod(small("new").on("n0")),
+    "a pod leaves": lambda cache: cache.remove_pod(there(cache)),
+    "a pod takes the place of another": lambda cache: (
+        cache.remove_pod(there(cache)),
+        cache.add_pod(small("new", cpu=2000).on("n2")),
+    ),
+    "a node changes": lambda cache: cache.add_node(sized("n0", 500)),
+    "a node comes": lambda cache: cache.add_node(sized("n3", 16000)),
+    "a pod is nominated": lambda cache: cache.nominate(small("waiting", cpu=3000), "n2"),
+    "a service comes": lambda cache: cache.add(Service(ObjectMeta("s", "default"), labels({"app": "a"}))),
+    "the last pod is confirmed": lambda cache: None,
+}
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_happens_between_pods(release: str, change: str) -> None:
+    """A change between two pods counts for the second, also one on the node of the first; a confirmation changes
+    nothing."""
+    given = three(label={"app": "a"})
+    plain, ahead = given.scheduler(release, "by name"), Ahead(given.scheduler(release, "by name"))
+    for scheduler in (plain, ahead.scheduler):
+        scheduler.cache.add_pod(small("there", cpu=300).on("n2"))
+    for at, pod in enumerate(given.pods):
+        hosts = []
+        for scheduler, decision in ((plain, one(plain, pod)), (ahead.scheduler, ahead.decide(pod))):
+            hosts.append(decision.host)
+            if decision.host is not None and pod not in scheduler.cache:
+                scheduler.cache.assume_pod(pod, decision.host)
+            if decision.host is not None:
+                scheduler.cache.add_pod(pod.on(decision.host))
+            if at == 12:
+                CHANGES[change](scheduler.cache)
+        assert hosts[0] == hosts[1]
+    assert state_of(ahead.scheduler) == state_of(plain)
+    assert ahead.by_runs >= 13
+
+
+def test_a_pod_that_was_not_placed_ends_the_run() -> None:
+    """Whoever asks for the next pod without having placed the last one decides anew."""
+    given = three()
+    ahead = Ahead(given.scheduler("1.16", "by name"))
+    first = ahead.decide(given.pods[0])
+    assert [ahead.decide(pod).host for pod in given.pods[1:4]] == [first.host] * 3
+
+
+def test_what_was_not_asked_in_time_is_not_known() -> None:
+    """A decision knows its node for ever, and its scores until the cluster changes."""
+    given = three()
+    ahead = Ahead(given.scheduler("1.16", "by name"))
+    asked, late = ahead.decide(given.pods[0]), None
+    assert isinstance(asked, DeferredDecision)
+    assert attrs.evolve(asked, pod=given.pods[1]).total() == asked.total() != {}
+    ahead.scheduler.cache.assume_pod(given.pods[0], asked.host or "")
+    late = ahead.decide(given.pods[1])
+    ahead.scheduler.cache.assume_pod(given.pods[1], late.host or "")
+    assert (late.host, late.message, late.error, late.extenders) == (late.host, "", None, ())
+    with pytest.raises(StaleDecisionError, match="placed with others like it"):
+        late.total()
+    with pytest.raises(AttributeError, match="no attribute 'weather'"):
+        cast(Any, late).weather  # noqa: B018
+    assert asked.total() != {}
