@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -20,13 +21,25 @@ class OpeningGroup(GroupedCommand, click.Group):
         self.subcommand_metavar = "| COMMAND [ARGS]..."
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; of a sub-command's words none are read here."""
+        """As click does; of a sub-command's words none are read here.
+
+        Raises UsageError where the first word is no file, and nearly the name of a sub-command.
+        """
         ctx.meta[__name__] = bool(args) and args[0] in self.commands
         if self._passes_on(ctx):
             return super().parse_args(ctx, args)
+        if args and not args[0].startswith("-"):
+            self._check_first_word(args[0])
         ctx.allow_interspersed_args = True
         ctx.allow_extra_args = False
         return click.Command.parse_args(self, ctx, args)
+
+    def _check_first_word(self, word: str) -> None:
+        import difflib
+
+        close = difflib.get_close_matches(word.lower(), self.commands, 1)
+        if close and not os.path.exists(word):
+            raise click.UsageError(f"there is no file {word}, and no command; did you mean {close[0]}?")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """None but --help where a sub-command is asked for."""

@@ -222,7 +222,28 @@ def test_a_manifest_that_cannot_be_read_is_an_error(kubescheduler: Run, folder: 
     assert "train.yaml:" in found.err
 
 
-def test_an_unknown_command_and_exercise(kubescheduler: Run) -> None:
-    """Both end with status 2."""
-    assert kubescheduler("lab", "chekc", "x").status == 2
-    assert kubescheduler("lab", "start", "taintss", "x").status == 2
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        pytest.param(("chekc", "x"), "there is no file chekc, and no command; did you mean check?", id="check"),
+        pytest.param(("Strt", "02", "x"), "there is no file Strt, and no command; did you mean start?", id="start"),
+        pytest.param(("cluster.yml",), "cluster.yml: no such file or folder", id="a file that is not there"),
+        pytest.param(("start", "taintss", "x"), "there is no exercise taintss; did you mean", id="exercise"),
+    ],
+)
+def test_misspelt_commands_and_exercises(kubescheduler: Run, words: tuple[str, ...], text: str) -> None:
+    """Each ends with status 2 and the nearest name; a word like no command is a cluster's file."""
+    found = kubescheduler("lab", *words)
+    assert (found.status, found.out) == (2, "")
+    assert text in found.err
+
+
+def test_a_file_named_almost_like_a_command(
+    kubescheduler: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read as a cluster."""
+    monkeypatch.chdir(tmp_path)
+    Path("lists").write_text("kind: [", encoding="utf-8")
+    found = kubescheduler("lab", "lists")
+    assert found.status == 2
+    assert found.err.startswith("error: lists")
