@@ -80,34 +80,31 @@ def never(_: str) -> bool:
 
 @attrs.frozen
 class FitPredicate:
-    """One predicate, ready to run.
-
-    check: pure function of the pod and the rows of a snapshot; a subset of rows gives the same
-        verdict for those rows.
-    reads: what the verdict depends on; if only NODE and PODS, rows are judged again only when they change.
-    narrow: what it depends on for one pod, when that is less.
-    pre_filter: what is said of the pod before nodes are looked at; ``pre_reads`` is what that depends on, besides
-        the pod. Framework releases only.
-    unresolvable: whether taking pods away cannot mend a reason; its status is UnschedulableAndUnresolvable then.
-    beyond: (n,) bool, failing rows whose status is UnschedulableAndUnresolvable whatever the reason.
-    applies: False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run.
-    alone: whether each row's verdict would follow from that row alone if pods left it; by default what ``reads``
-        says. Preemption then tries many rows at once.
-    amounts: whether of a node it reads nothing but what can be allocated there. Preemption then tries one of many rows
-        that are alike.
-    """
+    """One predicate, ready to run."""
 
     name: str
     check: Callable[[PodInfo, Snapshot], Verdict]
+    """Pure function of the pod and the rows of a snapshot; a subset of rows gives the same verdict for those rows."""
     reads: Reads = LOCAL
+    """What the verdict depends on; if only NODE and PODS, rows are judged again only when they change."""
     applies: Callable[[PodInfo], bool] = applies_always
+    """False when the pod passes everywhere whatever the cluster is, so that ``check`` need not run."""
     alone: Callable[[PodInfo, Snapshot], bool] | None = None
+    """Whether each row's verdict would follow from that row alone if pods left it; by default what ``reads`` says.
+    Preemption then tries many rows at once."""
     narrow: Callable[[PodInfo], Reads] | None = None
+    """What the verdict depends on for one pod, when that is less than ``reads``; see ``reads_for``."""
     pre_filter: Callable[[PodInfo, Snapshot], PreFiltered] | None = None
+    """What is said of the pod before nodes are looked at. Framework releases only."""
     pre_reads: Reads = NOTHING
+    """What ``pre_filter`` depends on besides the pod."""
     unresolvable: Callable[[str], bool] = never
+    """Whether taking pods away cannot mend a reason; its status is UnschedulableAndUnresolvable then."""
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None
+    """(n,) bool, failing rows whose status is UnschedulableAndUnresolvable whatever the reason."""
     amounts: bool | Callable[[PodInfo], bool] = False
+    """Whether of a node it reads nothing but what can be allocated there. Preemption then tries one of many rows that
+    are alike."""
     moment: Callable[[PodInfo, Snapshot], int] | None = None
     """A number that changes when time alone changes the verdict; None: it follows from what is read."""
     by_usage: Callable[[PodInfo], bool] = never_by_usage
@@ -121,6 +118,10 @@ class FitPredicate:
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 
+    def reads_for(self, pod: PodInfo) -> Reads:
+        """What the verdict on one pod depends on."""
+        return self.reads if self.narrow is None else self.narrow(pod)
+
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Whether each row's verdict on this pod depends on that row only."""
         return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
@@ -132,17 +133,16 @@ class FitPredicate:
 
 @attrs.frozen
 class PredicateArgs:
-    """What a factory may look at besides the policy entry's own argument.
-
-    ignored_resources: extended resources that an extender manages with ignoredByScheduler.
-    max_pd_volumes: the environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer.
-    failure_domains: the topology keys that an empty one stands for in 1.4.
-    """
+    """What a factory may look at besides the policy entry's own argument."""
 
     ignored_resources: frozenset[str] = frozenset()
+    """Extended resources that an extender manages with ignoredByScheduler."""
     max_pd_volumes: int | None = None
+    """The environment's KUBE_MAX_PD_VOLS; None when it is not a positive integer."""
     feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    """Gate → whether it is on."""
     failure_domains: tuple[str, ...] = FAILURE_DOMAINS
+    """The topology keys that an empty one stands for in 1.4."""
 
 
 FitPredicateFactory = Callable[[PredicateArgs], FitPredicate]

@@ -75,29 +75,29 @@ Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
 
 @attrs.frozen
 class PriorityConfig:
-    """One priority, ready to run: ``map``, then ``reduce`` if there is one.
-
-    reads: what ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change.
-    narrow: what it depends on for one pod, when that is less.
-    pre_score: False when the rule has nothing to score for this pod and gives no score at all (framework releases,
-        PreScore and Skip); may raise PriorityError. The snapshot is over all rows; what is looked at besides the pod is
-        in ``reads``, and is not one row.
-    settle: the numbers of all feasible rows from what ``map`` gave for them, when they depend on which rows those
-        are: they are the release's raw scores, and ``reduce`` gets them.
-    constant: the score of every node when the pod alone decides it; None otherwise.
-    valuewise: ``reduce`` looks at nothing but the numbers, each score follows from its own number and the
-        set of all numbers; equal numbers everywhere then give one score everywhere.
-    """
+    """One priority, ready to run: ``map``, then ``reduce`` if there is one."""
 
     name: str
     map: Map
+    """The number of each row."""
     reduce: Reduce | None = None
+    """Scores from the numbers of all feasible rows; None: the numbers are the scores."""
     reads: Reads = LOCAL
+    """What ``map`` depends on; if only NODE and PODS, rows are mapped again only when they change."""
     constant: Callable[[PodInfo], int | None] = never_constant
+    """The score of every node when the pod alone decides it; None otherwise."""
     valuewise: bool = False
+    """``reduce`` looks at nothing but the numbers, each score follows from its own number and the set of all numbers;
+    equal numbers everywhere then give one score everywhere."""
     narrow: Callable[[PodInfo], Reads] | None = None
+    """What ``map`` depends on for one pod, when that is less than ``reads``; see ``reads_for``."""
     pre_score: Callable[[PodInfo, Snapshot], bool] = goes_on
+    """False when the rule has nothing to score for this pod and gives no score at all (framework releases, PreScore and
+    Skip); may raise PriorityError. The snapshot is over all rows; what is looked at besides the pod is in ``reads``,
+    and is not one row."""
     settle: Reduce | None = None
+    """The numbers of all feasible rows from what ``map`` gave for them, when they depend on which rows those are: they
+    are the release's raw scores, and ``reduce`` gets them."""
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
     traits: Traits = whole_pod
@@ -118,11 +118,15 @@ class PriorityConfig:
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 
+    def reads_for(self, pod: PodInfo) -> Reads:
+        """What ``map`` depends on for one pod."""
+        return self.reads if self.narrow is None else self.narrow(pod)
+
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Whether each row's number depends on no pods but those of that row. May raise PriorityError."""
         if self.alone is not None:
             return self.alone(pod, snapshot)
-        return not (self.reads if self.narrow is None else self.narrow(pod)) & Reads.ALL_PODS
+        return not self.reads_for(pod) & Reads.ALL_PODS
 
 
 @attrs.frozen

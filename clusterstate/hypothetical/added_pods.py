@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import PODS_ANYWHERE, Reads
 from clusterstate.counting.distinct import Ids
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import ClusterStateError
@@ -19,7 +19,8 @@ from clusterstate.snapshot import PodChange, Snapshot
 
 T = TypeVar("T")
 
-OF_PODS = Reads.PODS | Reads.ALL_PODS | Reads.AFFINITY_PODS
+OF_PODS = Reads.PODS | PODS_ANYWHERE
+"""What changes when pods are added."""
 
 
 class BeyondRowsError(ClusterStateError):

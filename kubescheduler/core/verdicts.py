@@ -157,7 +157,7 @@ class CheckState(Remembered):
     __slots__ = ("_moment", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
-        super().__init__(predicate.reads if predicate.narrow is None else predicate.narrow(info), predicate.storage)
+        super().__init__(predicate.reads_for(info), predicate.storage)
         self.predicate = predicate
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
@@ -256,7 +256,7 @@ class ScoreState(Remembered):
     __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.reads if config.narrow is None else config.narrow(info), config.storage)
+        super().__init__(config.reads_for(info), config.storage)
         self.config = config
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None

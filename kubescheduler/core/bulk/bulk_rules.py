@@ -25,7 +25,9 @@ from kubescheduler.core.verdicts import failing
 from predicates.types import FitPredicate, NodeError
 from priorities.types import PriorityConfig, PriorityError
 
-OWN_PODS = Reads.PODS | Reads.ALL_PODS
+PODS_OF_ROWS = Reads.PODS | Reads.ALL_PODS
+"""What changes when a node takes a pod of a run; pods with terms of affinity or claims are in no run, so the flags that
+these change are not among them."""
 
 
 class RunOverError(Exception):
@@ -92,13 +94,13 @@ class RunRules:
                 return None
         except PriorityError:
             return None
-        moving = tuple(score for score in scores if _reads(score.config, info) & OWN_PODS)
+        moving = tuple(score for score in scores if score.config.reads_for(info) & PODS_OF_ROWS)
         return cls(
             info,
             AlikeClasses([info]),
             snapshot,
             sum(weight * score for weight, score in constants) if weighted else nothing_scores,
-            tuple(check for check in checks if _reads(check, info) & OWN_PODS),
+            tuple(check for check in checks if check.reads_for(info) & PODS_OF_ROWS),
             moving,
             tuple(score for score in scores if score not in moving or _depends_on_others(score.config)),
         )
@@ -198,12 +200,8 @@ def _depends_on_others(config: PriorityConfig) -> bool:
     return config.reduce is not None or config.settle is not None
 
 
-def _reads(rule: FitPredicate | PriorityConfig, info: PodInfo) -> Reads:
-    return rule.reads if rule.narrow is None else rule.narrow(info)
-
-
 def _by_row(check: FitPredicate, info: PodInfo, snapshot: Snapshot) -> bool:
-    return not _reads(check, info) & Reads.ALL_PODS or check.by_row(info, snapshot)
+    return not check.reads_for(info) & Reads.ALL_PODS or check.by_row(info, snapshot)
 
 
 def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:

@@ -240,7 +240,7 @@ class LikePods:
     ) -> LikePods | None:
         """None: there are too few, or they need more than a node."""
         first = pods[0]
-        if len(pods) < FEWEST or not asks_for_a_node(first) or _nominated_count(cache, first):
+        if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
             return None
         found = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
         return found if len(found.classes(FEWEST)) == FEWEST else None
@@ -291,7 +291,7 @@ def asks_for_a_node(pod: Pod) -> bool:
     return not pod.spec.resource_claims and not any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
 
 
-def _nominated_count(cache: ClusterCache, pod: Pod) -> bool:
+def _leaves_room(cache: ClusterCache, pod: Pod) -> bool:
     """Whether some pod is nominated for which a pod of this priority has to leave room."""
     waiting = cache.nominated()
     return any(other.priority >= pod.priority for pods in waiting.values() for other in pods)

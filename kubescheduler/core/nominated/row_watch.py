@@ -63,7 +63,7 @@ class RowWatch:
 def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
     reads = Reads(0)
     for predicate in predicates:
-        reads |= predicate.reads if predicate.narrow is None else predicate.narrow(info)
+        reads |= predicate.reads_for(info)
     return reads & ~BY_ROW
 
 

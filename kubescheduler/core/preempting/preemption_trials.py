@@ -212,7 +212,7 @@ class RowTrial:
 
 def reads_pods(predicate: FitPredicate, info: PodInfo) -> bool:
     """Whether its verdict on a row may change with the pods of that row alone."""
-    reads = predicate.reads if predicate.narrow is None else predicate.narrow(info)
+    reads = predicate.reads_for(info)
     return bool(reads.value & PODS)
 
 

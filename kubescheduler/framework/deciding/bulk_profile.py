@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import attrs
 import numpy as np
 
-from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
@@ -15,6 +14,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.bulk.bulk_choice import Choose, Placings
+from kubescheduler.core.bulk.bulk_rules import PODS_OF_ROWS
 from kubescheduler.core.bulk.bulk_run import LikePods, PlacedRun, ReadyRun, asks_for_a_node, can_run
 from kubescheduler.core.bulk.run_ahead import RunAhead, RunLike
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -34,8 +34,6 @@ from kubescheduler.framework.deciding.opportunistic_batch import (
 )
 from kubescheduler.framework.deciding.pre_filter_plugins import answers
 from kubescheduler.framework.deciding.score_plugins import EVERY_NODE
-
-OF_PODS = Reads.PODS | Reads.ALL_PODS
 
 
 def placed_in_bulk(  # noqa: PLR0911
@@ -113,7 +111,7 @@ def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> l
     Raises SchedulingError.
     """
     compiled, log = host.compiled, host.cache.columns.log
-    if any(compiled.pre_checks[name].pre_reads & OF_PODS for name in state.asked):
+    if any(compiled.pre_checks[name].pre_reads & PODS_OF_ROWS for name in state.asked):
         return None
     cycle = CycleState()
     if state.asked:

@@ -45,7 +45,7 @@ class PreScoreState:
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         self.name = config.name
         self._ask = config.pre_score
-        self.flags = flags_of((config.reads if config.narrow is None else config.narrow(info)) & ~LOCAL)
+        self.flags = flags_of(config.reads_for(info) & ~LOCAL)
         self._version = -1
         self.answer = True
 
