@@ -15,12 +15,12 @@ import numpy as np
 from clusterstate.changes import ChangeLog, Reads
 from clusterstate.counting.claim_users import ClaimName, ClaimUsers
 from clusterstate.counting.pod_counts import PodCounts
-from clusterstate.counting.tally import FEW_ROWS, Tally, Weight
+from clusterstate.counting.tally import FEW_ROWS
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import PodInfo, PodKey, Reach
+from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView, Use
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
@@ -376,22 +376,3 @@ class Columns:
         """Notes that the cluster is looked at for a pod: what is remembered as of then is brought up to date."""
         for row in self.images.copied():
             self.log.node(row)
-
-    # --- counts over pods ------------------------------------------------------------------
-
-    def tally(
-        self,
-        key: Hashable,
-        topology_key: str | None,
-        weight: Weight,
-        reach: Reach = None,
-        *,
-        follows_claims: bool = False,
-    ) -> Tally:
-        """The running count named ``key``; counted from scratch only when it is new or its topology changed.
-
-        reach: marks of which every class has one whose weight is other than 0; None: there are no such marks.
-        follows_claims: whether the weight follows from what claims lead to.
-        """
-        column = None if topology_key is None else self.label(topology_key)
-        return self.counts.tally(key, column, len(self.names), weight, reach, follows_claims=follows_claims)

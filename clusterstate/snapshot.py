@@ -272,7 +272,9 @@ class Snapshot:
         every class has one whose weight is other than 0, so that no others are looked at; None: all are.
         follows_claims: whether the weight follows from what claims lead to, besides the class.
         """
-        return self._columns.tally(key, topology_key, weight, reach, follows_claims=follows_claims)
+        columns = self._columns
+        column = None if topology_key is None else columns.label(topology_key)
+        return columns.counts.tally(key, column, len(columns.names), weight, reach, follows_claims=follows_claims)
 
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:
         """(D,) a tally's sum per domain code (code 0: key absent), changes included."""

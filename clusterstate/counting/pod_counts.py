@@ -73,7 +73,10 @@ class PodCounts:
         *,
         follows_claims: bool = False,
     ) -> Tally:
-        """See ``Columns.tally``. column: the topology; None: every row is a domain. size: rows of the cluster."""
+        """See ``Snapshot.tally``; counted from scratch only when it is new or its topology changed.
+
+        column: the topology; None: every row is a domain. size: rows of the cluster.
+        """
         tally = self._tallies.get(key)
         if tally is None:
             tally = Tally(column, weight, reach)

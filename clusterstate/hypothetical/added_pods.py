@@ -15,7 +15,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo, Reach
 from clusterstate.release_view import Use
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Amounts, PodChange, Snapshot
 
 T = TypeVar("T")
 
@@ -101,11 +101,15 @@ class AddedPods(Snapshot):
         out: IntArray = self._pick(self._columns.pod_count) + self._extra
         return out
 
-    def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:
+    def amounts(self, row: int) -> Amounts:  # noqa: ARG002
+        """Refused."""
+        raise BeyondRowsError("a row is there more than once, each time with other amounts")
+
+    def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:  # noqa: ARG002
         """(n,) a tally by node with the added pods. One over a topology, or one in which they differ, is refused."""
         if tally.column is not None:
             raise BeyondRowsError("a topology cannot be counted row by row")
-        return super().counts(tally, nominated=nominated) + self._likes.weight(tally) * self._extra
+        return tally.counts(tally.sums, self.rows) + self._likes.weight(tally) * self._extra
 
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:  # noqa: ARG002
         """Refused."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import (
     Affinity,
+    Container,
     ContainerPort,
     FrozenMap,
     Node,
@@ -30,7 +31,7 @@ from kubescheduler.engine.engines import engine_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from tests.support.batching import document
-from tests.support.build import labels, resources
+from tests.support.build import labels, make_pod, resources
 from tests.support.rich_worlds import HOST, NODE_PARTS, POD_PARTS, World, node_affinities, node_of, others, pod_of
 
 PACKING: dict[str, Any] = {
@@ -268,10 +269,8 @@ def sized(name: str, cpu: int, pods: int = 110, **fields: Any) -> Node:
     return attrs.evolve(found, **fields)
 
 
-def small(name: str, cpu: int = 100, **fields: Any) -> Pod:
+def small(name: str, cpu: int = 100, ports: tuple[ContainerPort, ...] = (), **fields: Any) -> Pod:
     """A pod that asks for so many millicores."""
-    from clusterstate.objects import Container
-    from tests.support.build import make_pod
-
     requests = FrozenMap(resources(cpu=cpu, memory=64 << 20))
-    return make_pod(name, containers=(Container("c", "app", requests),), scheduler_name="default-scheduler", **fields)
+    container = Container("c", "app", requests, ports=ports)
+    return make_pod(name, containers=(container,), scheduler_name="default-scheduler", **fields)

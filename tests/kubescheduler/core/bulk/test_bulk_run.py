@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import (
     Affinity,
     ContainerImage,
+    ContainerPort,
     NodeAffinity,
     NodeSelectorTerm,
     PreferredSchedulingTerm,
@@ -55,6 +56,16 @@ def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
     assert found == one_by_one(world.scheduler(engine, tie), world.pods)
     alone = engine.endswith("rankings kept") and tie == "heap"
     assert bulk == (0 if alone else 50)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_host_ports(engine: str) -> None:
+    """Each node takes one of the pods, which is counted with the pods there; they go in bulk all the same."""
+    nodes = tuple(sized(f"n{at}", 4000 + 100 * at) for at in range(20))
+    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", ports=(ContainerPort(80),)) for at in range(25)))
+    found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
+    assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
+    assert bulk > FEWEST
 
 
 @pytest.mark.parametrize("engine", ENGINES)
