@@ -223,7 +223,8 @@ class Trial:
             self.until(lambda one=one, dumps=dumps: one.text().count(DUMPED) > dumps, 60.0)  # type: ignore[misc]
             if "name:" in one.queue() or (one.release != "1.16" and any(one.pending().values())):
                 return False
-            assert "mismatch" not in one.text().rpartition("omparer started")[2], one.text()[-3000:]
+            if "mismatch" in one.text().rpartition("omparer started")[2]:  # as while informers still begin
+                return False
         return True
 
     def figures(self) -> str:
