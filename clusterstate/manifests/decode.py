@@ -73,13 +73,16 @@ class Decoder:
 
     def decode_item(self, item: Item, *, keep_manifest: bool = False) -> ClusterObject:
         """One item of a document. Raises DecodeError with every fault in it."""
+        if item.read is not None:
+            read = self._pods.finish(item.read)
+            if read is not None:
+                return read
         if item.notes:
             self.warnings += item.notes
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
         if item.read is not None:
-            read = self._pods.finish(item.read)
-            return self._decode(item, kind, keep) if read is None else read
+            return self._decode(item, kind, keep)
         if kind.name == "Pod":
             pod = self._pods.decode(item.content, self._pods_pass, every=self._judges_stored)
             if pod is not None:
@@ -119,6 +122,9 @@ class Decoder:
             manifest = self._prepared(manifest)
         except DecodeError as error:
             faults += error.problems
+        node = self._pods.read_node(manifest) if kind.name == "Node" and not faults else None
+        if node is not None:
+            return node
         obj = kind.decode(Fields(manifest, faults))
         if faults:
             raise DecodeError(placed(item, kind.name, manifest, faults))

@@ -13,6 +13,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode_pod import decode_pod_spec
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
+from clusterstate.manifests.node_reading import NodeReader
 from clusterstate.manifests.pod_reading import PodReader, remember
 from clusterstate.manifests.projection import SpecProjection, drop_unread_volumes
 from clusterstate.manifests.read_pod import ReadPod
@@ -30,6 +31,7 @@ class PodDecoder:
         self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
         self._images = SharedImages()
+        self._nodes = NodeReader(self.share)
 
     def decode(
         self,
@@ -46,7 +48,7 @@ class PodDecoder:
         if read is None:
             return None
         pod = self.finish(read)
-        if pod is None or (passes is not None and (every or not read.pod.metadata.uid) and not passes(content)):
+        if pod is None or (passes is not None and (every or not read.metadata.uid) and not passes(content)):
             return None
         return pod
 
@@ -55,18 +57,7 @@ class PodDecoder:
         spec = self._spec(read.spec)
         if spec is None:
             return None
-        pod = read.pod
-        return Pod(
-            metadata=self._metadata(pod.metadata),
-            spec=spec,
-            node_name=pod.node_name,
-            phase=pod.phase,
-            nominated_node_name=pod.nominated_node_name,
-            start_time=pod.start_time,
-            conditions=pod.conditions,
-            grants=pod.grants,
-            resource_claim_statuses=pod.resource_claim_statuses,
-        )
+        return read.pod(self._metadata(read.metadata), spec)
 
     def _spec(self, text: bytes) -> PodSpec | None:
         found = self._specs.get(text)
@@ -112,6 +103,10 @@ class PodDecoder:
             manifest=manifest,
         )
 
+    def read_node(self, manifest: Manifest) -> Node | None:
+        """As ``share_node``, straight from a manifest; None when anything about it is unusual."""
+        return self._nodes.read(manifest)
+
     def share_node(self, node: Node, manifest: Manifest) -> Node:
         """The node with shared parts, and its manifest."""
         return attrs.evolve(
@@ -136,8 +131,8 @@ def spec_of_text(text: bytes) -> dict[str, Any]:
 
 def manifest_of_read(read: ReadPod) -> Manifest:
     """What is left of the manifest of a pod: what names it, and its spec."""
-    meta = read.pod.metadata
+    meta = read.metadata
     return {
         "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
-        "spec": {**spec_of_text(read.spec), "nodeName": read.pod.node_name},
+        "spec": {**spec_of_text(read.spec), "nodeName": read.node_name},
     }

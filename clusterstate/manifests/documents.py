@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -45,9 +44,8 @@ SECTIONS: dict[str, str] = {
 """Key of a cluster dictionary, or of an export of kube-scheduler-simulator → kind of its items."""
 
 
-@attrs.frozen
-class Item:
-    """One object still to be decoded: parsed, or the JSON of it.
+class Item(msgspec.Struct, frozen=True):
+    """One object still to be decoded: parsed, or the JSON of it. There are many, and msgspec makes them fastest.
 
     source names the file, place where in it. kind and api_version are what the surrounding list
     says, used when the object itself says nothing.
@@ -61,7 +59,7 @@ class Item:
     notes: tuple[str, ...] = ()
     """What is to be said of how it is written, with file and path."""
     read: ReadPod | None = None
-    """A running pod as far as decoding reads it, in place of the content, which is empty then."""
+    """A running v1 Pod as far as decoding reads it, in place of the content, which is empty then."""
 
 
 _OPENING = re.compile(rb'\{\s*"apiVersion":\s*"([\w./-]*)",\s*"kind":\s*"(\w*)"\s*[,}]')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, TypeVar, cast
 
@@ -13,9 +13,11 @@ from clusterstate.manifests.decode_pod_status import decode_claim_statuses, deco
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.projection import (
+    ABSENT,
     ConditionProjection,
     Granted,
     MetadataProjection,
+    MetadataText,
     OwnerProjection,
     PodProjection,
     PodText,
@@ -32,10 +34,8 @@ from clusterstate.objects import (
     Labels,
     ObjectMeta,
     OwnerReference,
-    Pod,
     PodCondition,
     PodGrants,
-    PodSpec,
     ResourceClaimStatus,
 )
 
@@ -45,8 +45,9 @@ REMEMBERED = 16_384
 FAULTY = PodGrants(FrozenMap())
 """Stands for grants that cannot be read."""
 
-UNREAD = PodSpec()
-"""Stands for a spec that is still a text."""
+LABELS: Any = dict[str, str] | None
+OWNERS: Any = list[OwnerProjection] | None
+"""What a text of them may be."""
 
 FAULTS = (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError)
 """What parsing raises."""
@@ -62,8 +63,8 @@ class PodReader:
         self._parse_all = msgspec.json.Decoder(list[PodText]).decode
         self._encode = msgspec.json.Encoder().encode
         self._texts: dict[bytes, bytes] = {}
-        self._labels: dict[tuple[tuple[str, str], ...], Labels] = {}
-        self._owners: dict[tuple[OwnerProjection, ...], tuple[OwnerReference, ...]] = {}
+        self._labels: dict[bytes | tuple[tuple[str, str], ...], Labels] = {}
+        self._owners: dict[bytes | tuple[OwnerProjection, ...], tuple[OwnerReference, ...]] = {}
         self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
@@ -74,11 +75,14 @@ class PodReader:
         try:
             if isinstance(content, msgspec.Raw):
                 return self._read_text(self._parse(content))
-            return self._read(msgspec.convert(content, PodProjection), drop_unread_volumes)
+            seen = msgspec.convert(content, PodProjection)
+            if seen.spec.volumes:
+                seen.spec.volumes = drop_unread_volumes(seen.spec.volumes)
+            return self._read(seen, "", "")
         except FAULTS:
             return None
 
-    def read_all(self, texts: bytes) -> Iterator[ReadPod | None]:
+    def read_all(self, texts: bytes | memoryview) -> Iterator[ReadPod | None]:
         """The same of each object of a JSON list, which need not be pods; None once in place of a list with a fault."""
         try:
             for seen in self._parse_all(texts):
@@ -87,78 +91,75 @@ class PodReader:
             yield None
 
     def _read_text(self, seen: PodText) -> ReadPod | None:
-        return self._read(seen, drop_unread_volume_texts, seen.kind, seen.apiVersion)
+        if seen.spec.volumes:
+            seen.spec.volumes = drop_unread_volume_texts(seen.spec.volumes)
+        return self._read(seen, seen.kind, seen.apiVersion)
 
-    def _read(
-        self,
-        seen: PodProjection | PodText,
-        drop: Callable[[list[Any]], list[Any] | None],
-        kind: str = "",
-        version: str = "",
-    ) -> ReadPod | None:
-        spec, status = seen.spec, seen.status
+    def _read(self, seen: PodProjection | PodText, kind: str, version: str) -> ReadPod | None:
+        meta, spec, status = seen.metadata, seen.spec, seen.status
         node_name, spec.nodeName = spec.nodeName, None
-        if spec.volumes:
-            spec.volumes = drop(spec.volumes)
-        text = self._encode(spec)
         grants = self._pod_grants(status) if reports_grants(status) else None
         claims = _claims(status) if status.resourceClaimStatuses else ()
-        if grants is FAULTY or claims is None or not self._is_named(seen.metadata):
+        if grants is FAULTY or claims is None or not self._is_named(meta.name, meta.namespace):
             return None
-        pod = Pod(
-            metadata=self._metadata(seen.metadata),
-            spec=UNREAD,
-            node_name=intern(node_name) if node_name else "",
-            phase=intern(status.phase) if status.phase else "",
-            nominated_node_name=status.nominatedNodeName or "",
-            start_time=status.startTime,
-            conditions=self._pod_conditions(status.conditions) if status.conditions else (),
-            grants=grants,
-            resource_claim_statuses=claims,
+        text = self._encode(spec)
+        return ReadPod(
+            self._texts.get(text) or self._new_text(text),
+            self._metadata(meta),
+            intern(node_name) if node_name else "",
+            intern(status.phase) if status.phase else "",
+            status.nominatedNodeName or "",
+            status.startTime,
+            self._pod_conditions(status.conditions) if status.conditions else (),
+            grants,
+            claims,
+            bool(meta.resourceVersion),
+            kind,
+            version,
         )
-        return ReadPod(pod, self._spec_text(text), bool(seen.metadata.resourceVersion), kind, version)
 
-    def _spec_text(self, text: bytes) -> bytes:
-        found = self._texts.get(text)
-        if found is None:
-            remember(self._texts, text, text)
-            return text
-        return found
+    def _new_text(self, text: bytes) -> bytes:
+        remember(self._texts, text, text)
+        return text
 
-    def _is_named(self, seen: MetadataProjection) -> bool:
+    def _is_named(self, name: str, namespace: str) -> bool:
         """Whether name and namespace are such as an API server takes."""
-        namespace = seen.namespace
         if namespace not in self._namespaces:
             if not is_object_name(namespace):
                 return False
             self._namespaces.add(namespace)
-        return is_object_name(seen.name)
+        return is_object_name(name)
 
-    def _metadata(self, seen: MetadataProjection) -> ObjectMeta:
+    def _metadata(self, seen: MetadataProjection | MetadataText) -> ObjectMeta:
+        labels, owners = seen.labels, seen.ownerReferences
         return ObjectMeta(
-            name=seen.name,
-            namespace=intern(seen.namespace),
-            uid=seen.uid,
-            labels=self._label_set(seen.labels) if seen.labels else NO_LABELS,
-            annotations=FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
-            owner_references=self._owner_references(seen.ownerReferences) if seen.ownerReferences else (),
-            creation_timestamp=seen.creationTimestamp,
-            deletion_timestamp=seen.deletionTimestamp,
+            seen.name,
+            intern(seen.namespace),
+            seen.uid,
+            NO_LABELS if labels is None or labels is ABSENT else self._label_set(labels),
+            FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
+            () if owners is None or owners is ABSENT else self._owner_references(owners),
+            seen.creationTimestamp,
+            seen.deletionTimestamp,
         )
 
-    def _label_set(self, labels: dict[str, str]) -> Labels:
-        key = tuple(labels.items())
+    def _label_set(self, labels: dict[str, str] | msgspec.Raw) -> Labels:
+        key = bytes(labels) if isinstance(labels, msgspec.Raw) else tuple(labels.items())
         found = self._labels.get(key)
         if found is None:
-            found = self.share(FrozenMap(labels))
+            found = self._new_label_set(labels)
             remember(self._labels, key, found)
         return found
 
-    def _owner_references(self, owners: list[OwnerProjection]) -> tuple[OwnerReference, ...]:
-        key = tuple(owners)
+    def _new_label_set(self, labels: dict[str, str] | msgspec.Raw) -> Labels:
+        plain = msgspec.json.decode(labels, type=LABELS) if isinstance(labels, msgspec.Raw) else labels
+        return self.share(FrozenMap(plain)) if plain else NO_LABELS
+
+    def _owner_references(self, owners: list[OwnerProjection] | msgspec.Raw) -> tuple[OwnerReference, ...]:
+        key = bytes(owners) if isinstance(owners, msgspec.Raw) else tuple(owners)
         found = self._owners.get(key)
         if found is None:
-            found = tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in owners)
+            found = self.share(_new_owners(owners))
             remember(self._owners, key, found)
         return found
 
@@ -192,6 +193,11 @@ class PodReader:
             remember(self._shared, value, value)
             return value
         return cast("T", found)
+
+
+def _new_owners(owners: list[OwnerProjection] | msgspec.Raw) -> tuple[OwnerReference, ...]:
+    seen = msgspec.json.decode(owners, type=OWNERS) if isinstance(owners, msgspec.Raw) else owners
+    return tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in seen or ())
 
 
 def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> PodGrants:

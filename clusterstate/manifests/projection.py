@@ -1,7 +1,8 @@
 """The part of a pod's JSON that decoding reads, for parsing pods without building the rest.
 
 These shapes are looser than the API's and check nothing: what they cannot hold is read the long way,
-which finds the faults.
+which finds the faults. Fields stand in the order of their names, as servers write them: msgspec looks for the next one
+first.
 """
 
 from __future__ import annotations
@@ -20,40 +21,54 @@ ABSENT = msgspec.Raw()
 class OwnerProjection(msgspec.Struct, frozen=True):
     """An entry of ``metadata.ownerReferences``."""
 
+    apiVersion: str = ""  # noqa: N815
+    controller: bool = False
     kind: str = ""
     name: str = ""
     uid: str = ""
-    controller: bool = False
-    apiVersion: str = ""  # noqa: N815
 
 
 class MetadataProjection(msgspec.Struct):
     """What is read of ``metadata``."""
 
-    name: str
-    namespace: str = ""
-    uid: str = ""
-    resourceVersion: Any = None  # noqa: N815
-    labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
-    ownerReferences: list[OwnerProjection] | None = None  # noqa: N815
     creationTimestamp: str | None = None  # noqa: N815
     deletionTimestamp: str | None = None  # noqa: N815
+    labels: dict[str, str] | None = None
+    name: str = ""
+    namespace: str = ""
+    ownerReferences: list[OwnerProjection] | None = None  # noqa: N815
+    resourceVersion: Any = None  # noqa: N815
+    uid: str = ""
+
+
+class MetadataText(msgspec.Struct):
+    """The same of JSON; what replicas share is left as its text."""
+
+    annotations: dict[str, str] | None = None
+    creationTimestamp: str | None = None  # noqa: N815
+    deletionTimestamp: str | None = None  # noqa: N815
+    labels: msgspec.Raw = ABSENT
+    name: str = ""
+    namespace: str = ""
+    ownerReferences: msgspec.Raw = ABSENT  # noqa: N815
+    resourceVersion: Any = None  # noqa: N815
+    uid: str = ""
 
 
 class ContainerProjection(msgspec.Struct, omit_defaults=True):
     """What is read of a container."""
 
-    name: Any = None
     image: Any = None
-    resources: Any = None
+    name: Any = None
     ports: Any = None
+    resources: Any = None
     restartPolicy: Any = None  # noqa: N815
     restartPolicyRules: Any = None  # noqa: N815
 
 
 VolumeProjection: Any = msgspec.defstruct(
-    "VolumeProjection", [(key, Any, None) for key in ("name", *POD_SOURCES)], omit_defaults=True
+    "VolumeProjection", [(key, Any, None) for key in sorted(("name", *POD_SOURCES))], omit_defaults=True
 )
 EMPTY_VOLUME = VolumeProjection()
 
@@ -61,25 +76,25 @@ EMPTY_VOLUME = VolumeProjection()
 class SpecProjection(msgspec.Struct, omit_defaults=True):
     """What is read of a pod's ``spec``."""
 
-    nodeName: str | None = None  # noqa: N815
-    containers: list[ContainerProjection] | None = None
-    initContainers: list[ContainerProjection] | None = None  # noqa: N815
-    volumes: list[VolumeProjection] | None = None
-    nodeSelector: Any = None  # noqa: N815
     affinity: Any = None
-    tolerations: Any = None
-    topologySpreadConstraints: Any = None  # noqa: N815
+    containers: list[ContainerProjection] | None = None
+    hostNetwork: Any = None  # noqa: N815
+    hostUsers: Any = None  # noqa: N815
+    initContainers: list[ContainerProjection] | None = None  # noqa: N815
+    nodeName: str | None = None  # noqa: N815
+    nodeSelector: Any = None  # noqa: N815
+    overhead: Any = None
+    preemptionPolicy: Any = None  # noqa: N815
     priority: Any = None
     priorityClassName: Any = None  # noqa: N815
-    preemptionPolicy: Any = None  # noqa: N815
-    schedulerName: Any = None  # noqa: N815
-    hostNetwork: Any = None  # noqa: N815
-    overhead: Any = None
-    resources: Any = None
-    schedulingGates: Any = None  # noqa: N815
-    hostUsers: Any = None  # noqa: N815
-    schedulingGroup: Any = None  # noqa: N815
     resourceClaims: Any = None  # noqa: N815
+    resources: Any = None
+    schedulerName: Any = None  # noqa: N815
+    schedulingGates: Any = None  # noqa: N815
+    schedulingGroup: Any = None  # noqa: N815
+    tolerations: Any = None
+    topologySpreadConstraints: Any = None  # noqa: N815
+    volumes: list[VolumeProjection] | None = None
 
 
 def _texts(name: str, projection: Any, lists: Mapping[str, Any]) -> Any:
@@ -111,37 +126,37 @@ SpecText: Any = _texts(
 class ConditionProjection(msgspec.Struct, frozen=True, gc=False):
     """An entry of a pod's ``status.conditions``."""
 
-    type: str = ""
-    status: str = ""
     reason: str = ""
+    status: str = ""
+    type: str = ""
 
 
 class ContainerStatusProjection(msgspec.Struct):
     """What is read of an entry of ``status.containerStatuses``."""
 
+    allocatedResources: msgspec.Raw = ABSENT  # noqa: N815
     name: str = ""
     resources: msgspec.Raw = ABSENT
-    allocatedResources: msgspec.Raw = ABSENT  # noqa: N815
 
 
 class StatusProjection(msgspec.Struct):
     """What is read of a pod's ``status``."""
 
-    phase: str | None = None
-    nominatedNodeName: str | None = None  # noqa: N815
-    startTime: str | None = None  # noqa: N815
+    allocatedResources: Any = None  # noqa: N815
     conditions: tuple[ConditionProjection, ...] | None = None
     containerStatuses: list[ContainerStatusProjection] | None = None  # noqa: N815
     initContainerStatuses: list[ContainerStatusProjection] | None = None  # noqa: N815
-    resources: Any = None
-    allocatedResources: Any = None  # noqa: N815
+    nominatedNodeName: str | None = None  # noqa: N815
+    phase: str | None = None
     resourceClaimStatuses: Any = None  # noqa: N815
+    resources: Any = None
+    startTime: str | None = None  # noqa: N815
 
 
 class PodProjection(msgspec.Struct):
     """What is read of a pod."""
 
-    metadata: MetadataProjection
+    metadata: MetadataProjection = msgspec.field(default_factory=MetadataProjection)
     spec: SpecProjection = msgspec.field(default_factory=SpecProjection)
     status: StatusProjection = msgspec.field(default_factory=StatusProjection)
 
@@ -149,9 +164,9 @@ class PodProjection(msgspec.Struct):
 class PodText(msgspec.Struct):
     """What is read of the JSON of a pod."""
 
-    kind: str = ""
     apiVersion: str = ""  # noqa: N815
-    metadata: MetadataProjection = msgspec.field(default_factory=lambda: MetadataProjection(""))
+    kind: str = ""
+    metadata: MetadataText = msgspec.field(default_factory=MetadataText)
     spec: SpecText = msgspec.field(default_factory=SpecText)
     status: StatusProjection = msgspec.field(default_factory=StatusProjection)
 

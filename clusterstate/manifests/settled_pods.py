@@ -25,23 +25,23 @@ class SettledPods:
 
     def read(self, text: msgspec.Raw) -> ReadPod | None:
         """What the JSON of a pod says; None for one that has to be read whole."""
-        return self._settled_one(self._reader.read(text))
+        read = self._reader.read(text)
+        return read if read is not None and self._is_settled(read.spec) and _is_running(read) else None
 
-    def read_all(self, texts: bytes) -> list[ReadPod] | None:
-        """The same of a JSON list of pods; None when one of them is no pod, or has to be read whole."""
-        out: list[ReadPod] = []
+    def read_all(self, texts: bytes | memoryview) -> list[ReadPod] | None:
+        """The same of a JSON list of pods that say what they are; None when one is no pod, or has to be read whole."""
+        out = []
+        settled, is_settled = self._settled, self._is_settled
         for read in self._reader.read_all(texts):
-            settled = self._settled_one(read)
-            if settled is None:
+            if (
+                read is None
+                or not is_pod(read.kind, read.version)
+                or not (settled.get(read.spec) or is_settled(read.spec))
+                or not _is_running(read)
+            ):
                 return None
-            out.append(settled)
+            out.append(read)
         return out
-
-    def _settled_one(self, read: ReadPod | None) -> ReadPod | None:
-        if read is None or not read.is_stored or not self._is_settled(read.spec):
-            return None
-        meta = read.pod.metadata
-        return read if meta.uid and meta.namespace and read.pod.node_name else None
 
     def _is_settled(self, text: bytes) -> bool:
         found = self._settled.get(text)
@@ -49,6 +49,16 @@ class SettledPods:
             found = _is_settled(text)
             remember(self._settled, text, found)
         return found
+
+
+def is_pod(kind: str, version: str) -> bool:
+    """Whether an object is a Pod of the core group."""
+    return kind == "Pod" and version == "v1"
+
+
+def _is_running(read: ReadPod) -> bool:
+    """Whether a server has stored a pod, and a scheduler has placed it."""
+    return read.is_stored and bool(read.node_name)
 
 
 def _is_settled(text: bytes) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item, split
@@ -101,7 +102,7 @@ def _readable(thing: Any) -> bool:
 
 def _kinded(items: Iterable[Item], kind: str) -> Iterator[Item]:
     for item in items:
-        yield attrs.evolve(item, kind=item.kind or kind)
+        yield msgspec.structs.replace(item, kind=item.kind or kind)
 
 
 def identified(obj: Any) -> Any:

@@ -270,7 +270,7 @@ class _Reading:
 
 
 def _is_pod(item: Item) -> bool:
-    return _kind_of(item) == "Pod"
+    return item.read is not None or _kind_of(item) == "Pod"
 
 
 def _kind_of(item: Item) -> object:

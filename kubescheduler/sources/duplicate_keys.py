@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.manifests.fields import step
 
@@ -60,6 +61,8 @@ def _path(path: Path, place: str) -> str:
 
 def _in_json(text: str | bytes) -> Iterator[Path]:
     """Every repeated key. Objects are looked into only when one of them repeats a key."""
+    if _is_plain(text):
+        return iter(())
     repeats: list[bool] = []
 
     def counted(pairs: list[tuple[str, Any]]) -> None:
@@ -68,6 +71,18 @@ def _in_json(text: str | bytes) -> Iterator[Path]:
 
     json.loads(text, object_pairs_hook=counted)
     return _in_pairs(json.loads(text, object_pairs_hook=_Pairs), ()) if repeats else iter(())
+
+
+def _is_plain(text: str | bytes) -> bool:
+    """Whether a text is the very one, but for blanks, that is written of its values: then no key is in it twice."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text)) == msgspec.json.format(_bytes(text), indent=-1)
+    except (ValueError, OverflowError, RecursionError):
+        return False
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
 
 
 def _in_pairs(value: Any, path: Path) -> Iterator[Path]:

@@ -10,19 +10,21 @@ them in the list has to be a JSON document, so the whole is one, and its list ha
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING
+from io import BufferedIOBase
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind
-from clusterstate.manifests.settled_pods import SettledPods
+from clusterstate.manifests.fields import NOTHING
+from clusterstate.manifests.settled_pods import SettledPods, is_pod
 from kubescheduler.sources.limits import limit
+from kubescheduler.sources.replayed import ReplayedStream
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Manifest
-    from kubescheduler.sources.replayed import ReplayedStream
 
-PIECE = 1 << 20
+PIECE = 1 << 19
 """Bytes that are read at once: as many as stay in a processor's cache are searched and parsed faster."""
 
 LONGEST = 1 << 26
@@ -40,11 +42,15 @@ _STORED = re.compile(rb'"resourceVersion"')
 """What an API server writes into every object."""
 
 
+Rereadable = BufferedIOBase | ReplayedStream
+"""What can be read again from its beginning where its text is unusual."""
+
+
 class OddTextError(Exception):
     """The text is not quite such as kubectl writes."""
 
 
-def streamed_items(source: str, stream: IO[bytes] | ReplayedStream) -> list[Item] | None:
+def streamed_items(source: str, stream: Rereadable) -> list[Item] | None:
     """The objects of a list of stored objects; None where anything about the text is unusual.
 
     Running pods come as what decoding reads of them (``ReadPod``), without their text: nobody may want their manifests,
@@ -56,45 +62,87 @@ def streamed_items(source: str, stream: IO[bytes] | ReplayedStream) -> list[Item
         return None
 
 
+class _Window:
+    """The part of a text that is looked at, in memory that is used again and again."""
+
+    def __init__(self, stream: Rereadable) -> None:
+        self._stream = stream
+        self._left = limit("size")
+        self._bytes = bytearray(2 * PIECE + 1)
+        self._begin = self._end = 1  # before the text there is room for a bracket
+
+    @property
+    def length(self) -> int:
+        """Bytes of the text."""
+        return self._end - self._begin
+
+    def text(self) -> bytes:
+        """A copy of it."""
+        return bytes(memoryview(self._bytes)[self._begin : self._end])
+
+    def skip(self, size: int) -> None:
+        """Leaves out so many bytes at the beginning."""
+        self._begin += size
+
+    def more(self) -> bool:
+        """Adds the next piece; False at the end. Raises OddTextError for a text that is too long."""
+        with memoryview(self._bytes) as old:
+            rest = self.length
+            if 1 + rest + PIECE > len(old):
+                self._bytes = bytearray(2 * len(old))
+            with memoryview(self._bytes) as new:
+                new[1 : 1 + rest] = old[self._begin : self._end]
+                size = self._stream.readinto(new[1 + rest : 1 + rest + PIECE])
+        self._begin, self._end = 1, 1 + rest + size
+        self._left -= size
+        if self._left < 0:
+            raise OddTextError
+        return size > 0
+
+    def objects(self, between: bytes) -> memoryview | None:
+        """Takes all objects but the last from the text, as a JSON list; None when there is no end of one.
+
+        between: what stands between two. The list is there until the next call of any method.
+        """
+        cut = self._bytes.rfind(between, self._begin, self._end)
+        if cut < 0:
+            return None
+        first, comma = self._begin, cut + between.index(b",")
+        self._bytes[first - 1], self._bytes[comma] = b"[]"
+        self._begin = cut + between.index(b"{")
+        return memoryview(self._bytes)[first - 1 : comma + 1]
+
+
 class _Stream:
     """One pass over a list."""
 
-    def __init__(self, source: str, stream: IO[bytes] | ReplayedStream) -> None:
+    def __init__(self, source: str, stream: Rereadable) -> None:
         self._source = source
-        self._stream = stream
+        self._window = _Window(stream)
         self._pods = SettledPods()
-        self._left = limit("size")
         self._named = Envelope()
         self._relies_on_list = False
         self._found: list[Item] = []
 
     def items(self) -> list[Item]:
         """Every object, in order."""
-        text = self._more()
-        match = _HEAD.match(text)
+        window = self._window
+        window.more()
+        match = _HEAD.match(window.text())
         if match is None:
             raise OddTextError
-        head, text = text[: match.end()], text[match.end() :]
-        between = _separator(match[1], text)
+        head = match[0]
+        window.skip(len(head))
+        between = _separator(match[1], window.text())
         self._named = _envelope(head + b"]}")
-        while more := self._more():
-            text += more
-            cut = text.rfind(between)
-            if cut >= 0:
-                self._note_all(text[: cut + between.index(b"}") + 1])
-                text = text[cut + between.index(b"{") :]
-            elif len(text) > LONGEST:
+        while window.more():
+            texts = window.objects(between)
+            if texts is not None:
+                self._note_all(texts)
+            elif window.length > LONGEST:
                 raise OddTextError
-        self._last(head, text)
+        self._last(head, window.text())
         return self._found
-
-    def _more(self) -> bytes:
-        """The next piece; empty at the end. Raises OddTextError for a text that is too long."""
-        piece = self._stream.read(PIECE)
-        self._left -= len(piece)
-        if self._left < 0:
-            raise OddTextError
-        return piece
 
     def _last(self, head: bytes, text: bytes) -> None:
         """Notes the last objects and checks what stands around all of them."""
@@ -108,28 +156,27 @@ class _Stream:
         if self._relies_on_list and (named.kind, named.apiVersion) != (envelope.kind, envelope.apiVersion):
             raise OddTextError
 
-    def _note_all(self, texts: bytes) -> None:
-        """Adds objects with commas between them."""
-        texts = b"[%b]" % texts
+    def _note_all(self, texts: memoryview) -> None:
+        """Adds the objects of a JSON list."""
         pods = self._pods.read_all(texts)
-        if pods is not None and all(pod.kind == "Pod" and pod.version for pod in pods):
-            for pod in pods:
-                self._found.append(Item(self._source, {}, self._place(), pod.kind, pod.version, read=pod))
+        if pods is None:
+            for raw in msgspec.json.decode(texts, type=list[msgspec.Raw]):
+                self._note(raw)
             return
-        for raw in msgspec.json.decode(texts, type=list[msgspec.Raw]):
-            self._note(raw)
+        source, nothing = self._source, NOTHING
+        self._found += [
+            Item(source, nothing, f"items[{number}]", pod.kind, pod.version, (), pod)
+            for number, pod in enumerate(pods, len(self._found))
+        ]
 
     def _note(self, text: msgspec.Raw) -> None:
         """Adds one object. Raises OddTextError for one that no server has stored."""
         kind, version = self._kind(text)
-        pod = self._pods.read(text) if kind == "Pod" else None
+        pod = self._pods.read(text) if is_pod(kind, version) else None
         if pod is None and not _STORED.search(text):
             raise OddTextError
-        content: Manifest | msgspec.Raw = text.copy() if pod is None else {}
-        self._found.append(Item(self._source, content, self._place(), kind, version, read=pod))
-
-    def _place(self) -> str:
-        return f"items[{len(self._found)}]"
+        content: Manifest | msgspec.Raw = text.copy() if pod is None else NOTHING
+        self._found.append(Item(self._source, content, f"items[{len(self._found)}]", kind, version, read=pod))
 
     def _kind(self, text: msgspec.Raw) -> tuple[str, str]:
         """Kind and version of an object, its own or those that its list says."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -73,7 +72,7 @@ def _noted(source: str, item: Item, text: bytes | msgspec.Raw, place: str) -> It
     from kubescheduler.sources.duplicate_keys import json_duplicates
 
     repeats = json_duplicates(bytes(text), place)
-    return attrs.evolve(item, notes=_notes(source, repeats)) if repeats else item
+    return msgspec.structs.replace(item, notes=_notes(source, repeats)) if repeats else item
 
 
 def _notes(source: str, repeats: Iterable[str]) -> tuple[str, ...]:
@@ -101,4 +100,4 @@ def _yaml(source: str, data: bytes) -> list[Item]:
         notes.append(
             f"{source}: {len(items)} objects in YAML; JSON, as of kubectl get -o json, is read ten times faster"
         )
-    return [attrs.evolve(items[0], notes=tuple(notes)), *items[1:]] if notes and items else items
+    return [msgspec.structs.replace(items[0], notes=tuple(notes)), *items[1:]] if notes and items else items

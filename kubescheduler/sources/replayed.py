@@ -34,6 +34,12 @@ class ReplayedStream:
         self._rest = bytes(out[size:])
         return bytes(out[:size])
 
+    def readinto(self, buffer: memoryview) -> int:
+        """Fills the buffer, less of it only at the end; how many bytes of it. Raises OSError."""
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
     def rewind(self) -> ReplayedStream:
         """The same from the beginning, the first time only: from now on nothing is kept."""
         assert self._again is None, "this was read again already; make a ReplayedStream of it to read it once more"

@@ -52,6 +52,16 @@ def test_decoder(strictness: Strictness, metadata: dict[str, str], faults: list[
     assert decoder.warnings == ([MISSPELT] if strictness is WARN else [])
 
 
+def test_nodes() -> None:
+    """A node that is as any other, but for a field that nobody knows, is a fault where somebody wrote it."""
+    manifest = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {"taint": []}}
+    with pytest.raises(DecodeError) as caught:
+        Decoder(strictness=BY_ORIGIN).decode_object(manifest)
+    assert caught.value.problems == ("Node a: spec.taint: unknown field; did you mean taints?",)
+    stored = {**manifest, "metadata": {"name": "a", "uid": "1"}}
+    assert Decoder(strictness=BY_ORIGIN).decode_object(stored).metadata.name == "a"
+
+
 def test_with_other_faults() -> None:
     """Unknown fields are told together with everything else that is wrong."""
     manifest = {**pod(), "metadata": {"name": "web", "label": {}}, "spec": {"priority": "high"}}

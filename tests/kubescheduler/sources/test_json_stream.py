@@ -90,7 +90,7 @@ def outcome(path: Path, *, sparse: bool, release: str = "1.16", piped: bool = Fa
 
 def assert_the_same(path: Path, text: str, release: str = "1.16") -> None:
     """A text reads the same in pieces and whole, as a file and through a pipe."""
-    path.write_text(text)
+    path.write_text(text, errors="surrogateescape")
     for piped in (False, True):
         whole = outcome(path, sparse=False, release=release, piped=piped)
         assert outcome(path, sparse=True, release=release, piped=piped) == whole
@@ -111,6 +111,23 @@ CHANGES: dict[str, Any] = {
     "null volumes": {"spec": {"volumes": [{"name": "a", "ephemeral": None}]}},
     "a wrong name": {"metadata": {"name": "Web"}},
     "wrong labels": {"metadata": {"labels": {"a": 1}}},
+    "a wrong volume behind another": {
+        "spec": {"volumes": [{"name": "a", "projected": {}}, {"name": "d", "persistentVolumeClaim": {"claimName": 7}}]}
+    },
+    "null labels": {"metadata": {"labels": None}},
+    "no labels": {"metadata": {"labels": {}}},
+    "labels that are no object": {"metadata": {"labels": ["a"]}},
+    "a label that is null": {"metadata": {"labels": {"app": None}}},
+    "another label": {"metadata": {"labels": {"app": "wéb", "tier": "a"}}},
+    "the labels in another order": {"metadata": {"labels": {"tier": "a", "app": "wéb"}}},
+    "null owners": {"metadata": {"ownerReferences": None}},
+    "no owners": {"metadata": {"ownerReferences": []}},
+    "another owner": {"metadata": {"ownerReferences": [{"kind": "Job", "name": "a", "uid": "b", "controller": True}]}},
+    "a wrong owner": {"metadata": {"ownerReferences": [{"kind": "ReplicaSet", "name": 7}]}},
+    "an owner that is null": {"metadata": {"ownerReferences": [None]}},
+    "another group": {"apiVersion": "apps/v1"},
+    "another version": {"apiVersion": "v2"},
+    "no version": {"apiVersion": ""},
     "a wrong condition": {"status": {"conditions": [{"type": 1}]}},
     "a wrong phase": {"status": {"phase": 4}},
     "grants": {"status": {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}},
@@ -181,6 +198,13 @@ ODD_TEXTS = {
     "items twice": text_of([pod(1), pod(2)])[:-1] + ', "items": []}',
     "more behind": text_of([pod(1), pod(2)]) + "{}",
     "kind twice": text_of([pod(1), pod(2)])[:-1] + ', "kind": "Pod"}',
+    "a label twice": text_of([pod(1), pod(2), pod(3)]).replace('"app": "web"', '"app": 1, "app": "x"', 1),
+    "a key twice in what was never stored": text_of([pod(1), pod(2)])
+    .replace('"resourceVersion": "7",', "")
+    .replace('"uid": "u2"', '"uid": "u2", "uid": "u3"'),
+    "nested too deeply": text_of([pod(1), pod(2)]).replace('"Exists"', "[" * 1200 + "]" * 1200, 1),
+    "a spec that is no UTF-8": text_of([pod(1), pod(2)]).replace('"operator": "Exists"', '"operator": "\udcff"', 1),
+    "text that is no UTF-8": text_of([pod(1), pod(2)]).replace('"app": "web"', '"app": "\udcff"', 1),
     "two values of a node": text_of([node(), {**node(1), "x": 1}]).replace('"x": 1', '"x": 1,\n            "x": 2'),
 }
 
@@ -198,6 +222,19 @@ def test_running_pods_come_without_their_text() -> None:
     found = streamed_items("x", io.BytesIO(text_of(items).encode())) or []
     assert [item.read is None for item in found] == [True, *[False] * 30, True]
     assert {item.read.spec for item in found if item.read is not None} == {found[1].read.spec if found[1].read else b""}
+
+
+def test_replicas_share_what_they_have_in_common() -> None:
+    """Equal labels and owners are one object, however they are spelled."""
+    texts = [
+        text_of([node(), *map(pod, range(5))]),
+        text_of([node(), *map(pod, range(5))]).replace('"web"', '"\\u0077eb"', 1),
+    ]
+    for text in texts:
+        metadata = [item.read.metadata for item in streamed_items("x", io.BytesIO(text.encode())) or [] if item.read]
+        assert len(metadata) == 5
+        assert len({id(each.labels) for each in metadata}) == 1
+        assert len({id(each.owner_references) for each in metadata}) == 1
 
 
 def test_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

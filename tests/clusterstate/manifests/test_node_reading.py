@@ -1,0 +1,179 @@
+"""Nodes read the short way are those that are read field by field; what is unusual is left to that."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterstate.manifests import pod_reading
+from clusterstate.manifests.decode_kinds import decode_node
+from clusterstate.manifests.decode_pods import PodDecoder
+from clusterstate.manifests.fields import Fields
+from clusterstate.manifests.node_reading import NodeReader
+from clusterstate.objects import Node
+
+IMAGES = [{"names": [f"registry/app{number}", f"registry/app{number}:v1"], "sizeBytes": number} for number in range(4)]
+
+
+def node(number: int = 0) -> dict[str, Any]:
+    """A node as a server answers with it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": f"n{number}",
+            "uid": f"u{number}",
+            "resourceVersion": "3",
+            "labels": {"kubernetes.io/hostname": f"n{number}"},
+            "annotations": {"a": "b"},
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
+        "spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+            "capacity": {"cpu": "4", "memory": "9Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "images": copy.deepcopy(IMAGES[:3]),
+            "declaredFeatures": ["a"],
+        },
+    }
+
+
+READ: dict[str, list[Any]] = {
+    "metadata.name": ["m", "m.n"],
+    "metadata.uid": [""],
+    "metadata.labels": [None, {}, {"zone": "a"}, {"zone": ""}],
+    "metadata.annotations": [None, {}, {"zone": "a"}],
+    "metadata.creationTimestamp": [None, "2027-01-01T00:00:00Z"],
+    "metadata.deletionTimestamp": [None, "2027-01-01T00:00:00Z"],
+    "spec": [{}, {"more": 1}],
+    "spec.unschedulable": [None, True, False],
+    "spec.taints": [None, [], [{}], [{"key": "a"}, {"key": "b", "effect": "NoExecute", "timeAdded": "x"}]],
+    "status": [{}, {"more": 1}],
+    "status.allocatable": [None, {}, {"cpu": "4"}, {"cpu": "4000m"}, {"memory": "4"}, {"example.com/gpu": "1"}],
+    "status.capacity": [None, {}, {"cpu": "8"}],
+    "status.conditions": [None, [], [{"type": "Ready", "status": "False", "reason": "x"}, {"type": "Ready"}]],
+    "status.images": [None, [], IMAGES, IMAGES[2:], [IMAGES[0]] * 2, [{"names": [], "sizeBytes": 0}]],
+    "status.declaredFeatures": [None, [], ["b", "a"]],
+}
+"""Where a node's manifest may say something else that is read the short way → what."""
+
+UNUSUAL: dict[str, list[Any]] = {
+    "metadata": [None, {}, [], "x"],
+    "metadata.name": [None, "", "N", 1],
+    "metadata.namespace": [None, "default", "N", 1],
+    "metadata.uid": [1],
+    "metadata.labels": [{"a": None}, {"a": 1}, []],
+    "metadata.annotations": [{"a": True}],
+    "metadata.ownerReferences": [[{"kind": "A", "name": "b", "uid": "c"}], [{"kind": 1}]],
+    "metadata.deletionTimestamp": [1],
+    "spec": [None, [], "x"],
+    "spec.unschedulable": ["x", 1],
+    "spec.taints": [{}, [None], [{"key": 1}], ["x"], [{"effect": None}]],
+    "status": [None, "x"],
+    "status.allocatable": [{"cpu": "x"}, {"cpu": 1}, {"cpu": True}, {"cpu": 1.5}, {"cpu": None}, [], "x"],
+    "status.capacity": [{"cpu": "4Gi "}, {"cpu": ""}],
+    "status.conditions": [[None], [{"type": 1}], {}],
+    "status.images": [
+        [{"names": None, "sizeBytes": 1}],
+        [{"names": ["a"]}],
+        [{**IMAGES[0], "more": 1}],
+        [IMAGES[0], {"names": ["a"], "sizeBytes": -1}],
+        [{"names": ["a"], "sizeBytes": 2**63}],
+        [{"names": ["a"], "sizeBytes": 1.5}],
+        [{"names": [1], "sizeBytes": 1}],
+        [None],
+        "x",
+    ],
+    "status.declaredFeatures": ["x", [None], [1]],
+}
+"""The same of what is read field by field, with a fault or not."""
+
+TURNED = [{"sizeBytes": image["sizeBytes"], "names": image["names"]} for image in IMAGES]
+
+
+def changed(manifest: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A manifest with another value at a path; as it is where there is nothing to put it into."""
+    key, _, rest = path.partition(".")
+    if not rest:
+        return {**manifest, key: value}
+    inner = manifest.get(key)
+    return {**manifest, key: changed(inner, rest, value)} if isinstance(inner, dict) else manifest
+
+
+def field_by_field(decoder: PodDecoder, manifest: dict[str, Any]) -> Node | None:
+    """A node as it is read the long way; None for one with a fault."""
+    faults: list[str] = []
+    found = decode_node(Fields(manifest, faults))
+    return None if faults else decoder.share_node(found, manifest)
+
+
+@given(data=st.data())
+def test_as_field_by_field(data: st.DataObject) -> None:
+    """One after another, with all that the reader remembers, every node is the same, and its manifest says the same."""
+    long = PodDecoder(None)
+    short = NodeReader(PodDecoder(None).share)
+    places = [(path, value) for path, values in READ.items() for value in values]
+    places += [("status.images", TURNED[:3]), ("status.images", [TURNED[0], *IMAGES[1:]])]
+    odd = [(path, value) for path, values in UNUSUAL.items() for value in values]
+    for number in range(data.draw(st.integers(1, 5))):
+        manifest = node(number)
+        for path, value in data.draw(st.lists(st.sampled_from(places), max_size=4)):
+            manifest = changed(manifest, path, copy.deepcopy(value))
+        for path, value in data.draw(st.lists(st.sampled_from(odd), max_size=1)) if number % 2 else ():
+            manifest = changed(manifest, path, copy.deepcopy(value))
+        before = copy.deepcopy(manifest)
+        expected, found = field_by_field(long, manifest), short.read(manifest)
+        assert manifest == before
+        if found is not None:
+            assert expected == found
+            assert expected is not None
+            assert repr(found.manifest) == repr(manifest)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [pytest.param(p, v, id=f"{p} {v}") for p, values in READ.items() for v in values]
+)
+def test_read_the_short_way(path: str, value: Any) -> None:
+    """What servers write is read the short way."""
+    found = NodeReader(PodDecoder(None).share).read(changed(node(), path, value))
+    assert found is not None
+    assert found == field_by_field(PodDecoder(None), changed(node(), path, value))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [pytest.param(p, v, id=f"{p} {v}") for p, values in UNUSUAL.items() for v in values]
+)
+def test_left_alone(path: str, value: Any) -> None:
+    """What no server writes is left to be read field by field, whatever was seen before."""
+    reader = NodeReader(PodDecoder(None).share)
+    for path_before, values in READ.items():
+        for before in values:
+            reader.read(changed(node(), path_before, before))
+    assert reader.read(changed(node(), path, value)) is None
+
+
+def test_parts_that_nodes_have_in_common() -> None:
+    """Equal amounts, conditions, taints and lists of images are one object, in the node and in its manifest."""
+    reader = NodeReader(PodDecoder(None).share)
+    first, second = (reader.read(node(number)) for number in range(2))
+    assert first is not None
+    assert second is not None
+    for part in ("allocatable", "conditions", "taints", "images"):
+        assert getattr(first, part) is getattr(second, part)
+    assert first.manifest is not None
+    assert second.manifest is not None
+    assert first.manifest["status"]["images"] is second.manifest["status"]["images"]
+
+
+def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With tables of one entry nodes are read as with large ones."""
+    monkeypatch.setattr(pod_reading, "REMEMBERED", 1)
+    reader = NodeReader(PodDecoder(None).share)
+    for number in range(6):
+        manifest = changed(node(number), "status.images", IMAGES[number % 3 :])
+        assert reader.read(manifest) == field_by_field(PodDecoder(None), manifest)
