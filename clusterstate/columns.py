@@ -15,7 +15,7 @@ import numpy as np
 from clusterstate.changes import ChangeLog, Reads
 from clusterstate.counting.claim_users import ClaimName, ClaimUsers
 from clusterstate.counting.pod_counts import PodCounts
-from clusterstate.counting.tally import FEW_ROWS
+from clusterstate.counting.row_amounts import RowAmounts
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
@@ -44,12 +44,10 @@ class Columns:
         self.nodes: list[Node | None] = []
         self.pods: list[dict[str, Pod]] = []
         self.resources: dict[str, int] = {name: i for i, name in enumerate(FIXED_RESOURCES)}
-        self.allocatable = Growable((3, 0))
-        self.allocatable_set = Growable((3, 0), np.bool_)
-        self.requested = Growable((3, 0))
-        self.nonzero = Growable((2, 0))
-        self.allowed_pods = Growable((0,))
-        self.pod_count = Growable((0,))
+        self.amounts = RowAmounts(len(self.resources))
+        self.allocatable, self.allocatable_set = self.amounts.allocatable, self.amounts.allocatable_set
+        self.requested, self.nonzero = self.amounts.requested, self.amounts.nonzero
+        self.allowed_pods, self.pod_count = self.amounts.allowed_pods, self.amounts.pod_count
         self.has_node = Growable((0,), np.bool_)
         self.node_count = 0
         self.images = view.images()
@@ -91,12 +89,9 @@ class Columns:
         self.names.append("")
         self.nodes.append(None)
         self.pods.append({})
-        size, resources = row + 1, len(self.resources)
-        for table in (self.allocatable, self.allocatable_set, self.requested):
-            table.resize(resources, size)
-        self.nonzero.resize(2, size)
-        for line in (self.allowed_pods, self.pod_count, self.has_node):
-            line.resize(size)
+        size = row + 1
+        self.amounts.resize(len(self.resources), size)
+        self.has_node.resize(size)
         for column in self._node_columns():
             column.resize(size)
         return row
@@ -112,16 +107,9 @@ class Columns:
         self.nodes[row] = node
         self._published = None
         self.has_node.data[row] = node is not None
-        self.allocatable.data[:, row] = 0
-        self.allocatable_set.data[:, row] = False
-        self.allowed_pods.data[row] = 0
-        if node is not None:
-            for name, thousandths in node.allocatable.items():
-                if self.view.tracked(name):
-                    index = self.resource(name)
-                    self.allocatable.data[index, row] = amount(name, thousandths)
-                    self.allocatable_set.data[index, row] = True
-            self.allowed_pods.data[row] = amount(PODS, node.allocatable.get(PODS, 0))
+        given = {} if node is None else node.allocatable
+        tracked = [(self.resource(name), amount(name, many)) for name, many in given.items() if self.view.tracked(name)]
+        self.amounts.put_node(row, tracked, amount(PODS, given.get(PODS, 0)))
         for column in self._node_columns():
             column.put(row, node)
         self.images.put(row, node)
@@ -143,8 +131,7 @@ class Columns:
         index = self.resources.get(name)
         if index is None:
             index = self.resources[name] = len(self.resources)
-            for table in (self.allocatable, self.allocatable_set, self.requested):
-                table.resize(len(self.resources), len(self.names))
+            self.amounts.resize(len(self.resources), len(self.names))
         return index
 
     def label(self, key: str) -> NodeColumn:
@@ -276,19 +263,7 @@ class Columns:
 
     def _count_many(self, counts: Mapping[int, int], info: PodInfo, sign: int) -> None:
         """Adds pods of a class to their nodes or takes them away, as ``_count`` does. counts: row → pods."""
-        if len(counts) <= FEW_ROWS:
-            for row, count in counts.items():
-                self._add_amounts(row, info, sign * count)
-            return
-        at = np.fromiter(counts.keys(), np.int64, len(counts))
-        many = sign * np.fromiter(counts.values(), np.int64, len(counts))
-        cpu, memory = info.usage.nonzero
-        with np.errstate(over="ignore"):
-            for index, value in info.used:
-                self.requested.data[index, at] += many * value
-            self.nonzero.data[0, at] += many * cpu
-            self.nonzero.data[1, at] += many * memory
-        self.pod_count.data[at] += many
+        self.amounts.add_many(counts, info, sign)
         if self.counts.concern(info):
             for row, count in counts.items():
                 self.counts.add(info, row, sign * count)
@@ -343,7 +318,8 @@ class Columns:
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away, and logs it."""
-        self._add_amounts(row, info, sign)
+        self.amounts.add(row, info, sign)
+        self.counts.add(info, row, sign)
         self._note(row, info)
 
     def _note(self, row: int, info: PodInfo) -> None:
@@ -352,18 +328,6 @@ class Columns:
         self.images.touched(row)
         if info.stirs or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
-
-    def _add_amounts(self, row: int, info: PodInfo, count: int) -> None:
-        """Adds so many pods to a node, or takes them away. Sums past 64 bits go round, as Go's do."""
-        requested, many = self.requested.data, np.int64(count)
-        cpu, memory = info.usage.nonzero
-        with np.errstate(over="ignore"):
-            for index, value in info.used:
-                requested[index, row] += many * value
-            self.nonzero.data[0, row] += many * cpu
-            self.nonzero.data[1, row] += many * memory
-        self.pod_count.data[row] += count
-        self.counts.add(info, row, count)
 
     def lead_elsewhere(self, claims: Iterable[ClaimName]) -> None:
         """Notes that claims, or the volumes that they name, changed: counts of what pods use follow."""

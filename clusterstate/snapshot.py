@@ -13,6 +13,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.counting.claim_users import ClaimName
 from clusterstate.counting.distinct import Ids
+from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from clusterstate.release_view import Use
 
 T = TypeVar("T")
-
-Amounts = tuple[bytes, bytes, int, int, bytes, bytes]
-"""What is counted on a row, for comparing."""
 
 
 @attrs.frozen
@@ -236,15 +234,7 @@ class Snapshot:
     def amounts(self, row: int) -> Amounts:
         """What is counted on a row of the whole cluster, without the changes: equal for two rows if the amounts that
         can be allocated and are requested, with defaults filled in and without, and the pods there and allowed are."""
-        columns = self._columns
-        return (
-            columns.requested.view[:, row].tobytes(),
-            columns.nonzero.view[:, row].tobytes(),
-            columns.pod_count.view[row].item(),
-            columns.allowed_pods.view[row].item(),
-            columns.allocatable.view[:, row].tobytes(),
-            columns.allocatable_set.view[:, row].tobytes(),
-        )
+        return self._columns.amounts.of(row)
 
     def _changes_here(self) -> list[tuple[int, PodChange]]:
         """The changes on this snapshot's rows, with their position."""

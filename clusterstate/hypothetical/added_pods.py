@@ -9,13 +9,14 @@ import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, Reads
 from clusterstate.counting.distinct import Ids
+from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo, Reach
 from clusterstate.release_view import Use
-from clusterstate.snapshot import Amounts, PodChange, Snapshot
+from clusterstate.snapshot import PodChange, Snapshot
 
 T = TypeVar("T")
 

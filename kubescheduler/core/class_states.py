@@ -18,6 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import Traits, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.holding.whole_scores import Restless
 from kubescheduler.core.row_answers import RowAnswers
 from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
 from predicates.types import FitPredicate
@@ -59,7 +60,8 @@ class ClassState:
     feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
     fits: (N,) bool, the same rows.
     everywhere: these are all rows.
-    kept: the totals of the last decision, if they may be patched; see KeptTotals.
+    kept: the totals of the last decision, if they may be patched; see KeptTotals. restless: the rules for which that
+        keeps failing.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
     pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.
@@ -84,6 +86,7 @@ class ClassState:
         "info",
         "kept",
         "pod_flags",
+        "restless",
         "scores",
         "steady_flags",
         "timed",
@@ -98,6 +101,7 @@ class ClassState:
         self.fits: Mask = np.zeros(0, np.bool_)
         self.everywhere = False
         self.kept: Any = None
+        self.restless = Restless()
         self._answers: RowAnswers | None = None
         self._from: list[Mask] = []
         self._refreshes: Refreshes | None = None
@@ -122,12 +126,12 @@ class ClassState:
         """What rules that look at pods say of the pod before any node is looked at; here none does."""
         return ()
 
-    def row_answers(self, scores: Sequence[ScoreState]) -> RowAnswers:
+    def row_answers(self, scores: Sequence[ScoreState], log: ChangeLog) -> RowAnswers:
         """The rules that look at one row alone: the checks that are not skipped, and some scores that do."""
         checks = tuple([s for s in self.checks if s.of_own_pods and not s.skipped and s not in self.far_checks])
-        answers = self._answers
-        if answers is None or answers.checks != checks or answers.scores != tuple(scores):
-            answers = self._answers = RowAnswers(self.info, checks, scores)
+        answers, version = self._answers, log.version_of(self.steady_flags)
+        if answers is None or answers.made_of != (checks, tuple(scores), version):
+            answers = self._answers = RowAnswers(self.info, checks, tuple(scores), version)
         return answers
 
     def is_current(self, log: ChangeLog) -> bool:

@@ -258,7 +258,7 @@ class GenericScheduler:
         if len(filtered.feasible) > (0 if thorough or algorithm.behaviour.scores_single else 1):
             found.reached = "score"
             found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
-            if keeps and is_kept(state, found.scored.scores, snapshot):
+            if keeps and is_kept(state, found.scored.scores):
                 listed, ranks = filtered.listed, columns.ranks
                 state.kept = KeptTotals(state, snapshot, columns.log, found.scored, self._weights, listed, ranks)
             found.host = names[self._select(filtered.feasible, found.scored.totals)]

@@ -1,10 +1,16 @@
-"""The weighted totals of one pod class as of its last decision, patched where few rows have changed since."""
+"""The weighted totals of one pod class as of its last decision, patched where few rows have changed since.
+
+Most rules' scores change on those rows alone. Rules whose scores change on many rows at a time, as when the pods of a
+service are counted and the most that a node has is another number, are scored anew for every decision; what all the
+other rules come to is kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+import attrs
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
@@ -12,16 +18,25 @@ from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.holding.total_table import Totalled, TotalTable
-from kubescheduler.core.scoring import reduced
+from kubescheduler.core.holding.whole_scores import WholeScores
+from kubescheduler.core.row_answers import Answers
+from kubescheduler.core.score_table import Scores
+from kubescheduler.core.scoring import normalised, raw_and_reduced, reduced
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.verdicts import NODE, Refreshes, ScoreState
+from kubescheduler.core.verdicts import Refreshes, ScoreState
 from predicates.types import Verdict
+from priorities.types import PriorityConfig
 
 FEW = 32
-"""Changes since the last decision, and rows that come to fit or no longer do, that are patched one by one."""
+"""Rows of which something else is said than at the last decision, that are patched one by one."""
+MANY = 1024
+"""Changes since the last decision of which the rows are not looked up."""
+SHARE = 8
+"""Rows are looked at while 1/8 of all, or ``FEW``, have changed since the last decision."""
 
 
 class KeptTotals:
@@ -31,6 +46,7 @@ class KeptTotals:
     """
 
     __slots__ = (
+        "_answered",
         "_far",
         "_fits",
         "_flags",
@@ -51,6 +67,8 @@ class KeptTotals:
         "_table",
         "_version",
         "_weights",
+        "_whole",
+        "_wholes",
         "feasible",
         "unresolvable",
         "verdicts",
@@ -79,8 +97,11 @@ class KeptTotals:
         self._pods_version = log.version_of(state.pod_flags)
         self._position = log.position
         self._table: TotalTable | None = None
+        self._whole: WholeScores | None = None
         self._shared_raws: dict[str, int] = {}
         self._raws = {name: score.raw for name, score in state.scores.items()}
+        self._wholes: tuple[ScoreState, ...] = ()
+        self._answered: dict[int, Answers] = {}
         self._read_checks()
 
     # --- what is kept ----------------------------------------------------------------------
@@ -88,12 +109,14 @@ class KeptTotals:
     def scores(self) -> HeldScores:
         """What every rule gave, and the totals, as of the last ``patch``."""
         assert self._table is not None
-        return self._table.held(self.feasible)
+        return self._table.held(self.feasible, self._whole)
 
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
         assert self._table is not None
-        return self._table.choose(tie_break)
+        if self._whole is None:
+            return self._table.choose(tie_break)
+        return self._whole.choose(tie_break, self._ranks)
 
     def _read_checks(self) -> None:
         state = self._state
@@ -124,13 +147,13 @@ class KeptTotals:
         """The rows whose pods have changed; None: too many, or something else has changed."""
         if log.version_of(self._flags) != self._version:
             return None
-        recent = log.since(self._position)
-        if recent is None or len(recent) > FEW:
+        if log.nodes_until > self._position or log.position - self._position > MANY:
             return None
-        for _, what in recent:
-            if what & NODE:
-                return None
-        return list(dict.fromkeys([row for row, _ in recent]))
+        recent = log.since(self._position)
+        if recent is None:
+            return None
+        rows = dict.fromkeys([row for row, _ in recent])
+        return None if len(rows) > max(FEW, len(self._listed) // SHARE) else list(rows)
 
     def _patched(self, rows: list[int], snapshot: Snapshot, log: ChangeLog) -> bool:
         """Raises as rules do."""
@@ -141,15 +164,16 @@ class KeptTotals:
             return False
         self._pods_version = version
         if self._table is None:
-            self._sort_scores(snapshot)
-        found = [self._rows.of(row, state.info, snapshot) for row in rows]
+            self._sort_scores(snapshot, log)
+        found = self._answers(rows, snapshot)
+        if len(found) > FEW:
+            return False
         fitted = self.feasible
-        moved = self._check(rows, [passes for passes, _ in found], snapshot, log, stirred=stirred)
+        moved = self._check({row: passes for row, (passes, _) in found.items()}, snapshot, log, stirred=stirred)
         if moved is None or (len(moved) and not self._shared_stand(snapshot)):
             return False
-        changes: dict[int, list[tuple[str, int]]] = {}
-        for row, (_, numbers) in zip(rows, found, strict=True):
-            changes[row] = list(zip(self._names, numbers, strict=True))
+        names = self._names
+        changes = {row: list(zip(names, numbers, strict=True)) for row, (_, numbers) in found.items()}
         for row in moved.tolist():
             changes.setdefault(row, [])
         table = self._table
@@ -160,20 +184,35 @@ class KeptTotals:
         for name, raw in self._shared_raws.items():
             table.set_raw(name, raw)
         self._shared_raws.clear()
-        return table.put(changes, self._fits, partial(self._reduce, snapshot))
+        if not table.put(changes, self._fits, partial(self._reduce, snapshot)):
+            if table.moved_on:
+                state.restless.failed(table.moved_on)
+            return False
+        state.restless.held()
+        if self._wholes:
+            self._whole = self._scored_anew(table, snapshot, log)
+        return True
+
+    def _answers(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, Answers]:
+        """What is said of each row that has changed. Left out are rows with the same answers as the last time, where
+        these follow from their amounts."""
+        answers = zip(rows, self._rows.of(rows, self._state.info, snapshot), strict=True)
+        if not self._rows.by_usage:
+            return dict(answers)
+        known = self._answered
+        found = {row: one for row, one in answers if known.get(row) is not one}
+        known.update(found)
+        return found
 
     def _check(
-        self, rows: Sequence[int], passes: Sequence[bool], snapshot: Snapshot, log: ChangeLog, *, stirred: bool
+        self, passes: Mapping[int, bool], snapshot: Snapshot, log: ChangeLog, *, stirred: bool
     ) -> IntArray | None:
-        """The rows that have come to fit or no longer do; None: too many, or a check errs."""
-        local = self._rows.checks
-        for row, passed in zip(rows, passes, strict=True):
-            if not passed or any(check.failing is not None and check.failing[row] for check in local):
-                break
-        else:
-            for check in local:
+        """The rows that have come to fit or no longer do; None: too many, or a check errs. passes: row → whether it
+        passes now the checks that look at one row alone, of those that have changed."""
+        if self._stand_as_seen() and not self._refuse_any(passes):
+            for check in self._rows.checks:
                 check.position = log.position
-            if not stirred and self._stand_as_seen():
+            if not (stirred and self._far_checks_changed(log)):
                 return NO_NUMBERS
         self._state.check(snapshot, log, self._listed)
         if any(check.erring for check in self._state.checks):
@@ -184,6 +223,16 @@ class KeptTotals:
             return NO_NUMBERS
         moved = np.flatnonzero(self._fits != before)
         return moved if len(moved) <= FEW and len(self.feasible) > 1 else None
+
+    def _refuse_any(self, passes: Mapping[int, bool]) -> bool:
+        """Whether one of these rows is refused now, or was the last time."""
+        local = [check.failing for check in self._rows.checks if check.failing is not None]
+        return not all(passes.values()) or any(failing[row] for failing in local for row in passes)
+
+    def _far_checks_changed(self, log: ChangeLog) -> bool:
+        """Whether something has changed that a check of pods anywhere reads, or time may have changed a verdict."""
+        state = self._state
+        return state.timed or any(not s.skipped and s.is_stirred(log) for s in state.far_checks)
 
     def _stand_as_seen(self) -> bool:
         """Whether no verdict was brought up to date for other pods that share it."""
@@ -203,10 +252,12 @@ class KeptTotals:
                 continue
             if isinstance(self._scored.scores[name], int):
                 if not self._still_shared(score, raw, snapshot):
+                    self._state.restless.failed(name)
                     return False
                 continue
             rows = np.flatnonzero(score.raw != raw)
             if len(rows) > FEW:
+                self._state.restless.failed(name)
                 return False
             for row, number in zip(rows.tolist(), score.raw[rows].tolist(), strict=True):
                 changes.setdefault(row, []).append((name, number))
@@ -217,6 +268,8 @@ class KeptTotals:
         if score.uniform is None:
             return np.array_equal(score.raw, raw)
         name = score.config.name
+        if not isinstance(self._scored.raws.get(name, 0), int):
+            return False
         if reduced(self._state.info, score, snapshot, None) != self._scored.scores[name]:
             return False
         self._shared_raws[name] = score.uniform
@@ -232,6 +285,7 @@ class KeptTotals:
             view = view or snapshot.take(self.feasible)
             now = reduced(self._state.info, score, view, self.feasible)
             if not isinstance(now, int) or now != before:
+                self._state.restless.failed(score.config.name)
                 return False
         return True
 
@@ -241,37 +295,82 @@ class KeptTotals:
         assert reduce is not None
         return reduce(self._state.info, snapshot.take(self.feasible[: len(numbers)]), numbers)
 
+    def _scored_anew(self, table: TotalTable, snapshot: Snapshot, log: ChangeLog) -> WholeScores:
+        """What the rules give that the table does not have, and with it all totals. Raises as rules do."""
+        state, feasible, weights = self._state, self.feasible, self._weights
+        rows = None if len(feasible) == len(snapshot) else feasible
+        view = snapshot if rows is None else snapshot.take(rows)
+        refreshes = Refreshes(snapshot, log)
+        totals = table.totals(feasible)
+        raws, finals, constant = {}, {}, 0
+        for score in self._wholes:
+            name = score.config.name
+            if score.config.by_nodes:
+                raws[name], final = normalised(score.config, state.info, view, score.config.map(state.info, view))
+            else:
+                score.refresh(state.info, refreshes)
+                raws[name], final = raw_and_reduced(state.info, score, view, rows)
+            finals[name] = final
+            if isinstance(final, int):
+                constant += weights[name] * final
+            else:
+                totals += final if weights[name] == 1 else np.int64(weights[name]) * final
+        if constant:
+            totals += np.int64(wrap(constant))
+        known = {name: raw for name, raw in raws.items() if name in self._scored.raws}
+        return WholeScores(tuple(self._scored.scores), finals, known, feasible, totals)
+
     # --- the table -------------------------------------------------------------------------
 
-    def _sort_scores(self, snapshot: Snapshot) -> None:
+    def _sort_scores(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Which scores are asked row by row, which as a whole, and which stay."""
         state = self._state
         scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
         scores = [score for score in scores if not score.config.stands(state.info, snapshot)]
+        restless = state.restless.names
+        self._wholes = tuple(s for s in scores if not _follows(s.config) or s.config.name in restless)
+        scores = [score for score in scores if score not in self._wholes]
         self._far = [score for score in scores if score.of_pods_anywhere]
         self._reduced = [score for score in scores if score.config.reduce is not None]
         self._moving = [score for score in scores if score.of_own_pods and not score.of_pods_anywhere]
         self._names = [score.config.name for score in self._moving]
-        self._rows = state.row_answers(self._moving)
+        self._rows = state.row_answers(self._moving, log)
 
     def _build(self, fitted: IntArray, raws: Mapping[str, IntArray]) -> TotalTable:
         """The table of all numbers. fitted: (n,) the rows that were scored. raws: rule → its raw numbers then."""
         rules = {name: state.config for name, state in self._state.scores.items()}
-        table = TotalTable(self._scored, rules, raws, self._names, self._weights, fitted, self._ranks)
+        table = TotalTable(self._kept(), rules, raws, self._names, self._weights, fitted, self._ranks)
         self._table = table
         return table
 
+    def _kept(self) -> Totalled:
+        """What was decided without the rules that are scored anew."""
+        if not self._wholes:
+            return self._scored
+        wholes = {score.config.name for score in self._wholes}
+        totals = self._scored.totals
+        for name in wholes:
+            final = self._scored.scores[name]
+            weight = self._weights[name]
+            totals = totals - (np.int64(wrap(weight * final)) if isinstance(final, int) else np.int64(weight) * final)
+        scores = {name: final for name, final in self._scored.scores.items() if name not in wholes}
+        return _Steady(totals, scores, {name: raw for name, raw in self._scored.raws.items() if name not in wholes})
 
-def is_kept(state: ClassState, names: Iterable[str], snapshot: Snapshot) -> bool:
-    """Whether the scores of these rules can be kept: none looks at pods when it is normalised."""
-    for name in names:
-        score = state.scores.get(name)
-        if score is None:
-            if name not in state.constants:
-                return False
-            continue
-        config = score.config
-        follows = config.settle is None and (config.reduce is None or config.valuewise or config.by_nodes)
-        if not follows and not config.stands(state.info, snapshot):
-            return False
-    return True
+
+@attrs.frozen(eq=False)
+class _Steady:
+    """See Totalled."""
+
+    totals: IntArray
+    scores: Mapping[str, Scores]
+    raws: Mapping[str, Scores]
+
+
+def _follows(config: PriorityConfig) -> bool:
+    """Whether a rule's scores follow from its numbers alone."""
+    return config.settle is None and (config.reduce is None or config.valuewise)
+
+
+def is_kept(state: ClassState, names: Iterable[str]) -> bool:
+    """Whether the scores of these rules can be kept: all are of rules over columns."""
+    return all(name in state.scores or name in state.constants for name in names)

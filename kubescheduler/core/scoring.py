@@ -81,6 +81,25 @@ def _seen(config: PriorityConfig, info: PodInfo, view: Snapshot) -> Scores:
     return raw if config.reduce is None else config.reduce(info, view, raw)
 
 
+RawAndReduced = tuple[Scores, Scores]
+"""A rule's scores of the rows that fit before they were normalised, and after."""
+
+
+def raw_and_reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> RawAndReduced:
+    """One rule's scores of the feasible rows (None: all). view: over exactly those rows. Raises PriorityError."""
+    if score.uniform is not None and score.config.settle is None:
+        return score.uniform, reduced(info, score, view, feasible)
+    return normalised(score.config, info, view, score.raw if feasible is None else score.raw[feasible])
+
+
+def normalised(config: PriorityConfig, info: PodInfo, view: Snapshot, mapped: IntArray) -> RawAndReduced:
+    """The same of (n,) what ``map`` gave for exactly the rows of the view."""
+    raw = mapped if config.settle is None else config.settle(info, view, mapped)
+    final = raw if config.reduce is None else config.reduce(info, view, raw)
+    shared = one_for_all(raw)
+    return shared, shared if final is raw else one_for_all(final)
+
+
 def reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:
     """One priority's scores of the feasible rows (None: all), or the one score that all of them have."""
     reduce, uniform = score.config.reduce, score.uniform

@@ -126,6 +126,10 @@ class Remembered:
         """What it reads besides the row, as flags."""
         return self._far if self._storage is None else (*self._far, CLAIMS)
 
+    def is_stirred(self, log: ChangeLog) -> bool:
+        """Whether something besides rows has changed that it reads, claims apart, or it reads the pods of rows too."""
+        return self.of_own_pods or self._version != (log.version_of(self._far) if self._far else 0)
+
     def forget(self) -> None:
         """The next time every row is looked at."""
         self._size = -1

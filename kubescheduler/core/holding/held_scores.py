@@ -8,6 +8,7 @@ import attrs
 
 from clusterstate.growable import IntArray
 from kubescheduler.core.holding.number_table import Blocks, line
+from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.score_table import Scores
 
 TOTAL = 0
@@ -33,14 +34,17 @@ class ScoreLayout:
 class HeldScores:
     """What a table of scores said when a decision was made."""
 
-    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals")
+    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals", "_whole")
 
-    def __init__(self, blocks: Blocks, layout: ScoreLayout, feasible: IntArray) -> None:
-        """feasible: (n,) the rows that fit."""
+    def __init__(
+        self, blocks: Blocks, layout: ScoreLayout, feasible: IntArray, whole: WholeScores | None = None
+    ) -> None:
+        """feasible: (n,) the rows that fit. whole: the rules that were scored anew, which the table does not have."""
         self._blocks = blocks
         self._layout = layout
         self._feasible = feasible
-        self._totals: IntArray | None = None
+        self._whole = whole
+        self._totals: IntArray | None = None if whole is None else whole.totals
         self._scores: dict[str, Scores] | None = None
         self._raws: dict[str, Scores] | None = None
 
@@ -55,19 +59,28 @@ class HeldScores:
     def scores(self) -> Mapping[str, Scores]:
         """See Decision."""
         if self._scores is None:
-            self._scores = self._by_rule(self._layout.finals, self._layout.constant_finals)
+            self._scores = self._by_rule(
+                self._layout.finals, self._layout.constant_finals, None if self._whole is None else self._whole.finals
+            )
         return self._scores
 
     @property
     def raws(self) -> Mapping[str, Scores]:
         """See Decision."""
         if self._raws is None:
-            self._raws = self._by_rule(self._layout.raws, self._layout.constant_raws)
+            self._raws = self._by_rule(
+                self._layout.raws, self._layout.constant_raws, None if self._whole is None else self._whole.raws
+            )
         return self._raws
 
-    def _by_rule(self, lines: Mapping[str, int], constants: Mapping[str, int]) -> dict[str, Scores]:
-        known = (name for name in self._layout.names if name in lines or name in constants)
-        return {name: self._line(lines[name]) if name in lines else constants[name] for name in known}
+    def _by_rule(
+        self, lines: Mapping[str, int], constants: Mapping[str, int], whole: Mapping[str, Scores] | None
+    ) -> dict[str, Scores]:
+        found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
+        found.update(constants)
+        found.update(whole or {})
+        names = self._layout.names if self._whole is None else self._whole.names
+        return {name: found[name] for name in names if name in found}
 
     def _line(self, index: int) -> IntArray:
         numbers: IntArray = line(self._blocks, index)[self._feasible]

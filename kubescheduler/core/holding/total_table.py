@@ -15,6 +15,7 @@ from kubescheduler.core.holding.best_rows import LOWEST, BestRows
 from kubescheduler.core.holding.held_scores import TOTAL, HeldScores, ScoreLayout
 from kubescheduler.core.holding.levels import Levels, Move
 from kubescheduler.core.holding.number_table import NumberTable, line
+from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.score_table import Scores
 from kubescheduler.core.selection import TieBreak
 from priorities.types import PriorityConfig
@@ -48,7 +49,18 @@ class Totalled(Protocol):
 class TotalTable:
     """The numbers of one decision on all rows; ``put`` changes some of them, and leaves alone what was held before."""
 
-    __slots__ = ("_addends", "_base", "_best", "_finals", "_layout", "_levels", "_normalised", "_raws", "_table")
+    __slots__ = (
+        "_addends",
+        "_base",
+        "_best",
+        "_finals",
+        "_layout",
+        "_levels",
+        "_normalised",
+        "_raws",
+        "_table",
+        "moved_on",
+    )
 
     def __init__(
         self,
@@ -77,6 +89,8 @@ class TotalTable:
             if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
                 raws[name] = len(lines)
                 lines.append(whole[name])
+        self.moved_on = ""
+        """The rule of which ``put`` found that other rows score differently."""
         self._finals, self._raws = finals, raws
         self._normalised = [(name, rules[name].valuewise) for name in finals if raws[name] != finals[name]]
         self._levels: dict[str, Levels] = {}
@@ -93,9 +107,14 @@ class TotalTable:
         numbers = self._table.row(int(fitted[0]))
         self._base = numbers[TOTAL] - sum(weight * numbers[at] for at, weight in self._addends)
 
-    def held(self, feasible: IntArray) -> HeldScores:
-        """The numbers as they are now. feasible: (n,) the rows that fit."""
-        return HeldScores(self._table.blocks(), self._layout, feasible)
+    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
+        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
+        return HeldScores(self._table.blocks(), self._layout, feasible, whole)
+
+    def totals(self, feasible: IntArray) -> IntArray:
+        """(n,) the totals of the rows that fit; a copy."""
+        totals: IntArray = line(self._table.blocks(), TOTAL)[feasible]
+        return totals
 
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
@@ -113,6 +132,7 @@ class TotalTable:
 
         fits: (N,) bool, the rows that fit now.
         """
+        self.moved_on = ""
         before = {row: self._table.row(row) for row in changes}
         after = {row: numbers.copy() for row, numbers in before.items()}
         for row, numbers in changes.items():
@@ -121,6 +141,7 @@ class TotalTable:
         for name, valuewise in self._normalised:
             moves, moved = self._moves(self._raws[name], before, after, fits)
             if moves and not (valuewise and self._normalise(name, moves, moved, reduce)):
+                self.moved_on = name
                 return False
         changed: set[int] = set()
         for row, found in after.items():

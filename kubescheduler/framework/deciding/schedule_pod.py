@@ -84,6 +84,7 @@ class Deciding:
             snapshot = scheduler.cache.snapshot()
             state = scheduler.state(info, snapshot)
             if (row := self._patched(state, snapshot, listed)) is not None:
+                self._batch_unsigned(names[row])
                 return self._decision(names, listed, names[row], None)
             feasible = self.found.find(state, snapshot, listed)
             if self.instead is not None:
@@ -114,7 +115,7 @@ class Deciding:
             scheduler.compiled.keeps
             and not self.thorough
             and self.instead is None
-            and (self.turn is None or scheduler.batch is None)
+            and (self.turn is None or scheduler.batch is None or scheduler.batch.signers is None)
             and found.laps is None
             and not self.pod.nominated_node_name
             and not scheduler.cache.nominated()
@@ -142,11 +143,18 @@ class Deciding:
         row: int = kept.choose(scheduler.tie_break)
         return row
 
+    def _batch_unsigned(self, host: str) -> None:
+        """A pod without a signature took no hint, and leaves none."""
+        batch, turn = self.scheduler.batch, self.turn
+        if batch is not None and turn is not None:
+            batch.hint(turn, None, lambda _: None)
+            batch.store(turn, None, "", host, None, others=max(0, len(self.found.feasible) - 1))
+
     def _keep_totals(self, state: ProfileState, snapshot: Snapshot) -> None:
         """Keeps the totals for the next pod of the class."""
         found = self.found
         narrowed = found.narrowed.nodes is not None or found.judged is not None
-        if narrowed or not self._keeps or not is_kept(state, self.scored.scores, snapshot):
+        if narrowed or not self._keeps or not is_kept(state, self.scored.scores):
             return
         scheduler = self.scheduler
         columns, weights = scheduler.cache.columns, scheduler.compiled.weights

@@ -11,9 +11,9 @@ from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.score_table import Scores, one_for_all
+from kubescheduler.core.score_table import Scores
+from kubescheduler.core.scoring import normalised, raw_and_reduced
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.core.verdicts import ScoreState
 from kubescheduler.framework.contract.custom_answers import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
@@ -124,46 +124,21 @@ class Scoring:
         constant = self.state.constants.get(name)
         if constant is not None:
             return constant, constant
-        score = self.state.scores[name]
-        config = score.config
-        if score.uniform is not None and config.settle is None:
-            return score.uniform, self._uniform(score, score.uniform)
-        raw = score.raw if self.feasible is None else score.raw[self.feasible]
-        return self._final(score, raw)
+        try:
+            return raw_and_reduced(self.state.info, self.state.scores[name], self.view, self.feasible)
+        except PriorityError as error:
+            raise SchedulingError(score_failed(name, error)) from error
 
     def _emptied(self, name: str) -> tuple[Scores, Scores]:
         """The same, worked out anew over nodes that look empty."""
         constant = self.state.constants.get(name)
         if constant is not None:
             return constant, constant
-        score = self.state.scores[name]
+        config = self.state.scores[name].config
         try:
-            raw = score.config.map(self.state.info, self.view)
+            return normalised(config, self.state.info, self.view, config.map(self.state.info, self.view))
         except PriorityError as error:
             raise SchedulingError(score_failed(name, error)) from error
-        return self._final(score, raw)
-
-    def _final(self, score: ScoreState, raw: IntArray) -> tuple[Scores, Scores]:
-        config, info = score.config, self.state.info
-        try:
-            if config.settle is not None:
-                raw = config.settle(info, self.view, raw)
-        except PriorityError as error:
-            raise SchedulingError(score_failed(config.name, error)) from error
-        final = raw if config.reduce is None else config.reduce(info, self.view, raw)
-        shared = one_for_all(raw)
-        return shared, shared if final is raw else one_for_all(final)
-
-    def _uniform(self, score: ScoreState, value: int) -> int:
-        reduce = score.config.reduce
-        if reduce is None:
-            return value
-        final = score.reduced.get(value)
-        if final is None:
-            one = self.view.take(self.view.row_numbers[:1])
-            final = int(reduce(self.state.info, one, np.array([value], np.int64))[0])
-            score.reduced[value] = final
-        return final
 
     def _own(self, name: str) -> tuple[IntArray, IntArray]:
         plugin = self.compiled.own_scores[name]

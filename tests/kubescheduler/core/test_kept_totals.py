@@ -56,7 +56,7 @@ def pod(name: str, kind: str) -> dict[str, Any]:
     """A pod that some rule has something to say about."""
     container: dict[str, Any] = {"name": "c", "resources": {"requests": {"cpu": "200m", "memory": "100Mi"}}}
     spec: dict[str, Any] = {"containers": [container]}
-    labels = {"app": "a"} if kind != "plain" else {}
+    labels = {"app": "a"} if kind not in ("plain", "bare large") else {}
     term: dict[str, Any] = {
         "labelSelector": {"matchLabels": {"app": "a"}},
         "topologyKey": ZONE if kind == "near" else HOST,
@@ -77,13 +77,26 @@ def pod(name: str, kind: str) -> dict[str, Any]:
         container["ports"] = [{"containerPort": 80, "hostPort": 80}]
     if kind == "image":
         container["image"] = "big:1"
-    if kind == "large":
+    if kind in ("large", "bare large"):
         container["resources"] = {"requests": {"cpu": "700m", "memory": "1Gi"}}
     metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels}
     return {"kind": "Pod", "metadata": metadata, "spec": {**spec, **kinds.get(kind, {})}}
 
 
-KINDS = ("plain", "owned", "large", "port", "image", "disk", "apart", "near", "likes", "even", "rather even")
+KINDS = (
+    "plain",
+    "owned",
+    "large",
+    "bare large",
+    "port",
+    "image",
+    "disk",
+    "apart",
+    "near",
+    "likes",
+    "even",
+    "rather even",
+)
 CHANGES = ("", "disk", "soft", "hard", "cordoned", "image")
 nodes = st.tuples(st.integers(0, 7), st.integers(0, 1), st.sampled_from(CHANGES))
 runs = st.tuples(st.just("run"), st.sampled_from(KINDS), st.integers(1, 6))
@@ -110,6 +123,13 @@ AMID_CHANGES = [
 
 SHARED_NO_MORE = [("run", "near", 1), ("run", "even", 2)]
 """A score that was one number for the rows that fit differs once further rows fit."""
+
+SHARED_CHECKS = [
+    *[("run", "large", 5), ("run", "bare large", 3), ("drop", 6), ("drop", 1), ("run", "large", 2), ("drop", 3)],
+    *[("run", "bare large", 5), ("drop", 0), ("drop", 0), ("run", "large", 2), ("run", "bare large", 4), ("drop", 2)],
+    *[("run", "large", 3), ("drop", 9), ("drop", 8), ("run", "bare large", 3), ("drop", 5), ("run", "large", 2)],
+]
+"""Pods that differ in labels fill nodes in turn, so that verdicts they share are brought up to date for one another."""
 
 
 def said(decision: Decision) -> Any:
@@ -174,6 +194,7 @@ class Worlds:
 @example(EVERY_KIND)
 @example(AMID_CHANGES)
 @example(SHARED_NO_MORE)
+@example(SHARED_CHECKS)
 @given(st.lists(steps, min_size=2, max_size=14))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(engine: str, tie: str, found: Any) -> None:
@@ -187,7 +208,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(engine: 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ["plain", "disk", "image", "apart"])
+@pytest.mark.parametrize("kind", ["plain", "owned", "disk", "image", "apart", "rather even"])
 def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None:
     """Only the first of a run, and those that something else than single rows has changed for, look at all rows."""
     patched: list[bool] = []
@@ -198,6 +219,7 @@ def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None
         return patched[-1]
 
     worlds = Worlds(engine, "first")
+    worlds.step("service", True)
     with patch.object(KeptTotals, "patch", counting):
         for _ in range(6):
             worlds.decide(kind, late=True)
