@@ -16,7 +16,8 @@ from clusterstate.snapshot import PodChange, Snapshot
 class RowOverlay(Snapshot):
     """A snapshot over rows in which some places of the roster are empty.
 
-    Every row is a what-if of its own, so only what is local to a row can be read.
+    Every row is a what-if of its own: amounts, the number of pods and counts by node are those of the pods that are
+    left. All else is as of the cluster with all its pods, and for predicates whose ``by_row`` says that this is enough.
     empty: (K, n) bool, the places whose pods are hypothetically removed; changed by ``take_away`` and ``put_back``.
     """
 
@@ -57,6 +58,17 @@ class RowOverlay(Snapshot):
     def requested(self) -> IntArray:
         """(R, n) what the pods that are left take."""
         out: IntArray = self._there[0] - self._away
+        return out
+
+    @property
+    def nonzero(self) -> IntArray:
+        """(2, n) millicores and bytes that the pods that are left request, defaults filled in."""
+        amounts = np.zeros((2, len(self._infos)), np.int64)
+        for code in np.unique(self._codes[self.empty]).tolist():
+            info = self._infos[code]
+            amounts[:, code] = 0 if info is None else info.usage.nonzero
+        away = np.where(self.empty, amounts[:, self._codes], 0).sum(axis=1)
+        out: IntArray = super().nonzero - away
         return out
 
     @property
