@@ -13,6 +13,8 @@ from kubescheduler.api.argument_checks import TEXT, WHOLE, checked_cluster, refu
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
+from kubescheduler.api.replayed_runs import Journal, RunsToReplay
+from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
@@ -106,6 +108,7 @@ class Scheduler:
         self._bound: dict[str, tuple[Pod, str]] = {}
         self._engine = engine
         self._running = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
+        self._journal = Journal(engine, cluster, tie_break)
         self._hinting: HintSearch | None = None
 
     @property
@@ -211,8 +214,13 @@ class Scheduler:
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
         self._running.cache.assume_pod(decision.pod, decision.host)
+        self._note(decision.pod, decision.host)
+
+    def _note(self, pod: Pod, host: str) -> None:
+        """A pod runs on a node from now on."""
         self._hinting = None
-        self._bound[key_of(decision.pod)[1]] = (decision.pod, decision.host)
+        self._journal.bound(pod, host)
+        self._bound[key_of(pod)[1]] = (pod, host)
 
     def pending(self) -> list[Pod]:
         """The pods of the cluster that wait for a node, in the order of the queue.
@@ -227,6 +235,8 @@ class Scheduler:
         """Decides one pod after the other, by default the pending ones, and binds each that has a node.
 
         The answer maps ``namespace/name`` to the decision. Raises as ``decide`` does, before the first pod is decided.
+        Pods that no rule can tell apart are placed in bulk; what their decisions say besides the node is worked out
+        when it is first read, on a copy of the cluster as it was when they were placed.
 
         >>> from kubescheduler import Cluster
         >>> scheduler = Scheduler(Cluster().node("a", cpu=2).pod("web-1", cpu=1).pod("web-2", cpu=2))
@@ -234,11 +244,23 @@ class Scheduler:
         {'default/web-1': 'a', 'default/web-2': None}
         """
         out: dict[str, Decision] = {}
-        for pod in self._pods(list(pods), "pods") if pods else self.pending():
-            decision = out[key_of(pod)[1]] = self._hinted(self._running.decide(pod, in_sequence=True))
-            if decision.host is not None:
-                self.bind(decision)
+        runs = RunsToReplay(self._running, self._journal)
+        for part in placed_in_order(runs, self._pods(list(pods), "pods") if pods else self.pending(), self._placed):
+            if isinstance(part, Decision):
+                out[key_of(part.pod)[1]] = part
+                continue
+            for decision in runs.decisions(part, hinter=self.hints):
+                out[key_of(decision.pod)[1]] = decision
+            for pod, host in zip(part.pods, part.hosts, strict=True):
+                self._note(pod, host)
         return out
+
+    def _placed(self, pod: Pod) -> Decision:
+        """The decision on the next pod, which is bound if it has a node."""
+        decision = self._hinted(self._running.decide(pod, in_sequence=True))
+        if decision.host is not None:
+            self.bind(decision)
+        return decision
 
     def _pods(self, given: Any, what: str) -> list[Pod]:
         found = self._read.to_place(given, what)
@@ -250,6 +272,7 @@ class Scheduler:
             raise DecodeError(problems)
         for obj in found.objects:
             self._running.cache.add(obj)
+            self._journal.added(obj)
             self._hinting = None
         self._read = self._read.with_beside(found.beside)
         return pods

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -20,11 +21,14 @@ class DeferredDecision(Decision):
 
     @classmethod
     def of(cls, ask: Callable[[], Decision], **known: Any) -> DeferredDecision:
-        """ask: the decision itself, with the same host. known: fields of it."""
+        """ask: the decision itself, with the same host. known: fields of it, beside those of any placed pod."""
         out = object.__new__(cls)
-        object.__setattr__(out, ASK, ask)
+        set_in = partial(object.__setattr__, out)
+        set_in(ASK, ask)
+        for name, value in PLACED:
+            set_in(name, value)
         for name, value in known.items():
-            object.__setattr__(out, name, value)
+            set_in(name, value)
         return out
 
     def __getattr__(self, name: str) -> Any:
@@ -40,5 +44,14 @@ class DeferredDecision(Decision):
         return object.__getattribute__(self, name)
 
 
+PLACED: tuple[tuple[str, Any], ...] = (
+    ("extenders", ()),
+    ("error", None),
+    ("error_at", ""),
+    ("tried", True),
+    ("preemption", None),
+    ("nominated", None),
+)
+"""What Decisions on the pods of a run have in common."""
 FIELDS = frozenset(field.name for field in attrs.fields(Decision))
 """What a Decision has."""

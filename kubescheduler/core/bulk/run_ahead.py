@@ -7,7 +7,6 @@ placement alone ends the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import attrs
 
@@ -29,18 +28,6 @@ from kubescheduler.core.selection import TieBreak
 PODS_HERE = Reads.PODS.value
 ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_PODS))
 """What the placement of a pod does not change."""
-
-
-PLACED: dict[str, Any] = {
-    "extenders": (),
-    "error": None,
-    "error_at": "",
-    "from_kept_ranking": False,
-    "tried": True,
-    "preemption": None,
-    "nominated": None,
-}
-"""What Decisions on the pods of a run have in common."""
 
 
 @attrs.define(eq=False)
@@ -165,7 +152,7 @@ class RunAhead:
             listed=listed,
             nodes_total=columns.node_count,
             host=names[row],
-            **PLACED,
+            from_kept_ranking=False,
         )
 
     def _next(self, pod: Pod) -> int | None:

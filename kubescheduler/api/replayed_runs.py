@@ -1,0 +1,147 @@
+"""Decisions on pods that were placed in bulk, made when somebody asks for them: the run is repeated on a copy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from clusterstate.errors import StaleDecisionError
+from kubescheduler.core.bulk.placing_in_order import placed_in_order
+from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.engine.engine_contract import cache_for
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from clusterstate.objects import ClusterObject, Pod
+    from kubescheduler.api.cluster import Cluster
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+
+
+@attrs.define(eq=False)
+class Journal:
+    """What a scheduler's cluster began with, and what was done to it since, in order."""
+
+    engine: Engine
+    cluster: Cluster
+    """At the beginning."""
+    tie_break: TieBreak | None
+    """The scheduler's; it goes on drawing."""
+    _done: list[tuple[ClusterObject, str | None]] = attrs.field(factory=list)
+    """(object, the node that it was bound to; None: it was added)."""
+
+    def added(self, obj: ClusterObject) -> None:
+        """An object came."""
+        self._done.append((obj, None))
+
+    def bound(self, pod: Pod, host: str) -> None:
+        """A pod was bound."""
+        self._done.append((pod, host))
+
+    def __len__(self) -> int:
+        return len(self._done)
+
+    def cache(self, count: int) -> ClusterCache:
+        """The cluster as it was after so much of it."""
+        out = cache_for(self.engine, self.cluster.objects)
+        for obj, host in islice(self._done, count):
+            if host is None:
+                out.add(obj)
+            else:
+                out.assume_pod(obj, host)  # type: ignore[arg-type]
+        return out
+
+
+@attrs.frozen(eq=False)
+class BeforeRun:
+    """A scheduler as it was before a run."""
+
+    journal: Journal
+    count: int
+    """How much of the journal was done by then."""
+    position: int
+    """Of the cluster's log."""
+    tie_break: TieBreak | None
+
+    def scheduler(self) -> PodScheduler:
+        """A copy. Raises StaleDecisionError where the cluster cannot be had as it was."""
+        cache = self.journal.cache(self.count)
+        if cache.columns.log.position != self.position:
+            raise StaleDecisionError(
+                "the scheduler's cache was changed by something else than the scheduler, so nobody knows it as it was "
+                "when this pod was placed; use decide and bind for each pod to have all that is said of it"
+            )
+        return self.journal.engine.scheduler(cache, copy.deepcopy(self.tie_break))
+
+
+@attrs.frozen(eq=False)
+class RunsToReplay:
+    """Places runs as a scheduler does, and remembers what it takes to repeat the last one."""
+
+    scheduler: PodScheduler
+    journal: Journal
+    _before: list[BeforeRun] = attrs.field(factory=list)
+    """The last run's."""
+
+    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+        """See ``GenericScheduler.place_run``."""
+        journal, log = self.journal, self.scheduler.cache.columns.log
+        self._before[:] = [BeforeRun(journal, len(journal), log.position, copy.deepcopy(journal.tie_break))]
+        return self.scheduler.place_run(pods, in_sequence=in_sequence)
+
+    def decisions(self, run: PlacedRun, **known: Any) -> Iterator[Decision]:
+        """The decision on each pod of the run that was placed last. known: fields of all of them."""
+        replayed = ReplayedRun(self._before[0], run.pods)
+        names, listed = self.scheduler.cache.columns.published
+        kept = run.by_ranking.tolist()
+        for at, (pod, host) in enumerate(zip(run.pods, run.hosts, strict=True)):
+            yield DeferredDecision.of(
+                partial(replayed.decision, at),
+                pod=pod,
+                release=run.release,
+                names=names,
+                listed=listed,
+                nodes_total=run.nodes_total,
+                host=host,
+                from_kept_ranking=kept[at],
+                **known,
+            )
+
+
+@attrs.define(eq=False)
+class ReplayedRun:
+    """A run of pods that is repeated as far as somebody asks."""
+
+    before: BeforeRun
+    pods: Sequence[Pod]
+    _scheduler: PodScheduler | None = None
+    _at: int = 0
+    """How many of the pods are placed."""
+
+    def decision(self, at: int) -> Decision:
+        """The decision on the pod at a position of the run. Raises StaleDecisionError where something else than a
+        scheduler has changed its cache."""
+        scheduler = self._scheduler
+        if scheduler is None or at < self._at:
+            scheduler = self._scheduler = self.before.scheduler()
+            self._at = 0
+        one = partial(decided_and_placed, scheduler)
+        for _ in placed_in_order(scheduler, self.pods[self._at : at], one):
+            pass
+        self._at = at + 1
+        return one(self.pods[at])
+
+
+def decided_and_placed(scheduler: PodScheduler, pod: Pod) -> Decision:
+    """The decision on the next of pods that are placed one after the other, and the pod placed."""
+    decision = scheduler.decide(pod, in_sequence=True)
+    if decision.host is not None:
+        scheduler.cache.assume_pod(pod, decision.host)
+    return decision
