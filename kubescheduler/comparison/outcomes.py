@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import attrs
@@ -72,7 +72,7 @@ class Outcome:
 
     host: str | None
     """The chosen node; None if there is none, and ``message`` then has the release's words."""
-    tied: tuple[str, ...] = ()
+    tied: Sequence[str] = ()
     """The nodes with the highest total, sorted by name, the host among them."""
     total: int | None = None
     """The host's total; None where nothing was scored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -14,7 +15,9 @@ from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
 from kubescheduler.comparison.score_sentences import with_score_sentences
+from kubescheduler.comparison.tied_names import TiedNames, TiedRows
 from kubescheduler.core.decision import Decision
+from kubescheduler.cycle.deciding_ahead import DecidingAhead
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 
 Progress = Callable[[int, int], None]
@@ -68,6 +71,13 @@ class Track:
     """The pods that made room."""
     preemptions: int = 0
     """How many pods took the place of others."""
+    ahead: DecidingAhead = attrs.field(init=False)
+    """Decides where pods are placed."""
+    rows: TiedRows = attrs.field(factory=TiedRows, init=False)
+
+    @ahead.default
+    def _ahead(self) -> DecidingAhead:
+        return DecidingAhead(self.scheduler.run_ahead)
 
     @classmethod
     def of(cls, engine: Engine, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool) -> Track:
@@ -96,7 +106,8 @@ class Track:
 
     def _next(self, pod: Pod, *, preempt: bool) -> Decision:
         """A decision on the next of the pods that are placed one after the other, if they are."""
-        return self.scheduler.decide(pod, preempt=preempt, in_sequence=self.moves)
+        one = partial(self.scheduler.decide, pod, preempt=preempt, in_sequence=self.moves)
+        return self.ahead.decide(pod, one) if self.moves else one()
 
     def evict(self, victims: Iterable[Pod]) -> None:
         """Takes pods away."""
@@ -146,7 +157,7 @@ class Run:
         self._old = track(0)
         self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(engines))]
         self._apart = [False] * len(self._lanes)
-        self._ties: dict[tuple[int, bytes], tuple[str, ...]] = {}
+        self._ties: dict[tuple[int, bytes], TiedNames] = {}
         self._sequence = sequence
         self._evidence = evidence
         self.hosts: list[list[str | None]] = [[] for _ in engines]
@@ -204,18 +215,22 @@ class Run:
 
     def _outcome(self, track: Track, found: TrackedDecision) -> Outcome:
         decision = found.decision
+        choice = track.ahead.choice
+        if choice is not None:
+            tied = TiedNames(decision.names, track.rows.kept(choice.tied))
+            return Outcome(decision.host, tied, choice.total, choice.fits, decision.nodes_total)
         totals, feasible, host = decision.totals, decision.feasible, decision.host
         total: int | None = None
-        tied: tuple[str, ...] = () if host is None else (host,)
+        names: Sequence[str] = () if host is None else (host,)
         if host is not None and len(totals):
             best = int(totals.max())
             row = decision.names.index(host)
             total = int(totals[np.flatnonzero(feasible == row)[0]])
             if total == best:
-                tied = self._names(track, decision, feasible[totals == best])
+                names = self._names(track, decision, feasible[totals == best])
         return Outcome(
             host=host,
-            tied=tied,
+            tied=names,
             total=total,
             fits=len(feasible),
             nodes=decision.nodes_total,
@@ -226,7 +241,7 @@ class Run:
             evicts_from=found.node,
         )
 
-    def _names(self, track: Track, decision: Decision, rows: IntArray) -> tuple[str, ...]:
+    def _names(self, track: Track, decision: Decision, rows: IntArray) -> Sequence[str]:
         """Sorted names; many pods have the same ties, which are kept once."""
         if int(rows.max()) >= len(track.scheduler.cache.columns):
             return tuple(sorted((decision.names[row] for row in rows.tolist()), key=str.encode))
@@ -234,5 +249,5 @@ class Run:
         names = self._ties.get(key)
         if names is None:
             ranks = track.scheduler.cache.columns.ranks
-            names = self._ties[key] = tuple(decision.names[row] for row in rows[ranks[rows].argsort()].tolist())
+            names = self._ties[key] = TiedNames(decision.names, rows[ranks[rows].argsort()])
         return names

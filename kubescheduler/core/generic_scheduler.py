@@ -163,11 +163,13 @@ class GenericScheduler:
             self.tie_break,
             lambda info: self._memory.state(info, snapshot(), log, self._new_state),
             self.afresh,
+            lambda pod: bool(self.foreign(pod)),
         )
 
     def afresh(self, pod: Pod) -> Decision:
         """A decision that has no say in the choice among equal totals."""
-        return GenericScheduler(self.algorithm, self.cache).decide(pod)
+        draws = not isinstance(self.tie_break, FirstByName)
+        return (GenericScheduler(self.algorithm, self.cache) if draws else self).decide(pod)
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check.

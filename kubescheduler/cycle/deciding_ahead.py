@@ -1,7 +1,8 @@
-"""Decides on the pods of a loop by runs, where pods that no rule can tell apart follow each other."""
+"""Decides on pods by runs, where pods that no rule can tell apart follow each other."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,11 +11,14 @@ from kubescheduler.core.bulk.bulk_run import FEWEST
 from kubescheduler.core.bulk.placing_in_order import LONGEST_WAIT, MOST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clusterstate.objects import Pod
     from clusterstate.objects.pod import PodSpec
+    from kubescheduler.core.bulk.bulk_choice import Choice
     from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.core.decision import Decision
-    from kubescheduler.cycle.scheduler_loop import LoopParts
+    from kubescheduler.cycle.scheduler_loop import Decide, LoopParts
     from kubescheduler.framework.contract.cycle_state import CycleState
 
 FIRST_COUNT = 64
@@ -23,10 +27,11 @@ FIRST_COUNT = 64
 
 @attrs.define(eq=False)
 class DecidingAhead:
-    """Decides as a loop's parts do. A run is begun after a few pods with one spec that found a node; where runs come to
-    nothing they are tried more and more seldom."""
+    """Decides on pods one after the other, each placed before the next. A run is begun after a few pods with one spec
+    that found a node; where runs come to nothing they are tried more and more seldom."""
 
-    parts: LoopParts
+    run_ahead: Callable[[Pod, int], RunAhead | None]
+    """Begins a run; see ``GenericScheduler.run_ahead``."""
     _run: RunAhead | None = None
     _placed: int = 0
     """Pods of the run."""
@@ -38,10 +43,10 @@ class DecidingAhead:
     """How many of one spec have been decided one by one since the last run."""
     _spec: PodSpec | None = None
 
-    def decide(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
-        """Where a pod goes; see Decide."""
+    def decide(self, pod: Pod, one: Callable[[], Decision]) -> Decision:
+        """Where a pod goes. one: decides on it by itself."""
         if self._run is None and self._plain >= self._wait and pod.spec == self._spec:
-            self._run, self._placed = self.parts.run_ahead(pod, self._count), 0
+            self._run, self._placed = self.run_ahead(pod, self._count), 0
             if self._run is None:
                 self._ended()
         if self._run is not None:
@@ -50,10 +55,15 @@ class DecidingAhead:
                 self._placed += 1
                 return decision
             self._ended()
-        return self._one(plugins, pod, state)
+        return self._one(pod, one)
 
-    def _one(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
-        decision = self.parts.decide(plugins, pod, state)
+    @property
+    def choice(self) -> Choice | None:
+        """Among which nodes the last pod was given its own; None: it was decided on by itself."""
+        return None if self._run is None else self._run.choice
+
+    def _one(self, pod: Pod, one: Callable[[], Decision]) -> Decision:
+        decision = one()
         if decision.host is None or (self._plain and pod.spec != self._spec):
             self._plain = 0
         self._plain += decision.host is not None
@@ -66,3 +76,13 @@ class DecidingAhead:
         self._count = min(4 * self._count, MOST) if whole else FIRST_COUNT
         self._wait = 0 if whole else FEWEST if self._placed > FEWEST else min(2 * self._wait + FEWEST, LONGEST_WAIT)
         self._run, self._plain = None, 0
+
+
+def deciding_ahead(parts: LoopParts) -> Decide:
+    """Decides as a loop's parts do, by runs where it can."""
+    ahead = DecidingAhead(parts.run_ahead)
+
+    def decide(plugins: Any, pod: Pod, state: CycleState) -> Decision:
+        return ahead.decide(pod, partial(parts.decide, plugins, pod, state))
+
+    return decide

@@ -28,6 +28,8 @@ from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_services import Services
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
@@ -237,7 +239,19 @@ class ProfiledScheduler:
         scheduler = self.schedulers.get(name)
         if scheduler is None or self.has_custom_plugins:
             return None
-        holding: tuple[Any, ...] = self.profiles[name].at(Point.PRE_ENQUEUE)
+        return scheduler.place_run(pods, self._is_held(name), self._numbers if in_sequence else None)
+
+    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
+        """See ``GenericScheduler.run_ahead``."""
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+        scheduler = self.schedulers.get(name)
+        if scheduler is None or self.has_custom_plugins:
+            return None
+        return scheduler.run_ahead(pod, count, self._is_held(name))
+
+    def _is_held(self, profile: str) -> Callable[[Pod], bool]:
+        """Whether a PreEnqueue plugin of a profile holds a pod back."""
+        holding: tuple[Any, ...] = self.profiles[profile].at(Point.PRE_ENQUEUE)
 
         def is_held(pod: Pod) -> bool:
             for plugin in holding:  # noqa: SIM110, a generator for each pod takes longer
@@ -245,12 +259,7 @@ class ProfiledScheduler:
                     return True
             return False
 
-        return scheduler.place_run(pods, is_held, self._numbers if in_sequence else None)
-
-    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
-        """See ``GenericScheduler.run_ahead``; no gate is asked."""
-        scheduler = self.schedulers.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
-        return None if scheduler is None or self.has_custom_plugins else scheduler.run_ahead(pod, count)
+        return is_held
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``; by the profile that the pod names."""

@@ -12,7 +12,7 @@ import attrs
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
-from kubescheduler.cycle.deciding_ahead import DecidingAhead
+from kubescheduler.cycle.deciding_ahead import deciding_ahead
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
@@ -110,7 +110,7 @@ class Simulation:
 
         parts = loop_parts(scheduler, adapt, preempt=preempt)
         custom = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
-        decide = parts.decide if self._observers else DecidingAhead(parts).decide
+        decide = parts.decide if self._observers else deciding_ahead(parts)
         self._known = KnownVerdicts(decide, self._cache, lambda: self._changes, reuses=not custom)
         self._plugins = parts.plugins
         self._waiting = parts.services.waiting

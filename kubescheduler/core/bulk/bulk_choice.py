@@ -14,6 +14,8 @@ from kubescheduler.core.bulk.bulk_rules import RunOverError, RunRules, StillScor
 
 FULL = None
 """Stands in place of the next total of a node that takes no more."""
+NOTHING = np.iinfo(np.int64).min
+"""Stands in place of the total of a node that takes no more."""
 DEEPEST = 512
 """For how many more pods on a node totals are worked out at a time, at most."""
 WIDTH = 1 << 24
@@ -21,6 +23,18 @@ WIDTH = 1 << 24
 
 Choose = Callable[[IntArray, IntArray], int]
 """Of (n,) rows and (n,) what they total: the position of the one that is taken."""
+
+
+@attrs.frozen(eq=False)
+class Choice:
+    """Among which nodes a pod was given its own."""
+
+    total: int
+    """What its node totalled."""
+    fits: int
+    """How many nodes fitted."""
+    tied: IntArray
+    """(k,) the rows that totalled as much, the first by name first."""
 
 
 @attrs.define(eq=False)
@@ -64,6 +78,7 @@ class RunOfPods:
         if len(rows) > WIDTH or (len(totals) and int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38):
             raise RunOverError
         self._keys = -totals * WIDTH + np.arange(len(rows))
+        self._totals = totals
         self._later: list[list[int | None]] = [[] for _ in range(len(rows))]
         self._depth = 0
         self._known = np.zeros(len(rows), np.int64)
@@ -112,6 +127,7 @@ class RunOfPods:
                     stands = self._fills(at)
                 else:
                     heapreplace(heap, following)
+                    self._totals[at] = -(following // WIDTH)
                 yield key
         except RunOverError:
             pass
@@ -151,12 +167,20 @@ class RunOfPods:
                 shown, totals = np.delete(shown, spot), np.delete(totals, spot)
             else:
                 keys[at] = following
-                totals[spot] = -(following // WIDTH)
+                totals[spot] = self._totals[at] = -(following // WIDTH)
             yield key
 
     def is_there(self, key: int) -> None:
         """The pod that went to the node of a key is counted there by now."""
         self._there[key % WIDTH] += 1
+
+    def choice(self, key: int) -> Choice:
+        """Of the pod that was just given the node of a key."""
+        at, total = key % WIDTH, -(key // WIDTH)
+        tied = self._totals == total
+        tied[at] = True
+        filled = bool(self._filled) and self._filled[-1] == len(self._taken) - 1
+        return Choice(total, len(self._rows) - len(self._gone) + filled, self._rows[tied])
 
     def row_of(self, key: int) -> int:
         """The row that a key stands for."""
@@ -168,6 +192,7 @@ class RunOfPods:
         """A node is full; whether the run goes on: more than one is left, and their totals stand."""
         self._filled.append(len(self._taken) - 1)
         self._gone.append(at)
+        self._totals[at] = NOTHING
         return self._still.stand_without(at) and len(self._rows) - len(self._gone) > 1
 
     def _look_ahead(self, at: int, best: Callable[[int], list[int]]) -> None:

@@ -17,7 +17,7 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.bulk.bulk_choice import Choose, RunOfPods
+from kubescheduler.core.bulk.bulk_choice import Choice, Choose, RunOfPods
 from kubescheduler.core.bulk.bulk_rules import RunOverError
 from kubescheduler.core.bulk.bulk_run import ReadyRun, asks_for_a_node, can_run
 from kubescheduler.core.class_states import ClassState
@@ -104,6 +104,8 @@ class RunLike:
     """Who decides."""
     afresh: Callable[[Pod], Decision]
     """Decides on a pod without a say in the choice among equal totals."""
+    is_held: Callable[[Pod], bool]
+    """Whether a pod is not decided on, for what it does not have in common with the others."""
 
 
 @attrs.define(eq=False)
@@ -155,6 +157,11 @@ class RunAhead:
             from_kept_ranking=False,
         )
 
+    @property
+    def choice(self) -> Choice | None:
+        """Among which nodes the last pod was given its own, as long as no other is decided on; None: there is none."""
+        return None if self._last is None or self._over else self._run.choice(self._last[0])
+
     def _next(self, pod: Pod) -> int | None:
         last = self._last
         if last is not None and not last[1].stands():
@@ -174,7 +181,7 @@ class RunAhead:
     def _admitted(self, pod: Pod) -> PodInfo | None:
         """The class of a pod; None: it is not like the others."""
         cache = self._ready.cache
-        if pod.node_name or pod.nominated_node_name or cache.nominated():
+        if pod.node_name or pod.nominated_node_name or cache.nominated() or self._like.is_held(pod):
             return None
         info = cache.info(pod)
         if self._last is not None and info is self._last[1].info:
@@ -192,6 +199,7 @@ def run_ahead(
     tie_break: TieBreak,
     state_of: Callable[[PodInfo], ClassState],
     afresh: Callable[[Pod], Decision],
+    is_held: Callable[[Pod], bool],
 ) -> RunAhead | None:
     """A run of pods like this one by a legacy release, for so many at most; None: they are decided one by one. See
     RunLike."""
@@ -203,5 +211,5 @@ def run_ahead(
         ready = ReadyRun.of(cache, state, priorities, 0 if priorities else 1)
     except SchedulingError:
         return None
-    like = RunLike(state, state_of, count, algorithm.release, afresh)
+    like = RunLike(state, state_of, count, algorithm.release, afresh, is_held)
     return None if ready is None else RunAhead.of(ready, like, tie_break)

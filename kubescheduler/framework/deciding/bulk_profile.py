@@ -67,7 +67,7 @@ def placed_in_bulk(  # noqa: PLR0911
     return _with_rankings(host, batch, ready, pods, numbers, snapshot)
 
 
-def run_ahead(host: Host, pod: Pod, count: int) -> RunAhead | None:
+def run_ahead(host: Host, pod: Pod, count: int, is_held: Callable[[Pod], bool]) -> RunAhead | None:
     """A run of pods like this one, for so many at most; None: they are decided one by one, as where rankings are kept.
     See ``FrameworkScheduler.run_ahead``."""
     batch = host.batch
@@ -89,7 +89,7 @@ def run_ahead(host: Host, pod: Pod, count: int) -> RunAhead | None:
     def state_of(info: PodInfo) -> ProfileState:
         return host.state(info, cache.snapshot())
 
-    like = RunLike(state, state_of, count, host.frame.release, host.afresh)
+    like = RunLike(state, state_of, count, host.frame.release, host.afresh, is_held)
     return RunAhead.of(ready, like, host.tie_break, *_tie_rule(host, ready))
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
+from kubescheduler.cycle.scheduler_loop import Decide, LoopParts
+from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.simulation.run_events import RunEvent
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
@@ -36,19 +41,22 @@ class Simulated:
         self.events: list[RunEvent] = []
         self.by_runs = 0
         self.scheduler = given.scheduler(engine, tie)
-        simulation = Simulation(self.scheduler, workload, listen=self.events.append, **options)
-        decide = cast(Any, simulation._known.ask).__self__
-        assert isinstance(decide, DecidingAhead)
-        simulation._known.ask = self.counted(decide) if ahead else decide.parts.decide
+        with patch("kubescheduler.simulation.simulation.deciding_ahead", self.by_runs_early if ahead else self.alone):
+            simulation = Simulation(self.scheduler, workload, listen=self.events.append, **options)
         self.report: Report = simulation.run()
 
-    def counted(self, deciding: DecidingAhead) -> Callable[..., Any]:
-        """Counts the pods that were decided by runs, which are begun early."""
-        deciding._wait = 1
+    def alone(self, parts: LoopParts) -> Decide:
+        """Decides on each pod by itself."""
+        return parts.decide
 
-        def decide(*asked: Any) -> Any:
-            found = deciding.decide(*asked)
-            self.by_runs += deciding._run is not None
+    def by_runs_early(self, parts: LoopParts) -> Decide:
+        """Begins runs early, and counts the pods that are decided so."""
+        ahead = DecidingAhead(parts.run_ahead)
+        ahead._wait = 1
+
+        def decide(plugins: Any, pod: Pod, state: CycleState) -> Decision:
+            found = ahead.decide(pod, partial(parts.decide, plugins, pod, state))
+            self.by_runs += ahead.choice is not None
             return found
 
         return decide

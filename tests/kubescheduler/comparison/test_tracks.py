@@ -1,0 +1,79 @@
+"""A comparison in a sequence that decides by runs says what one says that decides on each pod by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterstate.objects import Pod
+from kubescheduler.comparison.tracks import Run
+from kubescheduler.core.decision import Decision
+from kubescheduler.cycle.deciding_ahead import DecidingAhead
+from tests.support.rich_worlds import World
+from tests.support.runs_of_pods import ENGINES, RANKED, Runs, runs, sized, small
+
+DECIDING = "kubescheduler.comparison.tracks.DecidingAhead"
+
+
+class Alone:
+    """Decides on each pod by itself."""
+
+    choice = None
+
+    def __init__(self, _: Any) -> None: ...
+
+    def decide(self, _: Pod, one: Callable[[], Decision]) -> Decision:
+        """Where the pod goes."""
+        return one()
+
+
+class Early(DecidingAhead):
+    """Begins runs early, and counts the pods that are decided so."""
+
+    by_runs = 0
+
+    def decide(self, pod: Pod, one: Callable[[], Decision]) -> Decision:
+        """Where the pod goes."""
+        self._wait = min(self._wait, 1)
+        found = super().decide(pod, one)
+        Early.by_runs += self.choice is not None
+        return found
+
+
+def compared(given: Runs, engines: tuple[str, ...], deciding: Any, **options: bool) -> tuple[Any, ...]:
+    """Everything that a comparison finds."""
+    world = given.world
+    objects = [*world.others, *world.nodes, *world.pods]
+    with patch(DECIDING, deciding):
+        run = Run(objects, [ENGINES[engine] for engine in engines], sequence=True, **options)
+        found = run.pods(given.pods, lambda: None)
+    return found, run.hosts, run.evicted
+
+
+@settings(max_examples=120)
+@given(
+    given=runs(),
+    engines=st.lists(st.sampled_from(list(ENGINES)), min_size=2, max_size=3),
+    preempts=st.booleans(),
+    evidence=st.booleans(),
+)
+def test_by_runs_is_one_by_one(given: Runs, engines: list[str], preempts: bool, evidence: bool) -> None:
+    """Outcomes, causes, steps and what scores were made of are the same in every column."""
+    options = {"preempts": preempts, "evidence": evidence}
+    assert compared(given, tuple(engines), Early, **options) == compared(given, tuple(engines), Alone, **options)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pods_that_are_alike_are_decided_by_runs(engine: str) -> None:
+    """Also those that go elsewhere."""
+    nodes = tuple(sized(f"n{at}", 1000 + 300 * (at // 3), pods=5 + at) for at in range(8))
+    given = Runs(World(nodes, (), ()), tuple(small(f"p{at:02}") for at in range(50)))
+    Early.by_runs = 0
+    found = compared(given, ("1.16", engine), Early, preempts=False)
+    assert found == compared(given, ("1.16", engine), Alone, preempts=False)
+    assert Early.by_runs > (40 if engine in RANKED else 90)
