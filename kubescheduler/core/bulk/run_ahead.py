@@ -6,6 +6,7 @@ placement alone ends the run.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 
 import attrs
@@ -67,28 +68,26 @@ class Expected:
     """The pods on the row."""
     info: PodInfo
     """The class of the pod that was chosen the row."""
-    uid: str
 
     @classmethod
-    def of(cls, cache: ClusterCache, row: int, pod: Pod, info: PodInfo) -> Expected:
+    def of(cls, cache: ClusterCache, row: int, info: PodInfo) -> Expected:
         """As the cluster is now."""
         columns = cache.columns
         log, pods = columns.log, tuple(columns.pods[row].values())
-        return cls(cache, log.position, log.version_of(ELSE), row, pods, info, cache.view.identity(pod))
+        return cls(cache, log.position, log.version_of(ELSE), row, pods, info)
 
     def stands(self) -> bool:
-        """Whether the pod is on its row now, and nothing else has changed."""
+        """Whether such a pod is on its row now, and nothing else has changed."""
         columns = self.cache.columns
         changes = columns.log.since(self.position)
         if not changes or columns.log.version_of(ELSE) != self.version:
             return False
         if any(change != (self.row, PODS_HERE) for change in changes):
             return False
-        *before, last = columns.pods[self.row].items()
-        if last[0] != self.uid or len(before) != len(self.pods):
+        now = tuple(columns.pods[self.row].values())
+        if len(now) != len(self.pods) + 1 or any(map(operator.is_not, now, self.pods)):
             return False
-        same = all(there is pod for (_, there), pod in zip(before, self.pods, strict=True))
-        return same and self.cache.info(last[1]).key == self.info.key
+        return self.cache.info(now[-1]).key == self.info.key
 
 
 @attrs.frozen(eq=False)
@@ -175,7 +174,7 @@ class RunAhead:
         if key is None:
             return None
         row = self._run.row_of(key)
-        self._last = key, Expected.of(self._ready.cache, row, pod, info)
+        self._last = key, Expected.of(self._ready.cache, row, info)
         return row
 
     def _admitted(self, pod: Pod) -> PodInfo | None:

@@ -34,7 +34,7 @@ class Ahead:
     def decide(self, pod: Pod) -> Decision:
         """By the run under way, else by a new one, else by itself."""
         decision = None if self.run is None else self.run.decide(pod)
-        if decision is None and not self.scheduler.foreign(pod):
+        if decision is None:
             self.run = self.scheduler.run_ahead(pod, self.longest)
             decision = None if self.run is None else self.run.decide(pod)
         self.by_runs += decision is not None
@@ -70,19 +70,26 @@ def there(cache: ClusterCache) -> Pod:
     return next(pod for pod in cache.pods() if pod.metadata.name == "there")
 
 
-CHANGES: dict[str, Callable[[ClusterCache], Any]] = {
-    "a pod comes": lambda cache: cache.add_pod(small("new", cpu=2000).on("n0")),
-    "a pod of the same kind comes": lambda cache: cache.add_pod(small("new").on("n0")),
-    "a pod leaves": lambda cache: cache.remove_pod(there(cache)),
-    "a pod takes the place of another": lambda cache: (
-        cache.remove_pod(there(cache)),
-        cache.add_pod(small("new", cpu=2000).on("n2")),
+def another_on(cache: ClusterCache, last: Pod) -> None:
+    """A pod leaves the node of the last one, a larger one comes, and the last one is the newest there again."""
+    cache.remove_pod(next(pod for pod in cache.pods() if pod.node_name == last.node_name))
+    cache.add_pod(small("new", cpu=2000).on(last.node_name))
+    cache.update_pod(last)
+
+
+CHANGES: dict[str, Callable[[ClusterCache, Pod], Any]] = {
+    "a pod comes": lambda cache, _: cache.add_pod(small("new", cpu=2000).on("n0")),
+    "a pod of the same kind comes": lambda cache, _: cache.add_pod(small("new").on("n0")),
+    "a pod leaves": lambda cache, _: cache.remove_pod(there(cache)),
+    "a pod takes the place of another": another_on,
+    "the last pod changes": lambda cache, last: cache.update_pod(
+        small(last.metadata.name, cpu=3000).on(last.node_name)
     ),
-    "a node changes": lambda cache: cache.add_node(sized("n0", 500)),
-    "a node comes": lambda cache: cache.add_node(sized("n3", 16000)),
-    "a pod is nominated": lambda cache: cache.nominate(small("waiting", cpu=3000), "n2"),
-    "a service comes": lambda cache: cache.add(Service(ObjectMeta("s", "default"), labels({"app": "a"}))),
-    "the last pod is confirmed": lambda cache: None,
+    "a node changes": lambda cache, _: cache.add_node(sized("n0", 500)),
+    "a node comes": lambda cache, _: cache.add_node(sized("n3", 16000)),
+    "a pod is nominated": lambda cache, _: cache.nominate(small("waiting", cpu=3000), "n2"),
+    "a service comes": lambda cache, _: cache.add(Service(ObjectMeta("s", "default"), labels({"app": "a"}))),
+    "the last pod is confirmed": lambda *_: None,
 }
 
 
@@ -104,10 +111,18 @@ def test_what_happens_between_pods(release: str, change: str) -> None:
             if decision.host is not None:
                 scheduler.cache.add_pod(pod.on(decision.host))
             if at == 12:
-                CHANGES[change](scheduler.cache)
+                CHANGES[change](scheduler.cache, pod.on(decision.host or ""))
         assert hosts[0] == hosts[1]
     assert state_of(ahead.scheduler) == state_of(plain)
     assert ahead.by_runs >= 13
+
+
+def test_pods_that_are_held_back_are_not_decided() -> None:
+    """Also where the first of them has a gate."""
+    given = three(scheduling_gates=("later",))
+    ahead = Ahead(given.scheduler("1.36", "by name"))
+    assert {(ahead.decide(pod).host, ahead.decide(pod).tried) for pod in given.pods} == {(None, False)}
+    assert ahead.by_runs == 0
 
 
 def test_a_pod_that_was_not_placed_ends_the_run() -> None:
