@@ -231,8 +231,8 @@ class KeptTotals:
 
     def _far_checks_changed(self, log: ChangeLog) -> bool:
         """Whether something has changed that a check of pods anywhere reads, or time may have changed a verdict."""
-        state = self._state
-        return state.timed or any(not s.skipped and s.is_stirred(log) for s in state.far_checks)
+        asked = [s for s in self._state.far_checks if not s.skipped]
+        return any(s.predicate.moment is not None or s.is_stirred(log) for s in asked)
 
     def _stand_as_seen(self) -> bool:
         """Whether no verdict was brought up to date for other pods that share it."""

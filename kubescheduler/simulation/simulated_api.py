@@ -58,7 +58,8 @@ class SimulatedApi:
     def bind(self, pod: Pod, node_name: str) -> None:
         """Raises SchedulingError for a pod that is gone."""
         current = self._current(pod)
-        self._replace(current, attrs.evolve(current.on(node_name), start_time=self.now(), nominated_node_name=""))
+        bound = attrs.evolve(current, node_name=node_name, start_time=self.now(), nominated_node_name="")
+        self._replace(current, bound)
 
     def bound(self, pod: Pod) -> None:
         """A pod was bound by somebody, at the latest now."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import attrs
-import numpy as np
 
 from clusterstate.columns import Columns
 from clusterstate.objects import Node
@@ -66,7 +65,7 @@ class UsageRecorder:
         self.resources = (*names, PODS)
         self.samples: list[Sample] = []
         self._columns = columns
-        self._indices = np.array([columns.resource(name) for name in names], np.int64)
+        self._indices = [columns.resource(name) for name in names]
         self._nothing: Amounts = (0,) * len(self.resources)
         self._now: dict[str, tuple[Amounts, Amounts]] = {}
         self._used = list(self._nothing)
@@ -120,9 +119,9 @@ class UsageRecorder:
         row = columns.row_of.get(name)
         if row is None or columns.nodes[row] is None:
             return self._nothing, self._nothing
-        requested, allocatable = columns.requested.data, columns.allocatable.data
-        used, capacity = requested[self._indices, row].tolist(), allocatable[self._indices, row].tolist()
-        return (*used, int(columns.pod_count.data[row])), (*capacity, int(columns.allowed_pods.data[row]))
+        requested, allocatable = columns.requested.data[:, row].tolist(), columns.allocatable.data[:, row].tolist()
+        used, capacity = [requested[at] for at in self._indices], [allocatable[at] for at in self._indices]
+        return (*used, columns.pod_count.data.item(row)), (*capacity, columns.allowed_pods.data.item(row))
 
 
 def levels(changes: list[tuple[float, float]], end: float) -> Level:

@@ -179,6 +179,17 @@ class Watch:
         self.observer.point(point, self.profile, code_of(answer[0]).name, self.clock() - started)
         return answer
 
+    def status(
+        self, point: str, call: Callable[..., Status | None], *args: Any, since: float | None = None
+    ) -> Status | None:
+        """The same of a call that answers a status alone."""
+        if not self.observer.measures:
+            return call(*args)
+        started = self.clock() if since is None else since
+        status = call(*args)
+        self.observer.point(point, self.profile, code_of(status).name, self.clock() - started)
+        return status
+
     def plugin(
         self,
         point: str,

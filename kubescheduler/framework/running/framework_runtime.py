@@ -33,7 +33,7 @@ class Framework(ProfilePlugins):
 
     def run_pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Whether a pod may be tried at all. ``first``: the plugin that held it back the last time."""
-        return self.watch.point("PreEnqueue", lambda: (runner_prefilter.pre_enqueue(self, pod, first), None))[0]
+        return self.watch.status("PreEnqueue", runner_prefilter.pre_enqueue, self, pod, first)
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
         """The PreFilter plugins, and the nodes to which they restrict the search."""
@@ -56,7 +56,7 @@ class Framework(ProfilePlugins):
 
     def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """The Filter plugins on one node; the first that refuses it ends it."""
-        return self.watch.point("Filter", lambda: (self.reactions.filter(self, state, pod, there), None))[0]
+        return self.watch.status("Filter", self.reactions.filter, self, state, pod, there)
 
     def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """Filter that must pass beside the pods nominated to the node as well as without them."""
@@ -76,7 +76,7 @@ class Framework(ProfilePlugins):
 
     def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
         """The PreScore plugins; the first that fails ends it."""
-        return self.watch.point("PreScore", lambda: (runner_score.pre_score(self, state, pod, feasible), None))[0]
+        return self.watch.status("PreScore", runner_score.pre_score, self, state, pod, feasible)
 
     def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
         """The Score plugins: scores before and after they are normalised, and the weighted totals."""
@@ -91,20 +91,15 @@ class Framework(ProfilePlugins):
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The Reserve plugins; the first that fails ends it."""
-        return self.watch.point("Reserve", lambda: (runner_reserve.reserve(self, state, pod, node_name), None))[0]
+        return self.watch.status("Reserve", runner_reserve.reserve, self, state, pod, node_name)
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """All Reserve plugins, the last one first."""
-
-        def run() -> tuple[None, None]:
-            runner_reserve.unreserve(self, state, pod, node_name)
-            return None, None
-
-        self.watch.point("Unreserve", run)
+        self.watch.status("Unreserve", runner_reserve.unreserve, self, state, pod, node_name)
 
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """A Wait status: the pod is among the waiting pods, and ``wait_on_permit`` waits for it."""
-        return self.watch.point("Permit", lambda: (runner_reserve.permit(self, state, pod, node_name), None))[0]
+        return self.watch.status("Permit", runner_reserve.permit, self, state, pod, node_name)
 
     def wait_on_permit(self, pod: Pod) -> Status | None:
         """Waits until the pod, if it is held, is let go or rejected."""
@@ -114,11 +109,7 @@ class Framework(ProfilePlugins):
 
     def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Skip: no PreBind plugin will work (1.36)."""
-
-        def run() -> tuple[Status | None, None]:
-            return runner_bind.pre_bind_pre_flight(self, state, pod, node_name), None
-
-        return self.watch.point("PreBindPreFlight", run)[0]
+        return self.watch.status("PreBindPreFlight", runner_bind.pre_bind_pre_flight, self, state, pod, node_name)
 
     def binds_at_once(self, pod: Pod) -> bool:
         """Whether nothing but one request to the API can hold up the binding of a pod."""
@@ -126,21 +117,12 @@ class Framework(ProfilePlugins):
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""
-        return self.watch.point("PreBind", lambda: (runner_bind.pre_bind(self, state, pod, node_name), None))[0]
+        return self.watch.status("PreBind", runner_bind.pre_bind, self, state, pod, node_name)
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Skip: no Bind plugin bound the pod."""
-
-        def run() -> tuple[Status | None, None]:
-            return runner_bind.bind(self, state, pod, node_name), None
-
-        return self.watch.point("Bind", run, since=state.binding_sent)[0]
+        return self.watch.status("Bind", runner_bind.bind, self, state, pod, node_name, since=state.binding_sent)
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """The PostBind plugins, after the pod is bound."""
-
-        def run() -> tuple[None, None]:
-            runner_bind.post_bind(self, state, pod, node_name)
-            return None, None
-
-        self.watch.point("PostBind", run)
+        self.watch.status("PostBind", runner_bind.post_bind, self, state, pod, node_name)

@@ -11,9 +11,9 @@ from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.framework.contract.custom_answers import custom_nothing, custom_pre_flight
+from kubescheduler.framework.contract.custom_answers import custom_nothing, custom_pre_flight, is_custom
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.plugin import Plugin, PreFlight
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import SKIP, ask_status, status_of
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
@@ -49,6 +49,9 @@ def _pre_flight(plugin: Any, state: CycleState, pod: Pod, node_name: str) -> tup
     if not hasattr(plugin, "pre_bind_pre_flight"):
         return None, False
     try:
+        if not is_custom(plugin):
+            answer = plugin.pre_bind_pre_flight(state, pod, node_name)
+            return (answer.status, answer.allow_parallel) if isinstance(answer, PreFlight) else (answer, False)
         return custom_pre_flight(plugin, pod.key, node_name, state, pod, node_name)
     except SchedulingError as error:
         return Status.failure(str(error)), False
