@@ -47,6 +47,7 @@ LOCAL = Reads.NODE | Reads.PODS
 BY_ROW = LOCAL | Reads.PODS_VOLUMES
 """What is noted with the row where it changed."""
 PODS_ANYWHERE = Reads.ALL_PODS | Reads.AFFINITY_PODS
+NOTHING, EVERYTHING = Reads(0), ~Reads(0)
 LONGEST = 1 << 16
 
 

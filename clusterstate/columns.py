@@ -55,6 +55,7 @@ class Columns:
         self.counts = PodCounts(self.infos.values())
         self.affinity_uses: Counter[Use] = Counter()
         self.term_keys: frozenset[str] = frozenset()
+        self.uses_version = 0
         self.claim_users = ClaimUsers()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
@@ -217,6 +218,7 @@ class Columns:
         self._placings += 1
         info.serial = self._placings
         self.affinity_uses.update(self.view.affinity_uses(info))
+        self.uses_version += info.stirs
         if info.stirs and not info.term_keys <= self.term_keys:
             self.term_keys |= info.term_keys
         self.counts.add_class(info)
@@ -315,6 +317,7 @@ class Columns:
         self.counts.drop_class(info)
         self.claim_users.drop(info)
         self.affinity_uses -= Counter(self.view.affinity_uses(info))
+        self.uses_version += info.stirs
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away, and logs it."""

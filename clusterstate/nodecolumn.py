@@ -17,7 +17,7 @@ ABSENT = 0
 class NodeColumn:
     """codes: (N,) int64, an index into ``values``; values[0] is None, for absent."""
 
-    __slots__ = ("_codes", "extract", "index", "values", "version")
+    __slots__ = ("_codes", "_order", "_ordered", "_starts", "extract", "index", "values", "version")
 
     def __init__(self, extract: Callable[[Node], Hashable | None], size: int) -> None:
         self.extract = extract
@@ -25,11 +25,22 @@ class NodeColumn:
         self.values: list[Any] = [None]
         self.version = 0
         self._codes = Growable((size,))
+        self._order = self._starts = np.zeros(0, np.int64)
+        self._ordered = (-1, -1)
 
     @property
     def codes(self) -> IntArray:
         """(N,) the code of each row's value; ABSENT where it has none."""
         return self._codes.view
+
+    def rows_with(self, code: int) -> IntArray:
+        """The rows that have a code, ascending."""
+        codes = self.codes
+        if self._ordered != (self.version, len(codes)):
+            self._order = codes.argsort(kind="stable")
+            self._starts = codes[self._order].searchsorted(np.arange(len(self.values) + 1))
+            self._ordered = self.version, len(codes)
+        return self._order[self._starts[code] : self._starts[code + 1]]
 
     def resize(self, size: int) -> None:
         """Makes room for so many rows; new ones have no value."""

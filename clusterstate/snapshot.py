@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -16,6 +16,7 @@ from clusterstate.counting.distinct import Ids
 from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, Reach
 
@@ -144,6 +145,13 @@ class Snapshot:
         column = self._columns.label(key)
         return (column.codes if self.rows is None else column.codes[self.rows]), column.index
 
+    def domains_of(self, key: str, rows: Iterable[int]) -> list[IntArray]:
+        """The rows of each domain of a topology key that some of the whole cluster's rows are in; a row that lacks the
+        key is in none."""
+        column = self._columns.label(key)
+        codes = column.codes
+        return [column.rows_with(code) for code in dict.fromkeys([int(codes[row]) for row in rows]) if code != ABSENT]
+
     def label_values(self, key: str) -> list[str]:
         """code → value of a label key; [0] stands for absent and is None."""
         return self._columns.label(key).values
@@ -266,6 +274,11 @@ class Snapshot:
         column = None if topology_key is None else columns.label(topology_key)
         return columns.counts.tally(key, column, len(columns.names), weight, reach, follows_claims=follows_claims)
 
+    def are_current(self, tallies: Iterable[Tally]) -> bool:
+        """Whether counts that were asked for earlier are still what ``tally`` would give."""
+        size = len(self._columns.names)
+        return all(tally.kept and tally.is_current(size) for tally in tallies)
+
     def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:
         """(D,) a tally's sum per domain code (code 0: key absent), changes included."""
         sums = tally.sums
@@ -308,6 +321,11 @@ class Snapshot:
     def affinity_uses(self) -> Collection[Use]:
         """(sort of term, topology key) that the terms of running pods use; without the changes."""
         return self._columns.affinity_uses.keys()
+
+    @property
+    def uses_version(self) -> int:
+        """A number that grows whenever terms of running pods may use other topology keys or read other labels."""
+        return self._columns.uses_version
 
     @property
     def term_keys(self) -> frozenset[str]:

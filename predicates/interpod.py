@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
     REPEL,
     TermMatcher,
@@ -20,10 +22,13 @@ from clusterstate.topology.pod_affinity import (
     compile_term,
     domain_tally,
     first_error,
+    is_somewhere,
     occupied_domains,
+    occupied_rows,
     running_error,
     topology_keys,
 )
+from clusterstate.topology.topology_scope import TopologyScope, is_occupied, scope_of
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -87,6 +92,20 @@ def _verdict(steps: dict[str, Mask | None]) -> Verdict:
 def _kept_out(pod: PodInfo, snapshot: Snapshot) -> Mask | None:
     """(n,) bool: rows sharing a topology with a pod whose anti-affinity term picks this pod; None: no row."""
     out: Mask | None = None
+    for tally in _repelling(pod, snapshot).values():
+        hit = occupied_rows(snapshot, tally)
+        if hit is not None:
+            out = hit if out is None else out | hit
+    return out
+
+
+def _repelling(pod: PodInfo, snapshot: Snapshot) -> Tallies:
+    """Topology key → the running count of anti-affinity terms for the key that pick this pod."""
+    return held_for(snapshot, "kept out", pod).of(snapshot, partial(_ask_repelling, pod))
+
+
+def _ask_repelling(pod: PodInfo, snapshot: Snapshot) -> Tallies:
+    out: Tallies = {}
     picked = pod.as_picked(snapshot.term_keys)
     for key in topology_keys(snapshot, REPEL):
 
@@ -94,11 +113,7 @@ def _kept_out(pod: PodInfo, snapshot: Snapshot) -> Mask | None:
             terms = info.required_anti_affinity
             return sum(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
 
-        tally = domain_tally(snapshot, ("kept out", pod.namespace, picked.labels), key, weight, picked.by)
-        domains = occupied_domains(snapshot, tally)
-        if domains is not None:
-            hit = domains[snapshot.label_codes(key)[0]]
-            out = hit if out is None else out | hit
+        out[key] = domain_tally(snapshot, ("kept out", pod.namespace, picked.labels), key, weight, picked.by)
     return out
 
 
@@ -107,45 +122,72 @@ def _too_far(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
 
     None: no row, because no such pod runs within any of the topologies and the pod is one itself.
     """
+    tallies, first = _wanted(pod, snapshot, terms)
+    if first or not tallies:
+        return None
+    near: Mask | None = None
+    for tally in tallies.values():
+        hit = occupied_rows(snapshot, tally, nominated=False)
+        if hit is None:
+            hit = np.zeros(len(snapshot), np.bool_)
+        near = hit if near is None else near & hit
+    assert near is not None
+    return ~near
+
+
+def _wanted(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> tuple[Tallies, bool]:
+    """(topology key → the running count of pods that all terms pick; whether no domain of any key has one and the pod
+    is one itself)."""
+    tallies = held_for(snapshot, "affinity", pod).of(snapshot, partial(_ask_wanted, pod, terms))
+    if any(is_somewhere(snapshot, tally, nominated=False) for tally in tallies.values()):
+        return tallies, False
+    return tallies, all(compile_term(term, pod.namespace)(pod) for term in terms)
+
+
+def _ask_wanted(pod: PodInfo, terms: Terms, snapshot: Snapshot) -> Tallies:
     matchers = [compile_term(term, pod.namespace) for term in terms]
 
     def weight(info: PodInfo) -> int:
         return int(all(matches(info) for matches in matchers))
 
-    near: Mask | None = None
-    nowhere = True
-    for key in dict.fromkeys(term.topology_key for term in terms):
-        tally = domain_tally(snapshot, ("affinity", pod.namespace, terms), key, weight, matchers[0].labels.marks)
-        domains = occupied_domains(snapshot, tally, nominated=False)
-        if domains is None or not domains.any():
-            near = np.zeros(len(snapshot), np.bool_)
-            continue
-        nowhere = False
-        hit = domains[snapshot.label_codes(key)[0]]
-        near = hit if near is None else near & hit
-    if near is None or (nowhere and all(matches(pod) for matches in matchers)):
-        return None
-    return ~near
+    return {
+        key: domain_tally(snapshot, ("affinity", pod.namespace, terms), key, weight, matchers[0].labels.marks)
+        for key in dict.fromkeys(term.topology_key for term in terms)
+    }
 
 
 def _too_near(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
     """(n,) bool: rows sharing the topology of a term with a pod it picks; None: no row."""
     out: Mask | None = None
+    put_back = []
+    if len(terms) > 1 and snapshot.changes:
+        put_back = _put_back(snapshot, [compile_term(term, pod.namespace) for term in terms])
+    for key, tally in _avoided(pod, snapshot, terms).items():
+        if put_back:
+            domains = _with_rows(snapshot, key, occupied_domains(snapshot, tally, nominated=False), put_back)
+            hit: Mask | None = domains[snapshot.label_codes(key)[0]]
+        else:
+            hit = occupied_rows(snapshot, tally, nominated=False)
+        if hit is not None:
+            out = hit if out is None else out | hit
+    return out
+
+
+def _avoided(pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Tallies:
+    """Topology key → the running count of pods that terms for the key pick."""
+    return held_for(snapshot, "anti-affinity", pod).of(snapshot, partial(_ask_avoided, pod, terms))
+
+
+def _ask_avoided(pod: PodInfo, terms: Terms, snapshot: Snapshot) -> Tallies:
+    out: Tallies = {}
     matchers = [(term.topology_key, compile_term(term, pod.namespace)) for term in terms]
     reach = any_of(*(matches.labels.marks for _, matches in matchers))
-    put_back = _put_back(snapshot, [matches for _, matches in matchers]) if len(terms) > 1 else []
     for key in dict.fromkeys(key for key, _ in matchers):
 
         def weight(info: PodInfo, key: str = key) -> int:
             return sum(k == key and matches(info) for k, matches in matchers)
 
-        tally = domain_tally(snapshot, ("anti-affinity", pod.namespace, terms), key, weight, reach)
-        domains = occupied_domains(snapshot, tally, nominated=False)
-        if put_back:
-            domains = _with_rows(snapshot, key, domains, put_back)
-        if domains is not None:
-            hit = domains[snapshot.label_codes(key)[0]]
-            out = hit if out is None else out | hit
+        out[key] = domain_tally(snapshot, ("anti-affinity", pod.namespace, terms), key, weight, reach)
     return out
 
 
@@ -200,6 +242,17 @@ def _invalid(pod: PodInfo, snapshot: Snapshot, kept_out: Mask | None) -> Verdict
 def _is_free(pod: PodInfo, snapshot: Snapshot) -> bool:
     """Whether no pod that leaves makes a difference: the pod asks for nothing, and nothing keeps it out."""
     return not pod.required_affinity and not pod.required_anti_affinity and _kept_out(pod, snapshot.whole()) is None
+
+
+def _scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
+    """Whether domains have pods of either side, and whether the pod is the first of its affinity."""
+    affinity, anti_affinity = pod.required_affinity, pod.required_anti_affinity
+    if (affinity or anti_affinity) and first_error((*affinity, *anti_affinity), pod.namespace):
+        return None
+    wanted, first = _wanted(pod, snapshot, affinity) if affinity else ({}, False)
+    avoided = _avoided(pod, snapshot, anti_affinity) if anti_affinity else {}
+    besides = first, running_error(snapshot, REPEL)
+    return scope_of(snapshot, (wanted, avoided, _repelling(pod, snapshot)), is_occupied, besides)
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -276,6 +329,7 @@ def make_match_inter_pod_affinity(_: PredicateArgs) -> FitPredicate:
         reads,
         alone=_is_free,
         narrow=affinity_reads,
+        scope=_scope,
         evidence=predicate_evidence("MatchInterPodAffinity", explain_affinity),
         traits=affinity_labels,
     )

@@ -9,11 +9,14 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.podinfo import PodInfo, any_of
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import REPEL, domain_tally, occupied_domains, topology_keys
+from clusterstate.topology.held_tallies import Tallies
+from clusterstate.topology.pod_affinity import is_somewhere, occupied_rows
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
+from clusterstate.topology.required_affinity import RequiredAffinity
+from clusterstate.topology.topology_scope import TopologyScope, is_occupied, scope_of
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -57,13 +60,12 @@ def inter_pod_affinity_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 def inter_pod_affinity(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """Fails where the pod's own affinity does, else where its own anti-affinity does, else where that of a running pod
     keeps it out; later steps are not looked at where an earlier one failed."""
-    own = rules.own(pod, snapshot)
-    steps: dict[str, Mask | None] = {}
-    if own.affinity:
-        steps[AFFINITY_RULES] = _too_far(rules, pod, snapshot, own.affinity)
-    if own.anti_affinity:
-        steps[ANTI_AFFINITY_RULES] = _too_near(rules, snapshot, own.anti_affinity)
-    steps[EXISTING_ANTI_AFFINITY] = kept_out(rules, pod, snapshot)
+    asked = RequiredAffinity.of(rules, pod, snapshot)
+    steps = {
+        AFFINITY_RULES: _too_far(asked, snapshot),
+        ANTI_AFFINITY_RULES: _in_any(snapshot, asked.avoided(snapshot)),
+        EXISTING_ANTI_AFFINITY: _in_any(snapshot, asked.repelling(snapshot)),
+    }
     out: Verdict = {}
     failed: Mask | None = None
     for reason, fails in steps.items():
@@ -76,42 +78,22 @@ def inter_pod_affinity(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Ve
 # --- the three steps -----------------------------------------------------------------------
 
 
-def _too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Mask | None:
+def _too_far(asked: RequiredAffinity, snapshot: Snapshot) -> Mask | None:
     """(n,) bool: rows that lack some term's key, or a pod in its domain that all terms together pick; None: no row.
 
     The key is enough where no such pod runs on any node that has a key, and the pod is one itself.
     """
-    domains, alone = _occupied(rules, pod, snapshot, terms)
+    alone = asked.alone(snapshot)
     far: Mask | None = None
-    for key, occupied in domains.items():
-        codes = snapshot.label_codes(key)[0]
+    for key, tally in asked.wanted(snapshot).items():
         if alone:
-            lacking = codes == ABSENT
+            lacking = snapshot.label_codes(key)[0] == ABSENT
             hit = lacking if lacking.any() else None
-        elif occupied is None:
-            hit = np.ones(len(snapshot), np.bool_)
         else:
-            hit = (~occupied)[codes]
+            near = occupied_rows(snapshot, tally)
+            hit = np.ones(len(snapshot), np.bool_) if near is None else ~near
         far = _either(far, hit)
     return far
-
-
-def _occupied(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> tuple[dict[str, Mask | None], bool]:
-    """(topology key → (D,) bool, the domains with a pod that all terms pick, None without any; whether no domain of any
-    key has one and the pod is one itself)."""
-
-    def weight(info: PodInfo) -> int:
-        return int(all(term.picks(info) for term in terms))
-
-    domains: dict[str, Mask | None] = {}
-    for key in dict.fromkeys(term.topology_key for term in terms):
-        tally = domain_tally(snapshot, ("affinity", rules.name, terms), key, weight, terms[0].labels.marks)
-        domains[key] = _any(occupied_domains(snapshot, tally))
-    return domains, all(mask is None for mask in domains.values()) and bool(weight(pod))
-
-
-def _any(mask: Mask | None) -> Mask | None:
-    return None if mask is None or not mask.any() else mask
 
 
 def _either(mask: Mask | None, more: Mask | None) -> Mask | None:
@@ -121,46 +103,24 @@ def _either(mask: Mask | None, more: Mask | None) -> Mask | None:
     return out
 
 
-def _too_near(rules: TermRules, snapshot: Snapshot, terms: Terms) -> Mask | None:
-    """(n,) bool: rows sharing the topology of a term with a pod it picks; None: no row."""
+def _in_any(snapshot: Snapshot, tallies: Tallies) -> Mask | None:
+    """(n,) bool: rows in a domain with a pod that counts; None: no row."""
     out: Mask | None = None
-    reach = any_of(*(term.labels.marks for term in terms))
-    for key in dict.fromkeys(term.topology_key for term in terms):
-
-        def weight(info: PodInfo, key: str = key) -> int:
-            return sum([term.topology_key == key and term.picks(info) for term in terms])
-
-        tally = domain_tally(snapshot, ("anti-affinity", rules.name, terms), key, weight, reach)
-        domains = occupied_domains(snapshot, tally)
-        if domains is not None:
-            out = _either(out, domains[snapshot.label_codes(key)[0]])
+    for tally in tallies.values():
+        out = _either(out, occupied_rows(snapshot, tally))
     return out
 
 
-def kept_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Mask | None:
-    """(n,) bool: rows sharing a topology with a pod whose anti-affinity term picks this pod; None: no row."""
-    out: Mask | None = None
-    for key, domains in _keeping_out(rules, pod, snapshot).items():
-        out = _either(out, domains[snapshot.label_codes(key)[0]])
-    return out
+def _keeping_out(asked: RequiredAffinity, snapshot: Snapshot) -> list[str]:
+    """The topology keys of domains with a pod whose anti-affinity term for the key picks this pod."""
+    return [key for key, tally in asked.repelling(snapshot).items() if is_somewhere(snapshot, tally)]
 
 
-def _keeping_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> dict[str, Mask]:
-    """Topology key → (D,) bool, the domains with a pod whose anti-affinity term for the key picks this pod."""
-    out: dict[str, Mask] = {}
-    labels = rules.namespace_labels(pod, snapshot)
-    picked = pod.as_picked(snapshot.term_keys)
-    for key in topology_keys(snapshot, REPEL):
-
-        def weight(info: PodInfo, key: str = key) -> int:
-            wanted = rules.running(info.required_anti_affinity, info)
-            return sum([term.topology_key == key and term.picks(pod, labels) for term in wanted])
-
-        rule = ("keeps out", rules.name, pod.namespace, picked.labels, labels)
-        domains = _any(occupied_domains(snapshot, domain_tally(snapshot, rule, key, weight, picked.by)))
-        if domains is not None:
-            out[key] = domains
-    return out
+def _scope(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
+    """Whether domains have pods of either side, and whether the pod is the first of its affinity."""
+    asked = RequiredAffinity.of(rules, pod, snapshot)
+    sides = asked.wanted(snapshot), asked.avoided(snapshot), asked.repelling(snapshot)
+    return scope_of(snapshot, sides, is_occupied, asked.alone(snapshot))
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -170,30 +130,26 @@ def explain_affinity(rules: TermRules) -> Explain:
     """The pods that the pod must be with, those it must not be with, and those that keep it out."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
-        own = rules.own(pod, snapshot)
-        parts: dict[str, Refusal] = {EXISTING_ANTI_AFFINITY: _explain_kept_out(rules, pod, snapshot)}
-        if own.affinity:
-            parts[AFFINITY_RULES] = _explain_too_far(rules, pod, snapshot, own.affinity)
-        if own.anti_affinity:
-            parts[ANTI_AFFINITY_RULES] = _explain_too_near(snapshot, own.anti_affinity)
+        asked = RequiredAffinity.of(rules, pod, snapshot)
+        parts: dict[str, Refusal] = {EXISTING_ANTI_AFFINITY: _explain_kept_out(asked, snapshot)}
+        if asked.own.affinity:
+            parts[AFFINITY_RULES] = _explain_too_far(asked, snapshot)
+        if asked.own.anti_affinity:
+            parts[ANTI_AFFINITY_RULES] = _explain_too_near(snapshot, asked.own.anti_affinity)
         return parts[reason] if reason in parts else AnyOf(tuple(parts.values()))
 
     return explain
 
 
-def _explain_too_far(rules: TermRules, pod: PodInfo, snapshot: Snapshot, terms: Terms) -> Refusal:
-    domains, alone = _occupied(rules, pod, snapshot, terms)
+def _explain_too_far(asked: RequiredAffinity, snapshot: Snapshot) -> Refusal:
+    alone, reach = asked.alone(snapshot), asked.own.affinity[0].labels.marks
     needs = []
-
-    def picks(info: PodInfo) -> bool:
-        return all(term.picks(info) for term in terms)
-
-    for key in domains:
+    for key in asked.wanted(snapshot):
         if alone:
             value = label_of(snapshot, key)
             needs.append(Need(f"label {key}", label_text(value), value is not None))
             continue
-        near = pods_in_domain(snapshot, key, picks, reach=terms[0].labels.marks)
+        near = pods_in_domain(snapshot, key, asked.picks, reach=reach)
         needs.append(Need(f"a pod of its affinity in {_domain(snapshot, key)}", few(near) or "none", bool(near)))
     return Unmet(tuple(needs))
 
@@ -207,11 +163,11 @@ def _explain_too_near(snapshot: Snapshot, terms: Terms) -> Refusal:
     return Conflict(tuple(conflicts))
 
 
-def _explain_kept_out(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Refusal:
-    labels = rules.namespace_labels(pod, snapshot)
+def _explain_kept_out(asked: RequiredAffinity, snapshot: Snapshot) -> Refusal:
+    rules, pod, labels = asked.rules, asked.pod, asked.namespace_labels
     reach = pod.as_picked(snapshot.term_keys).by
     conflicts = []
-    for key in _keeping_out(rules, pod, snapshot):
+    for key in _keeping_out(asked, snapshot):
 
         def repels(info: PodInfo, key: str = key) -> bool:
             wanted = rules.running(info.required_anti_affinity, info)
@@ -234,14 +190,14 @@ def _pre_filter(rules: TermRules, pod: PodInfo, snapshot: Snapshot, *, skips: bo
         return PreFiltered(reasons=(PARSING + error,))
     if not skips or pod.required_affinity or pod.required_anti_affinity:
         return GO_ON
-    return GO_ON if _keeping_out(rules, pod, snapshot) else SKIP
+    return GO_ON if _keeping_out(RequiredAffinity.of(rules, pod, snapshot), snapshot) else SKIP
 
 
 def _is_free(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> bool:
     """Whether no pod that leaves makes a difference: the pod asks for nothing, and nothing keeps it out."""
     if pod.required_affinity or pod.required_anti_affinity:
         return False
-    return not _keeping_out(rules, pod, snapshot.whole())
+    return not _keeping_out(RequiredAffinity.of(rules, pod, snapshot), snapshot.whole())
 
 
 def _is_unresolvable(reason: str) -> bool:
@@ -261,6 +217,7 @@ def predicate_1_20() -> FitPredicate:
         Reads.ALL_NODES | Reads.ALL_PODS,
         alone=partial(_is_free, TERMS_1_20),
         narrow=partial(_narrow, TERMS_1_20),
+        scope=partial(_scope, TERMS_1_20),
         pre_filter=partial(_pre_filter, TERMS_1_20, skips=False),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_20)),
         unresolvable=_is_unresolvable,
@@ -276,6 +233,7 @@ def predicate_1_36() -> FitPredicate:
         Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
         alone=partial(_is_free, TERMS_1_36),
         narrow=partial(_narrow, TERMS_1_36),
+        scope=partial(_scope, TERMS_1_36),
         pre_filter=partial(_pre_filter, TERMS_1_36, skips=True),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
         pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import LOCAL, NOTHING, Reads
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits, Traits, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.topology_scope import Scope
 from predicates.refusal_evidence import CheckEvidence, Explain, predicate_evidence
 
 Verdict = dict[str, Mask]
@@ -24,7 +25,6 @@ PASS: Verdict = {}
 """Every row passes. Not to be written to."""
 
 
-NOTHING = Reads(0)
 """Besides the pod."""
 
 POD = "{pod}"
@@ -115,6 +115,9 @@ class FitPredicate:
     """What it reads of a pod besides its spec; pods for which that is equal share what is remembered of them."""
     storage: StorageTraits | None = None
     """What it reads of claims and volumes for a pod, when that is less than all of them."""
+    scope: Scope | None = None
+    """How far pods on a row matter to the verdicts on others; None: pods on any row may matter to all, where ``reads``
+    has pods anywhere. Something else in ``reads`` may change all verdicts."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
 

@@ -7,6 +7,7 @@ and hi = max(0, highest) the score is 10·(sum - lo)/(hi - lo), truncated.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
     HARD,
     SOFT,
@@ -29,6 +31,7 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
+from clusterstate.topology.topology_scope import TopologyScope, every_sum, scope_of
 from priorities.input_texts import domain_text, labels_text
 from priorities.score_evidence import Calculation, Explain, added, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
@@ -41,19 +44,39 @@ def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArra
     by its own required affinity terms that do, with ``hard_weight`` each. Pods on unknown nodes do not count.
     Raises PriorityError for an invalid selector. Upstream: 1.16 CalculateInterPodAffinityPriority.
     """
-    sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
-    own = _signed(pod)
-    if error := _error(pod, snapshot, sorts):
+    if error := _error(pod, snapshot, _sorts(hard_weight)):
         raise PriorityError(error)
-    picked = pod.as_picked(snapshot.term_keys)
-    rule = ("affinity sums", hard_weight, pod.namespace, picked.labels, tuple(own))
     out: IntArray | None = None
-    for key in _keys(pod, snapshot, sorts):
-        tally = domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, picked, key))
+    for tally in _tallies(hard_weight, pod, snapshot).values():
         if snapshot.domain_sums(tally).any():
             counts = snapshot.counts(tally)
             out = counts if out is None else out + counts
     return constant_row(0, len(snapshot)) if out is None else out
+
+
+def _sorts(hard_weight: int) -> tuple[str, ...]:
+    """The sorts of running pods' terms that count."""
+    return (HARD, SOFT) if hard_weight > 0 else (SOFT,)
+
+
+def _tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
+    """Topology key → the running sum of the weights."""
+    held = held_for(snapshot, ("affinity sums", hard_weight), pod)
+    return held.of(snapshot, partial(_ask_tallies, hard_weight, pod))
+
+
+def _ask_tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
+    picked = pod.as_picked(snapshot.term_keys)
+    rule = ("affinity sums", hard_weight, pod.namespace, picked.labels, tuple(_signed(pod)))
+    return {
+        key: domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, picked, key))
+        for key in _keys(pod, snapshot, _sorts(hard_weight))
+    }
+
+
+def _scope(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
+    error = _error(pod, snapshot, _sorts(hard_weight))
+    return scope_of(snapshot, (_tallies(hard_weight, pod, snapshot),), every_sum, error)
 
 
 def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
@@ -150,7 +173,7 @@ def explain_sums(domains: Iterable[tuple[str, Mask, Weight, Reach]], snapshot: S
 
 
 def _explain(hard_weight: int) -> Explain:
-    sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
+    sorts = _sorts(hard_weight)
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         picked = pod.as_picked(snapshot.term_keys)
@@ -195,6 +218,7 @@ def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
         reads,
         valuewise=True,
         narrow=affinity_reads,
+        scope=partial(_scope, hard_weight),
         evidence=priority_evidence("InterPodAffinityPriority", _explain(hard_weight), explain_normalized_sums),
         traits=affinity_labels,
     )

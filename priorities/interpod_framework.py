@@ -19,8 +19,10 @@ from clusterstate.objects import Labels
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_traits import affinity_labels
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.held_tallies import HeldTallies, Tallies
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
+from clusterstate.topology.topology_scope import TopologyScope, every_sum, scope_of
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
@@ -46,6 +48,7 @@ class Liking:
     own: Weighted
     labels: Labels
     rule: Hashable
+    _held: HeldTallies = attrs.field(factory=HeldTallies)
 
     @classmethod
     def of(cls, rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Liking:
@@ -104,12 +107,18 @@ class Liking:
     def sums(self, snapshot: Snapshot) -> IntArray:
         """(n,) int64: Σ of the weights on each row."""
         out: IntArray | None = None
-        for key in self.keys(snapshot):
-            tally = self._tally("affinity sums", snapshot, key, self.weight(key))
+        for tally in self.tallies(snapshot).values():
             if snapshot.domain_sums(tally).any():
                 counts = snapshot.counts(tally)
                 out = counts if out is None else out + counts
         return constant_row(0, len(snapshot)) if out is None else out
+
+    def tallies(self, snapshot: Snapshot) -> Tallies:
+        """Topology key → the running sum of the weights."""
+        return self._held.of(snapshot, self._tallies)
+
+    def _tallies(self, snapshot: Snapshot) -> Tallies:
+        return {key: self._tally("affinity sums", snapshot, key, self.weight(key)) for key in self.keys(snapshot)}
 
     def is_any(self, snapshot: Snapshot) -> bool:
         """Whether a term of either side picks the other on a node with the term's key, weights apart."""
@@ -123,12 +132,11 @@ class Liking:
         return answer
 
     def _is_any(self, snapshot: Snapshot) -> bool:
-        keys = self.keys(snapshot)
-        for key in keys:
-            tally = self._tally("affinity sums", snapshot, key, self.weight(key))
+        tallies = self.tallies(snapshot)
+        for tally in tallies.values():
             if snapshot.domain_sums(tally)[1:].any():
                 return True
-        return any(self._touched(snapshot, key) for key in keys)
+        return any(self._touched(snapshot, key) for key in tallies)
 
     def _touched(self, snapshot: Snapshot, key: str) -> bool:
         tally = self._tally("affinity touches", snapshot, key, self.touch(key))
@@ -192,6 +200,10 @@ def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) 
     return Liking.of(rules, hard_weight, pod, snapshot).sums(snapshot)
 
 
+def _scope(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
+    return scope_of(snapshot, (Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot),), every_sum)
+
+
 def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
     likes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
     return (Reads.ALL_NODES | Reads.ALL_PODS if likes else READS_OF_PLAIN) | rules.reads
@@ -234,6 +246,7 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
         Reads.ALL_NODES | Reads.ALL_PODS,
         valuewise=True,
         narrow=partial(_narrow, TERMS_1_20),
+        scope=partial(_scope, TERMS_1_20, hard_weight),
         pre_score=pre_score,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
         traits=affinity_labels,
@@ -260,6 +273,7 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
         Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
         valuewise=True,
         narrow=partial(_narrow, TERMS_1_36),
+        scope=partial(_scope, TERMS_1_36, hard_weight),
         pre_score=pre_score,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
         traits=affinity_labels,

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
-from clusterstate.changes import LOCAL, Reads
+from clusterstate.changes import EVERYTHING, LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits, Traits, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.topology_scope import Scope
 from priorities.score_evidence import RuleEvidence
 
 MAX_PRIORITY = 10
@@ -98,6 +99,8 @@ class PriorityConfig:
     settle: Reduce | None = None
     """The numbers of all feasible rows from what ``map`` gave for them, when they depend on which rows those are: they
     are the release's raw scores, and ``reduce`` gets them."""
+    pre_score_reads: Reads = EVERYTHING
+    """What ``pre_score`` depends on of ``reads``."""
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
     traits: Traits = whole_pod
@@ -115,6 +118,9 @@ class PriorityConfig:
     stands: Callable[[PodInfo, Snapshot], bool] = never_stands
     """Whether the scores stay what they are, raw ones and others, whatever pods come and go and whichever rows are
     feasible, until something besides pods in ``reads`` changes."""
+    scope: Scope | None = None
+    """How far pods on a row matter to what ``map`` gives others; None: pods on any row may matter to all, where
+    ``reads`` has pods anywhere. Something else in ``reads`` may change all numbers."""
     fine: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 

@@ -119,6 +119,7 @@ class PodCounts:
         concerned = {info: None for tally in gone for info in self._concerned(tally)}
         self._tally_rows = sum(len(tally.sums) + TALLY_OVERHEAD for tally in self._tallies.values())
         for tally in gone:
+            tally.kept = False
             self._reached.drop_tally(tally)
         for info in concerned:
             info.tallies = [entry for entry in info.tallies if entry[0] not in gone]

@@ -24,9 +24,10 @@ class Tally:
     column: the topology, a label column; None when every row is its own domain.
     sums: (D,) int64, by domain code. Code 0 (the key is absent) gathers pods that count nowhere.
     follows_claims: whether the weight follows from what claims lead to, besides the class.
+    kept: whether pods that come and go are still counted; if not, it has to be asked for anew.
     """
 
-    __slots__ = ("_built", "column", "follows_claims", "reach", "sums", "weight")
+    __slots__ = ("_built", "column", "follows_claims", "kept", "reach", "sums", "weight")
 
     def __init__(self, column: NodeColumn | None, weight: Weight, reach: Reach = None) -> None:
         """reach: of which classes the weight may be other than 0."""
@@ -34,6 +35,7 @@ class Tally:
         self.weight = weight
         self.reach = reach
         self.follows_claims = False
+        self.kept = True
         self.sums: IntArray = np.zeros(0, np.int64)
         self._built = -1
 

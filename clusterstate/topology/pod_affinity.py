@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import attrs
+import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.nodecolumn import ABSENT
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from clusterstate.growable import Mask
     from clusterstate.podinfo import PodInfo, Reach
     from clusterstate.snapshot import Snapshot
+
+FEW_ROWS = 8
+"""Rows are asked for their domain's count one by one where there are so many times as many domains."""
 
 REPEL: Final = "required anti-affinity"
 HARD: Final = "required affinity"
@@ -125,8 +129,26 @@ def domain_tally(snapshot: Snapshot, rule: Hashable, topology_key: str, weight: 
 def occupied_domains(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> Mask | None:
     """(D,) bool by domain code: the tally is above 0 there; None when it is nowhere. Code 0 (no key) is False."""
     sums = snapshot.domain_sums(tally, nominated=nominated)
-    if not sums.any():
+    if not np.count_nonzero(sums):
         return None
     occupied: Mask = sums > 0
     occupied[ABSENT] = False
     return occupied
+
+
+def occupied_rows(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> Mask | None:
+    """(n,) bool: the rows in a domain where the tally is above 0; None where it is so nowhere."""
+    if len(snapshot) * FEW_ROWS > len(tally.sums):
+        domains = occupied_domains(snapshot, tally, nominated=nominated)
+        if domains is None:
+            return None
+        column = tally.column
+        assert column is not None
+        return domains[column.codes if snapshot.rows is None else column.codes[snapshot.rows]]
+    found: Mask = snapshot.counts(tally, nominated=nominated) > 0
+    return found if np.count_nonzero(found) else None
+
+
+def is_somewhere(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> bool:
+    """Whether some domain has a pod that counts."""
+    return bool(np.count_nonzero(snapshot.domain_sums(tally, nominated=nominated)[1:] > 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -143,22 +143,42 @@ class ClassState:
         refreshes = self._refreshes = Refreshes(snapshot, log)
         every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
         self._size = len(snapshot)
+        known = _same(self._masks(listed), self._from)
+        looked_at: dict[int, None] | None = {}
         try:
             for state in self.checks if every else self._moving_checks:
                 if state.skipped:
                     state.forget()
-                else:
-                    state.refresh(self.info, refreshes)
+                elif (rows := state.refresh(self.info, refreshes)) is None or looked_at is None:
+                    looked_at = None
+                elif rows:
+                    looked_at.update(dict.fromkeys(rows))
         except BaseException:
             self._forget(self.checks)
             raise
         self._checked = log.position
-        masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
-        if len(masks) == len(self._from) and all(map(operator.is_, masks, self._from)):
-            return
-        self._from = masks
-        self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
-        self.feasible = np.flatnonzero(self.fits)
+        masks = self._masks(listed)
+        if not _same(masks, self._from):
+            self._from = masks
+            self._fit(masks, looked_at if known else None)
+
+    def _masks(self, listed: Mask) -> list[Mask]:
+        """What the rows that fit follow from: the rows of the list, and those that the checks refuse."""
+        return [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
+
+    def _fit(self, masks: list[Mask], rows: Collection[int] | None) -> None:
+        """Works out the rows that fit. rows: others fit or do not fit as before; None: all may be different."""
+        listed = masks[0]
+        if rows is None:
+            self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
+        else:
+            fits = self.fits.copy()
+            for row in rows:
+                fits[row] = listed[row] and not any([mask[row] for mask in masks[1:]])  # noqa: C419
+            if fits.tobytes() == self.fits.tobytes():
+                return
+            self.fits = fits
+        self.feasible = self.fits.nonzero()[0]
         self.everywhere = len(self.feasible) == len(listed)
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
@@ -181,6 +201,11 @@ class ClassState:
         for state in states:
             state.forget()
         self._size = -1
+
+
+def _same(masks: list[Mask], others: list[Mask]) -> bool:
+    """Whether these are the same arrays."""
+    return len(masks) == len(others) and all(map(operator.is_, masks, others))
 
 
 Make = Callable[[PodInfo, Sharing], ClassState]

@@ -221,7 +221,7 @@ class KeptTotals:
         self._read_checks()
         if self._fits is before:
             return NO_NUMBERS
-        moved = np.flatnonzero(self._fits != before)
+        moved: IntArray = (self._fits != before).nonzero()[0]
         return moved if len(moved) <= FEW and len(self.feasible) > 1 else None
 
     def _refuse_any(self, passes: Mapping[int, bool]) -> bool:

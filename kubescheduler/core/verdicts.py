@@ -14,10 +14,11 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.topology_scope import Scope, TopologyScope, rows_sharing
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from priorities.types import PriorityConfig, PriorityError
 
-NODE = Reads.NODE.value
+NODE, PODS = Reads.NODE.value, Reads.PODS.value
 CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
@@ -93,7 +94,11 @@ class Remembered:
         "_far",
         "_led_to",
         "_local",
+        "_scope",
+        "_scoped",
         "_size",
+        "_steady",
+        "_steady_version",
         "_storage",
         "_version",
         "of_own_pods",
@@ -101,8 +106,9 @@ class Remembered:
         "position",
     )
 
-    def __init__(self, reads: Reads, storage: StorageTraits | None = None) -> None:
-        """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them."""
+    def __init__(self, reads: Reads, storage: StorageTraits | None = None, scope: Scope | None = None) -> None:
+        """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them. scope:
+        how far pods on a row matter to others; None: pods on any row may matter to all."""
         self._storage = storage if reads & Reads.CLAIMS else None
         self._far = flags_of(reads & ~BY_ROW & (~Reads.CLAIMS if self._storage else ~Reads(0)))
         self._local = (reads & BY_ROW).value
@@ -110,6 +116,10 @@ class Remembered:
         """It follows from more pods than those on the row itself."""
         self.of_own_pods = bool(reads & (Reads.PODS | Reads.PODS_VOLUMES))
         """It follows from the pods on the row itself."""
+        self._scope = scope if self.of_pods_anywhere else None
+        self._scoped: TopologyScope | None = None
+        self._steady = flags_of(Reads(sum(self._far)) & ~PODS_ANYWHERE)
+        self._steady_version = -1
         self._claims = -1
         self._led_to: object = None
         self._version = -1
@@ -145,9 +155,22 @@ class Remembered:
         version = refresh.log.version_of(self._far) if self._far else 0
         size = len(refresh.snapshot)
         if self._size != size or self._version != version:
+            rows = None if self._scope is None else self._within(self._scope, pod, refresh)
             self._version, self._size = version, size
-            return None
+            return rows
         return refresh.rows(self._local) if self._local else ()
+
+    def _within(self, scope: Scope, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+        """The rows to look at again as pods have come and gone; None: every row."""
+        before, self._scoped = self._scoped, scope(pod, refresh.snapshot)
+        steady, self._steady_version = self._steady_version, refresh.log.version_of(self._steady)
+        if self._size != len(refresh.snapshot) or self._steady_version != steady:
+            return None
+        rows = refresh.rows(self._local | PODS)
+        if rows is None or before is None or self._scoped != before:
+            return None
+        near = rows_sharing(refresh.snapshot, before.keys, rows, len(refresh.snapshot) // PATCH_SHARE)
+        return near if near is None or not self._local else tuple(dict.fromkeys((*rows, *near)))
 
 
 class CheckState(Remembered):
@@ -161,7 +184,7 @@ class CheckState(Remembered):
     __slots__ = ("_moment", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
-        super().__init__(predicate.reads_for(info), predicate.storage)
+        super().__init__(predicate.reads_for(info), predicate.storage, predicate.scope)
         self.predicate = predicate
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
@@ -170,13 +193,15 @@ class CheckState(Remembered):
         self.skipped = False
         self._moment = 0
 
-    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
-        """Brings the verdict up to date for the rows that changed, or for all when time has changed it."""
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> tuple[int, ...] | None:
+        """Brings the verdict up to date for the rows that changed, or for all when time has changed it; the rows that
+        were looked at, None: every row."""
         refresh = refreshes.since(self.position)
-        self._refresh(pod, refresh)
+        rows = self._refresh(pod, refresh)
         self.position = refreshes.log.position
+        return rows
 
-    def _refresh(self, pod: PodInfo, refresh: Refresh) -> None:
+    def _refresh(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         if self.predicate.moment is not None:
             moment = self.predicate.moment(pod, refresh.snapshot)
             if moment != self._moment:
@@ -185,29 +210,40 @@ class CheckState(Remembered):
         rows = self.stale(pod, refresh)
         if rows is None:
             self.verdict = self.predicate.check(pod, refresh.snapshot)
-        elif not rows:
-            return
-        else:
+            self.failing = failing(self.verdict)
+            self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
+            self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
+        elif rows:
             at, part = refresh.part(rows)
-            patched = _patched(self.verdict, self.predicate.check(pod, part), at, len(refresh.snapshot))
-            if patched is self.verdict:
-                self._patch_unresolvable(pod, at, part)
-                return
-            self.verdict = patched
-        self.failing = failing(self.verdict)
-        self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
-        self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
+            size = len(refresh.snapshot)
+            patched = _patched(self.verdict, self.predicate.check(pod, part), rows, size)
+            if patched is not self.verdict:
+                self.verdict = patched
+                self.failing = _patched_failing(self.failing, patched, rows, size)
+                self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in patched.items())
+            self._patch_unresolvable(pod, at, part)
+        return rows
 
     def _patch_unresolvable(self, pod: PodInfo, rows: IntArray, part: Snapshot) -> None:
-        """Rows that fail for the same reasons as before may be beyond help now, or no longer."""
-        if self.predicate.beyond is None or self.failing is None or not self.failing[rows].any():
+        """Some rows may be beyond help now, or no longer."""
+        if not self._may_be_beyond():
+            return
+        if self.failing is None:
+            self.unresolvable = None
             return
         here = {reason: mask[rows] for reason, mask in self.verdict.items()}
         now = unresolvable(self.predicate, pod, part, here, self.failing[rows])
         before = np.zeros(len(self.failing), np.bool_) if self.unresolvable is None else self.unresolvable
-        if now is not None and (before[rows] != now).any():
+        if (before[rows] != (False if now is None else now)).any():
             self.unresolvable = before.copy()
-            self.unresolvable[rows] = now
+            self.unresolvable[rows] = False if now is None else now
+
+    def _may_be_beyond(self) -> bool:
+        """Whether taking pods away may not mend a row that fails, or failed."""
+        if self.unresolvable is not None or (self.predicate.beyond is not None and self.failing is not None):
+            return True
+        beyond = self.predicate.unresolvable
+        return beyond is not never and any(not isinstance(r, NodeError) and beyond(r) for r in self.verdict)
 
 
 def failing(verdict: Verdict) -> Mask | None:
@@ -233,21 +269,31 @@ def unresolvable(
     return beyond
 
 
-def _patched(old: Verdict, new: Verdict, rows: IntArray, size: int) -> Verdict:
+def _patched(old: Verdict, new: Verdict, rows: tuple[int, ...], size: int) -> Verdict:
     """``old`` with what ``new`` says of some rows; ``old`` itself when that is the same."""
     out = old
     for reason in old.keys() | new.keys():
         before, now = old.get(reason), new.get(reason)
-        if before is None and now is not None and now.any():
-            before = np.zeros(size, np.bool_)
+        said = [False] * len(rows) if now is None else now.tolist()
         if before is None:
-            continue
-        there = before[rows]
-        if (there != now).any() if now is not None else there.any():
+            if not any(said):
+                continue
+            before = np.zeros(size, np.bool_)
+        moved = [(row, fails) for row, fails in zip(rows, said, strict=True) if before[row] != fails]
+        if moved:
             mask = before.copy()
-            mask[rows] = False if now is None else now
+            for row, fails in moved:
+                mask[row] = fails
             out = {**out, reason: mask}
     return out if out is old else {r: out[r] for r in dict.fromkeys((*new, *out)) if r in out}
+
+
+def _patched_failing(old: Mask | None, verdict: Verdict, rows: tuple[int, ...], size: int) -> Mask | None:
+    """(n,) bool, the rows that fail now, of which some may be others than before; None when none does."""
+    out = np.zeros(size, np.bool_) if old is None else old.copy()
+    for row in rows:
+        out[row] = any([mask[row] for mask in verdict.values()])  # noqa: C419
+    return out if np.count_nonzero(out) else None
 
 
 class ScoreState(Remembered):
@@ -260,7 +306,7 @@ class ScoreState(Remembered):
     __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.reads_for(info), config.storage)
+        super().__init__(config.reads_for(info), config.storage, config.scope)
         self.config = config
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None

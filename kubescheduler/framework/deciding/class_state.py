@@ -45,7 +45,7 @@ class PreScoreState:
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         self.name = config.name
         self._ask = config.pre_score
-        self.flags = flags_of(config.reads_for(info) & ~LOCAL)
+        self.flags = flags_of(config.reads_for(info) & config.pre_score_reads & ~LOCAL)
         self._version = -1
         self.answer = True
 
