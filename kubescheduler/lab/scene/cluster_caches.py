@@ -50,18 +50,19 @@ class ClusterCaches:
         self._filled: list[FilledCache] = []
 
     def filled(self, engine: Engine, cluster: Cluster) -> FilledCache:
-        """The cache of a cluster as an engine sees it."""
-        for each in self._filled:
-            if each.cache.view != engine.view:
-                continue
-            change = cache_change(cluster, each.cluster)
-            if change is not None:
-                _changed(each, cluster, change)
-                return each
-        fresh = FilledCache(cluster, cache_for(engine, cluster.objects))
-        others = [each for each in self._filled if each.cache.view != engine.view]
-        self._filled = [fresh, *others[: MOST_CACHES - 1]]
-        return fresh
+        """The cache of a cluster as an engine sees it.
+
+        Raises as changing and filling a cache do; one that was changed by half is not kept.
+        """
+        known = next((each for each in self._filled if each.cache.view == engine.view), None)
+        change = None if known is None else cache_change(cluster, known.cluster)
+        self._filled = [each for each in self._filled if each is not known]
+        if known is None or change is None:
+            known = FilledCache(cluster, cache_for(engine, cluster.objects))
+        else:
+            _changed(known, cluster, change)
+        self._filled = [known, *self._filled[: MOST_CACHES - 1]]
+        return known
 
 
 def _changed(filled: FilledCache, cluster: Cluster, change: CacheChange) -> None:

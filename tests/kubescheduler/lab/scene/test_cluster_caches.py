@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 import attrs
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubescheduler as ks
+from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler import Cluster
 from kubescheduler.engine.engine_contract import cache_for
@@ -120,3 +122,15 @@ def test_a_changed_cache_is_as_one_that_is_filled_anew(release: str, history: li
             assert told(decisions[0]) == told(decisions[1])
             assert decisions[0].nominated == decisions[1].nominated
             assert decisions[0].message == decisions[1].message
+
+
+def test_a_cache_that_was_changed_by_half_is_not_kept() -> None:
+    """After an error on the way the cluster is filled anew."""
+    caches, engine = ClusterCaches(), EngineSpec("1.36").engine(no_notice)
+    first = caches.filled(engine, START)
+    later = START.bound("y", "b").cordoned("a")
+    with patch.object(ClusterCache, "add_pod", side_effect=MemoryError), pytest.raises(MemoryError):
+        caches.filled(engine, later)
+    found = caches.filled(engine, later)
+    assert found is not first
+    assert sorted(pod.metadata.name for pod in found.cache.pods()) == ["x", "y"]
