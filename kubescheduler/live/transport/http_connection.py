@@ -13,8 +13,6 @@ import httptools
 
 from kubescheduler.live.transport.api_answers import ApiAnswer
 
-UNFINISHED = "the server closed the connection"
-
 
 class HttpConnection(asyncio.Protocol):
     """Sends one request at a time. Everything is for the event loop that the connection was made on."""
