@@ -25,6 +25,8 @@ class ReplayedStream:
             piece = self._stream.read(size)
             self._keep(piece)
             return piece
+        if not self._again and not self._rest:
+            return self._stream.read(size)
         out = bytearray(self._rest)
         self._rest = b""
         while len(out) < size and (piece := self._next()):
