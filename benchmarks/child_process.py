@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 """The checkout that this file is in."""
 
-KIBIBYTE = 1024
+KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
 LACKING = "lacking: "
 """What a child's last line begins with when the measured checkout does not have what is measured."""
 

@@ -3,7 +3,7 @@
     python benchmarks/run.py --release 1.16 --workload SchedulingBasic --nodes 5000 --pods 5000 --json
 
 Schedule and assume are timed, every node is scored, one process a row. Initial pods are placed before the clock starts,
-pod k on node k mod N. A cluster that would hold more than 30 pods a node is begun anew, untimed. ``--bulk`` places runs
+pod k on node k mod N. A cluster without room for more pods of a workload is begun anew, untimed. ``--bulk`` places runs
 of equal pods in one go; ``--before DIR`` measures another checkout in turn, by the Python of its ``.venv``.
 
     python benchmarks/run.py --figures --before ../before --openb NODES.csv PODS.csv --save figures.jsonl
@@ -21,6 +21,7 @@ compares two releases in a sequence, every pod with a label of its own; with ``-
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -32,8 +33,9 @@ import click
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures.all_figures import Course, all_figures
-from benchmarks.figures.figure_rows import HEAD, MEBIBYTE, row, save
+from benchmarks.figures.figure_rows import HEAD, row, save
 from benchmarks.figures.headline import Headline, Measurement
 from benchmarks.figures.samples import median_of, sample_workload
 from benchmarks.figures.side_by_side import Measured
@@ -134,10 +136,8 @@ def main(
 
 def print_course(course: Course, *, as_json: bool, kept: Path | None) -> None:
     """Prints every figure as soon as it is measured, and saves it; at the end what could not be measured."""
-    much = f"{len(course.measurements)} measurements, {course.rounds} rounds"
-    course.say(
-        f"{much}: about {course.expected() / 60:.0f} min where nothing else runs, no more than {course.minutes:g}"
-    )
+    much, least = f"{len(course.measurements)} measurements, {course.rounds} rounds", math.ceil(course.expected() / 60)
+    course.say(f"{much}: about {least} min where nothing else runs, no more than {course.minutes:g}")
     if not as_json:
         click.echo(HEAD)
     known: dict[str, Measured] = {}

@@ -22,13 +22,12 @@ import click
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.child_process import FailedError, measured_in_child
-from benchmarks.growing.growth import AXES, Axis, Judgement, Point, exponents, judgement
+from benchmarks.child_process import MEBIBYTE, FailedError, measured_in_child
+from benchmarks.growing.growth import AXES, Axis, Judgement, Point, exponents, judgement, saved_points
 from benchmarks.growing.growth_chart import growth_chart
 from benchmarks.growing.scale_point import measure_point
 from clusterstate.release_names import RELEASE_NAMES
 
-MEBIBYTE = 1 << 20
 QUICK_SIZE = 20_000
 """With ``--quick``, larger sizes are left out."""
 
@@ -73,13 +72,6 @@ def _line(point: Point, power: float | None) -> str:
     grown = "" if power is None else f"{power:.2f}"
     times = f"{point.decision * 1e6:8.0f}{1 / point.decision:8.0f}{grown:>10}{point.node_event * 1e3:9.1f}"
     return f"{point.release:8}{point.axis:10}{point.size:9,}{times}{point.building:9.1f}{point.memory / MEBIBYTE:7.0f}"
-
-
-def saved_points(path: Path) -> list[Point]:
-    """The points of a file of JSON lines, as ``--save`` writes it; of the same point the last line counts."""
-    found = [Point(**json.loads(line)) for line in path.read_text().splitlines()]
-    last = {(point.release, point.axis, point.size): point for point in found}
-    return [last[key] for key in sorted(last)]
 
 
 @click.command(context_settings={"show_default": True})

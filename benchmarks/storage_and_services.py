@@ -17,7 +17,6 @@ from __future__ import annotations
 import gc
 import json
 import random
-import resource
 import statistics
 import sys
 import time
@@ -33,7 +32,9 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import kubescheduler
-from benchmarks.workloads import Manifest, node, pod
+from benchmarks.child_process import MEBIBYTE, peak_memory
+from benchmarks.workload_runs import one_by_one
+from benchmarks.workloads import Manifest, node, node_name, pod
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
@@ -118,10 +119,6 @@ def scheduler_of(objects: list[Manifest], release: str) -> PodScheduler:
     return kubescheduler.Scheduler(cluster).running
 
 
-def host_name(index: int) -> str:
-    return f"scheduler-perf-{index:05d}"
-
-
 # --- measures ------------------------------------------------------------------------------
 
 
@@ -134,11 +131,6 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
     spent = time.process_time() - started
     gc.unfreeze()
     return spent
-
-
-def peak_mib() -> float:
-    """The largest resident size of the process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @attrs.frozen
@@ -175,14 +167,14 @@ class Size:
 def volume_events(release: str, size: Size) -> Iterator[Figure]:
     objects = [storage_class(CSI_CLASS, DRIVER)]
     for index in range(size.nodes):
-        objects += [node(index, ()), csi_node(host_name(index))]
+        objects += [node(index, ()), csi_node(node_name(index))]
     for index in range(size.pods + 1):
         objects += [csi_volume(f"pv-{index}", f"pvc-{index}"), claim(f"pvc-{index}", CSI_CLASS, f"pv-{index}")]
     scheduler = scheduler_of(objects, release)
     decoder = Decoder()
     for index in range(size.pods):
         running: Any = decoder.decode_object(claiming(f"running-{index}", f"pvc-{index}"))
-        scheduler.cache.assume_pod(running, host_name(index % size.nodes))
+        scheduler.cache.assume_pod(running, node_name(index % size.nodes))
     asked = {"with a claim": claiming("waiting", f"pvc-{size.pods}"), "without a claim": pod("waiting", NAMESPACE)}
     for text, manifest in asked.items():
         waiting: Any = decoder.decode_object(manifest)
@@ -214,7 +206,7 @@ def _events(kind: str, decoder: Decoder, count: int) -> Iterator[Any]:
 def local_volumes(release: str, size: Size) -> Iterator[Figure]:
     objects = [storage_class(LOCAL_CLASS, "kubernetes.io/no-provisioner")]
     for index in range(size.nodes):
-        objects += [node(index, ()), local_volume(f"pv-{index}", host_name(index))]
+        objects += [node(index, ()), local_volume(f"pv-{index}", node_name(index))]
     objects += [claim(f"pvc-{index}", LOCAL_CLASS) for index in range(TIMED * size.repeat)]
     decoder = Decoder()
     waiting: list[Any] = [
@@ -261,16 +253,9 @@ def own_labels_services(release: str, size: Size) -> Iterator[Figure]:
     ]
     scheduler = scheduler_of(objects, release)
     batches = [waiting[start :: size.repeat] for start in range(size.repeat)]
-    rates = [len(batch) / cpu_seconds(partial(_schedule, scheduler, batch)) for batch in batches]
+    rates = [len(batch) / cpu_seconds(partial(one_by_one, scheduler, batch)) for batch in batches]
     what = f"{size.services} services, pods of {size.apps} apps"
     yield Figure("OwnLabelsServices", what, statistics.median(rates), "decisions/s")
-
-
-def _schedule(scheduler: PodScheduler, pods: list[Pod]) -> None:
-    for waiting in pods:
-        host = scheduler.decide(waiting).host
-        if host is not None:
-            scheduler.cache.assume_pod(waiting, host)
 
 
 SCENES: dict[str, Callable[[str, Size], Iterator[Figure]]] = {
@@ -304,9 +289,9 @@ def main(
     for release in releases:
         for name in names or SCENES:
             for figure in SCENES[name](release, size):
-                row = {"release": release, **attrs.asdict(figure), "peak_mib": round(peak_mib())}
+                row = {"release": release, **attrs.asdict(figure), "peak_mib": round(peak_memory() / MEBIBYTE)}
                 text = f"{release:5}{figure.scene:18} {figure.what:46}{figure.value:10.2f} {figure.unit:12}"
-                click.echo(json.dumps(row) if as_json else f"{text}{peak_mib():7.0f} MiB", nl=True)
+                click.echo(json.dumps(row) if as_json else f"{text}{peak_memory() / MEBIBYTE:7.0f} MiB", nl=True)
 
 
 if __name__ == "__main__":

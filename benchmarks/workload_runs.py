@@ -9,7 +9,7 @@ from typing import Any
 
 import kubescheduler
 from benchmarks.child_process import Stopwatch
-from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, Workload, namespace, node
+from benchmarks.workloads import INITIAL_PODS_A_NAMESPACE, Workload, namespace, node, node_name
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.comparison.comparing import SEQUENCE, compare
@@ -18,7 +18,6 @@ from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
 
-MOST_PODS_A_NODE = 30
 LAST_ONE_BY_ONE = 5
 
 Run = Callable[[PodScheduler, list[Pod]], int]
@@ -38,7 +37,7 @@ def build(workload: Workload, release: str, nodes: int, init_pods: int) -> PodSc
         pod: Any = decoder.decode_object(
             workload.initial(f"init-{index}", workload.initial_namespace.format(index // INITIAL_PODS_A_NAMESPACE))
         )
-        scheduler.cache.assume_pod(pod, f"scheduler-perf-{index % nodes:05d}")
+        scheduler.cache.assume_pod(pod, node_name(index % nodes))
     return scheduler
 
 
@@ -63,7 +62,7 @@ def measure(
     """
     watch, scheduled = Stopwatch(), 0
     while waiting:
-        room = max(1, nodes * MOST_PODS_A_NODE - init_pods)
+        room = max(1, nodes * workload.most_a_node - init_pods - workload.nominated)
         batch, waiting = waiting[:room], waiting[room:]
         scheduler = build(workload, release, nodes, init_pods)
         early = measured_pods(workload, workload.nominated, prefix="early")

@@ -18,9 +18,14 @@ MOONS = ("moon-1", "moon-2", "moon-3")
 Manifest = dict[str, Any]
 
 
+def node_name(index: int) -> str:
+    """The name of node ``index``."""
+    return f"scheduler-perf-{index:05d}"
+
+
 def node(index: int, zones: tuple[str, ...]) -> Manifest:
     """Node ``index``; its zone is ``zones[index mod count]``."""
-    name = f"scheduler-perf-{index:05d}"
+    name = node_name(index)
     labels = {HOSTNAME: name, **({ZONE: zones[index % len(zones)]} if zones else {})}
     room = {"cpu": "4", "memory": "32Gi", "pods": "110"}
     status = {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}
@@ -129,7 +134,7 @@ def namespace(name: str, labels: dict[str, str]) -> Manifest:
 class Workload:
     """initial, measured: name and namespace of a pod → its manifest. fits: every measured pod finds a node, or else
     none does. preempts: pods that fit nowhere preempt. nominated: so many of them wait for the room of their victims at
-    any time.
+    any time. most_a_node: pods a node, initial ones too, beyond which a cluster is begun anew.
 
     initial_namespace: ``{}`` stands for a number that goes up every 40 pods. namespace_labels: of all namespaces, which
     are not made when there are none. releases: those it can be run on; empty: all. initial_pods: how many upstream
@@ -148,6 +153,7 @@ class Workload:
     initial_pods: tuple[int, int] = (500, 1000)
     nominated: int = 0
     fits: bool = True
+    most_a_node: int = 30
 
     def runs_on(self, release: str) -> bool:
         return not self.releases or release in self.releases
@@ -177,7 +183,9 @@ EVEN_SPREAD = {"EvenPodsSpread": True}
 WORKLOADS: dict[str, Workload] = {
     "SchedulingBasic": _same(_plain, "namespace-1", "namespace-2"),
     "SchedulingNodeAffinity": _same(_node_affinity, "namespace-1", "namespace-2", ("zone1",), initial_pods=(500, 5000)),
-    "SchedulingPodAntiAffinity": _same(POD_ANTI_AFFINITY, "sched-0", "sched-1", initial_pods=(100, 1000)),
+    "SchedulingPodAntiAffinity": _same(
+        POD_ANTI_AFFINITY, "sched-0", "sched-1", initial_pods=(100, 1000), most_a_node=1
+    ),
     "SchedulingPodAffinity": _same(POD_AFFINITY, "sched-0", "sched-1", ("zone1",), initial_pods=(500, 5000)),
     "SchedulingPreferredPodAffinity": _same(PREFERRED_AFFINITY, "sched-0", "sched-1", initial_pods=(500, 5000)),
     "SchedulingPreferredPodAntiAffinity": _same(
@@ -197,10 +205,11 @@ WORKLOADS: dict[str, Workload] = {
         namespace_labels={"team": "devops"},
         releases=("1.36",),
         initial_pods=(40, 4000),
+        most_a_node=1,
     ),
     "Unschedulable": Workload(_plain, "namespace-1", _giant, "namespace-2", initial_pods=(10, 100), fits=False),
     "PreemptionBasic": Workload(
-        _small, "namespace-1", _important, "namespace-2", preempts=True, initial_pods=(2000, 20_000)
+        _small, "namespace-1", _important, "namespace-2", preempts=True, initial_pods=(2000, 20_000), most_a_node=5
     ),
     "PreemptionNominated": Workload(
         _small,
@@ -210,6 +219,7 @@ WORKLOADS: dict[str, Workload] = {
         preempts=True,
         initial_pods=(2000, 20_000),
         nominated=500,
+        most_a_node=5,
     ),
     "MixedSchedulingBasePod": Workload(
         _mixed, "sched-0", _plain, "namespace-7", ("zone1",), initial_pods=(1000, 10_000)

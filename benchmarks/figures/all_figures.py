@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -65,8 +66,8 @@ class Course:
                 self.failed.append(f"{titles}: no time left")
                 continue
             slower = spent / (self.expected() - self.expected(at)) if at else 1.0
-            left = self.expected(at) * max(slower, 0.5) / 60
-            self.say(f"{at + 1} of {len(self.measurements)}, about {left:.0f} min left: {titles}")
+            left = math.ceil(self.expected(at) * max(slower, 0.5) / 60)
+            self.say(f"{at + 1} of {len(self.measurements)}, about {left} min left: {titles}")
             try:
                 yield from alternate(one, self.before, self.rounds, self._interrupt)
             except FailedError as error:

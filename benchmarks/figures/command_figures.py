@@ -82,19 +82,19 @@ def commands(folder: Path, openb: tuple[Path, Path] | None) -> Iterator[Measurem
             read = [str(files.cluster) if piped is None else "-", "--pod", str(files.pod), "--release", release]
             title = f"{release} schedule, 5,000 nodes, 50,000 pods, {way}"
             made = files.making(files.cluster)
-            yield _command(title, ["schedule", *read], "2 s, 400 MB", seconds=10, prepare=made, piped=piped)
+            yield _command(title, ["schedule", *read], "2 s, 400 MB", seconds=9, prepare=made, piped=piped)
     for path in (files.yaml, files.json):
         shown = ["schedule", str(path), "--pod", str(files.pod)]
         title = f"schedule, 1,000 nodes of {path.suffix.removeprefix('.').upper()}"
-        yield _command(title, shown, seconds=12 if path == files.yaml else 4, prepare=files.making(path))
+        yield _command(title, shown, seconds=3, prepare=files.making(path))
     for release in ("1.16", "1.36"):
         shown = ["capacity", str(files.empty), "--pod", str(files.pod), "--release", release]
         made = files.making(files.empty)
-        yield _command(f"{release} capacity of 5,000 nodes", shown, "2 s", seconds=30, prepare=made, rounds_before=2)
+        yield _command(f"{release} capacity of 5,000 nodes", shown, "2 s", seconds=24, prepare=made, rounds_before=2)
     for release in ("1.16", "1.36") if openb else ():
         nodes, pods = map(str, openb or ())
         shown = ["simulate", nodes, "--workload", pods, "--release", release]
-        yield _command(f"{release} simulate, the openb trace", shown, "2 s", seconds=16)
+        yield _command(f"{release} simulate, the openb trace", shown, "2 s", seconds=13)
 
 
 def _command(
@@ -102,7 +102,7 @@ def _command(
     arguments: list[str],
     aim: str = "",
     *,
-    seconds: float = 3,
+    seconds: float = 2,
     prepare: Callable[[], None] | None = None,
     rounds_before: int | None = None,
     **more: Any,

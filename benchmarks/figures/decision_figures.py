@@ -44,7 +44,7 @@ def preempting() -> Iterator[Measurement]:
         for name, pods, before in (("PreemptionBasic", 500, 150), ("PreemptionNominated", 200, 40)):
             asked = {"name": name, "release": release, "nodes": NODES, "pods": pods}
             headline = Headline(f"{release} {name}", aim="2,000")
-            yield Measurement(sample_workload, asked, (headline,), {"pods": before}, seconds=8)
+            yield Measurement(sample_workload, asked, (headline,), {"pods": before}, seconds=6)
 
 
 def objects_around() -> Iterator[Measurement]:
@@ -57,7 +57,7 @@ def objects_around() -> Iterator[Measurement]:
             own,
             (Headline(title, "1000 services, pods of 1000 apps", aim="5,000"),),
             {"pods": 4_000},
-            seconds=18,
+            seconds=14,
         )
         events = {"scene": "VolumeEvents", "release": release, "pods": 20_000}
         of_events = [
@@ -65,13 +65,13 @@ def objects_around() -> Iterator[Measurement]:
             for kind in ("claim", "volume")
             for text in ("with a claim", "without a claim")
         ]
-        yield Measurement(sample_scene, events, tuple(of_events), {"events": 4}, seconds=24)
+        yield Measurement(sample_scene, events, tuple(of_events), {"events": 4}, seconds=18)
         local = {"scene": "LocalVolumes", "release": release, "pods": 200}
         of_local = [
             Headline(f"{release} a pod of 5,000 local volumes, {text}", part, MILLISECONDS, "5 ms")
             for text, part in (("placed", "placed"), ("placed and bound", "placed, claim and volume bound"))
         ]
-        yield Measurement(sample_scene, local, tuple(of_local), seconds=12)
+        yield Measurement(sample_scene, local, tuple(of_local), seconds=6)
 
 
 def large() -> Iterator[Measurement]:
@@ -81,4 +81,4 @@ def large() -> Iterator[Measurement]:
         ways = (("one by one", "2,000, 2 GB"), ("in bulk", "50,000, 2 GB"))
         headlines = tuple(Headline(f"{release} 50,000 nodes {part}", part, aim=aim) for part, aim in ways)
         before = {"pods": 200, "bulk_pods": 200}
-        yield Measurement(sample_size, asked, headlines, before, seconds=36)
+        yield Measurement(sample_size, asked, headlines, before, seconds=26)

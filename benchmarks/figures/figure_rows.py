@@ -9,11 +9,11 @@ from pathlib import Path
 
 import attrs
 
+from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures.headline import Headline, Sample
 from benchmarks.figures.samples import median_of
 from benchmarks.figures.side_by_side import Measured
 
-MEBIBYTE = 1 << 20
 WIDTH = 54
 HEAD = f"{'':{WIDTH}}{'before':>12}{'here':>12}{'ratio':>8}{'from–to':>14}{'wall':>12}{'MiB before':>12}{'MiB':>7}  aim"
 NONE = "–"
@@ -50,9 +50,10 @@ def aim(found: Measured, known: Mapping[str, Measured]) -> str:
 
 
 def save(path: Path, found: Measured) -> None:
-    """Appends the figure to a file, as a line of JSON."""
+    """Appends the figure to a file, as a line of JSON, without its arguments: they name files of one machine."""
+    kept = attrs.asdict(attrs.evolve(found, arguments={}))
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(attrs.asdict(found), ensure_ascii=False) + "\n")
+        file.write(json.dumps(kept, ensure_ascii=False) + "\n")
 
 
 def saved(path: Path) -> dict[str, Measured]:

@@ -50,7 +50,7 @@ class Measurement:
     """Arguments that differ for the checkout before: counts so small that it, too, is done within seconds."""
     rounds_before: int | None = None
     """In how many rounds the checkout before is measured; None: in all."""
-    seconds: float = 6.0
+    seconds: float = 3.5
     """What one round of both checkouts takes, about, where nothing else runs."""
     prepare: Callable[[], None] | None = None
     """Called before the first round: makes the files that are read."""

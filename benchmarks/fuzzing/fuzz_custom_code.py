@@ -7,6 +7,7 @@ from random import Random
 from benchmarks.fuzzing.fuzz_cases import Case
 from benchmarks.fuzzing.fuzz_documents import MINE, MY_POLICY, dumped
 from kubescheduler.engine.releases import RELEASES
+from kubescheduler.framework.contract.points import POINTS_1_20
 
 ANSWERS = (
     *("None", "True", "False", "0", "1", "-1", "50", "2**70", "0.5", "float('nan')", "float('inf')", "'no'", "b'no'"),
@@ -140,18 +141,7 @@ def _method(rng: Random, name: str, arguments: str) -> list[str]:
 
 def _points(rng: Random) -> object:
     """A configuration of 1.20, which names a plugin at every point."""
-    points = (
-        "queueSort",
-        "preFilter",
-        "filter",
-        "postFilter",
-        "preScore",
-        "score",
-        "reserve",
-        "permit",
-        "preBind",
-        "bind",
-    )
+    points = [point.value for point in POINTS_1_20]
     chosen = rng.sample(points, rng.randint(1, len(points)))
     plugins = {point: {"enabled": [{"name": "Mine", "weight": 1}]} for point in chosen}
     if "queueSort" in plugins:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import attrs
 
@@ -118,3 +120,10 @@ def _steps(points: Sequence[Point]) -> str:
         if power is not None and power > LINEAR + NOISE
     ]
     return "".join(found)
+
+
+def saved_points(path: Path) -> list[Point]:
+    """The points of a file of JSON lines, as ``--save`` writes it; of the same point the last line counts."""
+    found = [Point(**json.loads(line)) for line in path.read_text().splitlines()]
+    last = {(point.release, point.axis, point.size): point for point in found}
+    return [last[key] for key in sorted(last)]

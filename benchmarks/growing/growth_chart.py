@@ -11,6 +11,7 @@ from html import escape
 
 import attrs
 
+from benchmarks.child_process import MEBIBYTE
 from benchmarks.growing.growth import AXES, Axis, Point
 
 WIDTH, PANEL, HEIGHT, GAP, LEFT, TOP, MARGIN = 1000, 154, 150, 26, 76, 62, 64
@@ -60,7 +61,7 @@ class Row:
 
 ROWS = (
     Row("a decision, µs", lambda point: point.decision * 1e6, lambda value: f"{value:,.0f}"),
-    Row("peak memory, MiB", lambda point: point.memory / (1 << 20), lambda value: f"{value:,.0f}"),
+    Row("peak memory, MiB", lambda point: point.memory / MEBIBYTE, lambda value: f"{value:,.0f}"),
 )
 
 

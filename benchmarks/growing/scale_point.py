@@ -17,7 +17,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 
 CHUNK = 50
 """Decisions that are timed together."""
-MOST_WARMING = 500
+MOST_WARMING = 1_500
 """Before the first timed decision every kind of pod is decided once, or so many kinds: more than are remembered."""
 NODE_EVENTS = 5
 

@@ -1,6 +1,7 @@
 """Writes anew what the documentation takes from the program: ``python -m docs.generate [FILE.md …]``.
 
-That is the tables of the reference, the outputs shown in every document, and ``policy_examples/expected``.
+That is the tables of the reference and of speed, the outputs shown in every document, the picture of the growth, and
+``policy_examples/expected``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from pathlib import Path
 from docs.generate.blocks import documents, refreshed
 from docs.generate.expected import decision, expected_file, names
 from docs.generate.reference_tables import filled
+from docs.generate.speed_tables import CHART, chart
 
 
 def main(chosen: list[str]) -> None:
+    _write(CHART, chart())
     for path in [Path(name).resolve() for name in chosen] or documents():
         with tempfile.TemporaryDirectory() as folder:
             _write(path, refreshed(filled(path.read_text(encoding="utf-8")), Path(folder)))

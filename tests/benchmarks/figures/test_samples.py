@@ -34,7 +34,7 @@ def test_a_workload(more: dict[str, Any]) -> None:
 )
 def test_workloads_that_fail(name: str, fits: bool, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where not as many pods find a node as should, there is no figure."""
-    monkeypatch.setitem(workloads.WORKLOADS, name, attrs.evolve(workloads.WORKLOADS[name], fits=fits))
+    monkeypatch.setitem(workloads.WORKLOADS, name, attrs.evolve(workloads.WORKLOADS[name], fits=fits, most_a_node=9))
     with pytest.raises(RuntimeError, match=words):
         sample_workload(name, "1.36", 4, 5, init_pods=1)
 
@@ -132,3 +132,11 @@ for name in {modules!r}:
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("name", workloads.WORKLOADS)
+def test_more_pods_than_fit_at_once(name: str) -> None:
+    """A cluster that is full is begun anew, so that as many pods find a node as should."""
+    initial = 24 if workloads.WORKLOADS[name].preempts else 3
+    nominated = min(workloads.WORKLOADS[name].nominated, 2)
+    assert sample_workload(name, "1.36", 6, 9, init_pods=initial, nominated=nominated)[""]["cpu"] > 0

@@ -13,7 +13,7 @@ from benchmarks.growing.scale_world import World
 @pytest.mark.parametrize("axis", AXES)
 def test_worlds(axis: str) -> None:
     """A cluster has what the axis says, and every measured pod finds a node."""
-    sizes = {"nodes": 6, "running": 24, axis: 8}
+    sizes = {"nodes": 8, "running": 24, axis: 8}
     world = World(**sizes)
     scheduler = build(world, "1.36")
     cache = scheduler.cache

@@ -1,0 +1,170 @@
+"""The tables and the picture of how fast decisions are, from what the benchmarks measured last.
+
+``docs/measured`` holds it: ``python -m benchmarks.publish`` measures it anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from benchmarks.child_process import MEBIBYTE
+from benchmarks.figures.decision_figures import NODES
+from benchmarks.figures.figure_rows import NONE, aim, mebibytes, saved
+from benchmarks.figures.headline import Headline
+from benchmarks.figures.samples import median_of
+from benchmarks.figures.side_by_side import Measured
+from benchmarks.growing.growth import AXES, Axis, Point, exponent, saved_points
+from benchmarks.growing.growth_chart import growth_chart
+from benchmarks.workloads import WORKLOADS
+
+ROOT = Path(__file__).parents[2]
+FIGURES, GROWTH, UPSTREAM, CHART = (
+    ROOT / "docs" / name
+    for name in (
+        "measured/figures.jsonl",
+        "measured/growth.jsonl",
+        "measured/kube_scheduler.csv",
+        "explanation/images/growth.svg",
+    )
+)
+MOST_IMPORTANT = {
+    "1.16 Basic": "1.16 SchedulingBasic, 5,000 nodes, one by one",
+    "1.36 Basic in bulk": "1.36 SchedulingBasic, 5,000 nodes, pods alike in bulk",
+    "1.36 SchedulingPodAffinity": "1.36 SchedulingPodAffinity, 5,000 nodes",
+    "1.36 PreemptionNominated": "1.36 preemption, 5,000 nodes, 500 pods nominated",
+    "1.36 50,000 nodes one by one": "1.36 plain pods, 50,000 nodes, 150,000 running",
+}
+"""Title of a figure → what the README calls it."""
+BASIC = " Basic"
+"""How the title ends of a figure of SchedulingBasic, one by one."""
+IN_BULK = " in bulk"
+"""What comes after the title of the same workload one by one."""
+Row = Sequence[str]
+
+
+def speed_tables() -> dict[str, str]:
+    """Name → Markdown."""
+    found = saved(FIGURES)
+    return {
+        "speed in five rows": _most_important(found),
+        "speed of workloads": _workloads(found),
+        "speed of everything else": _others(found),
+        "growth": _growth(saved_points(GROWTH)),
+    }
+
+
+def chart() -> str:
+    """The picture of the growth, an SVG document."""
+    return growth_chart(saved_points(GROWTH))
+
+
+# --- figures -----------------------------------------------------------------------------------------------------
+
+
+def _most_important(found: Mapping[str, Measured]) -> str:
+    upstream = _upstream()
+    rows = [
+        (
+            text,
+            *_before_and_now(found[title]),
+            mebibytes(found[title].here),
+            upstream.get(title.removesuffix(IN_BULK), (NONE, ""))[0],
+        )
+        for title, text in MOST_IMPORTANT.items()
+    ]
+    heads = ("what is decided", "before", "now", "ratio", "MiB", "kube-scheduler, all nodes")
+    return _table(heads, rows, "-rrrrr") + _rounds([found[title] for title in MOST_IMPORTANT])
+
+
+def _workloads(found: Mapping[str, Measured]) -> str:
+    """Upstream's workloads, beside kube-scheduler's own algorithm."""
+    rows = []
+    for title, kube_scheduler in _upstream().items():
+        one = found[title]
+        release, name = title.split(" ", 1)
+        workload = "SchedulingBasic" if name == BASIC.strip() else name
+        running = f"{WORKLOADS[workload].begins_with(NODES):,}"
+        figures = (*_before_and_now(one), mebibytes(one.here))
+        rows.append((release, workload, running, *figures, *kube_scheduler))
+    heads = ("release", "workload", "running pods", "before", "now", "ratio", "MiB")
+    whole = _table((*heads, "kube-scheduler, all nodes", "sampled"), rows, "--rrrrrrr")
+    return whole + _rounds([found[title] for title in _upstream()])
+
+
+def _others(found: Mapping[str, Measured]) -> str:
+    shown = [one for title, one in found.items() if title not in _upstream()]
+    rows = []
+    for one in shown:
+        memory = f"{mebibytes(one.before)} → {mebibytes(one.here)}" if one.before else mebibytes(one.here)
+        rows.append((one.headline.title, *_before_and_now(one), memory, aim(one, found)))
+    return _table(("figure", "before", "now", "ratio", "MiB", "aim"), rows, "-rrrrr") + _rounds(shown)
+
+
+def _rounds(found: Sequence[Measured]) -> str:
+    """A sentence: how often it was measured."""
+    counts = sorted({len(one.here) for one in found})
+    much = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"\n\nCPU time and peak memory of the process: the median of {much} round{'s' if much != '1' else ''}."
+
+
+def _before_and_now(found: Measured) -> tuple[str, str, str]:
+    """The medians, and the median of the pairs' ratios."""
+    now = _rounded(found.headline, median_of(found.here, "cpu"))
+    if not found.before:
+        return NONE, now, NONE
+    return _rounded(found.headline, median_of(found.before, "cpu")), now, f"{statistics.median(found.ratios()):.1f}"
+
+
+def _rounded(headline: Headline, seconds: float) -> str:
+    """To two or three digits: machines differ by more."""
+    if headline.unit != "/s":
+        return headline.shown(seconds)
+    return f"{float(f'{1 / seconds:.2g}' if seconds > 0.01 else f'{1 / seconds:.3g}'):,.0f}/s"
+
+
+def _upstream() -> dict[str, tuple[str, str]]:
+    """Title of a figure → pods per second of kube-scheduler's own algorithm: all nodes scored, and sampled."""
+    with UPSTREAM.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        f"{row['release']} {row['workload'].replace('SchedulingBasic', BASIC.strip())}": (
+            row["all"],
+            row["sampled"] or NONE,
+        )
+        for row in rows
+    }
+
+
+# --- growth ------------------------------------------------------------------------------------------------------
+
+
+def _growth(points: Sequence[Point]) -> str:
+    rows = []
+    for release in dict.fromkeys(point.release for point in points):
+        for axis in AXES.values():
+            mine = [point for point in points if (point.release, point.axis) == (release, axis.name)]
+            rows += [_grown(axis, mine)] if len(mine) > 1 else []
+    heads = ("release", "what grows", "from", "to", "a decision, µs", "exponent", "steepest step", "MiB")
+    return _table(heads, rows, "--rrrrrr")
+
+
+def _grown(axis: Axis, points: Sequence[Point]) -> Row:
+    first, last = points[0], points[-1]
+    start = next(point for point in points if point.size)
+    overall = exponent((start.size, start.decision), (last.size, last.decision)) or 0.0
+    ratio, old, new = max((new.decision / old.decision, old.size, new.size) for old, new in pairwise(points))
+    times = f"{first.decision * 1e6:,.0f} → {last.decision * 1e6:,.0f}"
+    memory = f"{first.memory / MEBIBYTE:,.0f} → {last.memory / MEBIBYTE:,.0f}"
+    step = f"× {ratio:.1f}, {old:,} → {new:,}"
+    return first.release, axis.title, f"{first.size:,}", f"{last.size:,}", times, f"{overall:.2f}", step, memory
+
+
+def _table(heads: Row, rows: Sequence[Row], sides: str) -> str:
+    """sides: ``r`` where a column is set to the right."""
+    rule = "|".join("---:" if side == "r" else "---" for side in sides)
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
