@@ -110,3 +110,16 @@ def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
         for name in ("n6", "n7"):
             scheduler.cache.add_node(sized(name, 4000, images=(image,)))
     assert in_bulk(bulk, world.pods)[0] == one_by_one(plain, world.pods)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("tie", ["by name", "random"])
+def test_fewer_pods_than_nodes(engine: str, tie: str) -> None:
+    """Each pod may take another node, the last one included, and the ties count nodes that no pod takes."""
+    nodes = tuple(sized(f"n{at:02}", 4000 + 2000 * (at % 2)) for at in range(40))
+    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", cpu=700) for at in range(12)))
+    plain, bulk = world.scheduler(engine, tie), world.scheduler(engine, tie)
+    found, count = in_bulk(bulk, world.pods)
+    assert found == one_by_one(plain, world.pods)
+    assert count == 12
+    assert state_of(bulk) == state_of(plain)

@@ -60,9 +60,9 @@ def test_each_decision_is_that_of_deciding_it_alone(engine: str, given: Runs, ti
 
 
 def three(**fields: Any) -> Runs:
-    """Three nodes, and forty pods that are alike."""
-    nodes = (sized("n0", 4000), sized("n1", 4000, pods=9), sized("n2", 9000, pods=12))
-    return Runs(World(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(28)))
+    """Three nodes, and pods that are alike."""
+    nodes = (sized("n0", 4000), sized("n1", 4000, pods=9), sized("n2", 9000, pods=25))
+    return Runs(World(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(48)))
 
 
 def there(cache: ClusterCache) -> Pod:
@@ -99,7 +99,7 @@ def test_what_happens_between_pods(release: str, change: str) -> None:
     """A change between two pods counts for the second, also one on the node of the first; a confirmation changes
     nothing."""
     given = three(label={"app": "a"})
-    plain, ahead = given.scheduler(release, "by name"), Ahead(given.scheduler(release, "by name"))
+    plain, ahead = given.scheduler(release, "by name"), Ahead(given.scheduler(release, "by name"), longest=64)
     for scheduler in (plain, ahead.scheduler):
         scheduler.cache.add_pod(small("there", cpu=300).on("n2"))
     for at, pod in enumerate(given.pods):
