@@ -72,6 +72,8 @@ class PodDecoder:
 
     def _new_spec(self, spec: dict[str, Any]) -> PodSpec | None:
         if self._prepare is not None:
+            if names_label_keys(spec.get("affinity")):
+                return None
             try:
                 spec = self._prepare({"apiVersion": "v1", "kind": "Pod", "spec": spec})["spec"]
             except DecodeError:
@@ -127,6 +129,16 @@ def spec_of_text(text: bytes) -> dict[str, Any]:
         spec.volumes = drop_unread_volumes(spec.volumes)
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(spec))
     return found
+
+
+def names_label_keys(affinity: Any) -> bool:
+    """Whether a term may name labels of the pod itself; a server of 1.36 then fills in what follows from their values,
+    so that pods with one spec can end up with several.
+    """
+    if isinstance(affinity, dict):
+        own = affinity.get("matchLabelKeys") or affinity.get("mismatchLabelKeys")
+        return bool(own) or any(map(names_label_keys, affinity.values()))
+    return isinstance(affinity, list) and any(map(names_label_keys, affinity))
 
 
 def manifest_of_read(read: ReadPod) -> Manifest:

@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode_pod import decode_pod_spec
-from clusterstate.manifests.decode_pods import spec_of_text
+from clusterstate.manifests.decode_pods import names_label_keys, spec_of_text
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.pod_reading import PodReader, remember
 
@@ -62,11 +62,13 @@ def _is_running(read: ReadPod) -> bool:
 
 
 def _is_settled(text: bytes) -> bool:
-    """Whether a spec has no fault, and a priority if it names a class: nothing but its node can be missing."""
+    """Whether nothing but its node can be missing: no fault, no class without a priority, no keys of labels."""
     faults: list[str] = []
     try:
         spec = spec_of_text(text)
         decode_pod_spec(Fields(spec, faults))
     except (msgspec.MsgspecError, DecodeError, TypeError, UnicodeDecodeError, RecursionError):
         return False
-    return not faults and (spec.get("priority") is not None or not spec.get("priorityClassName"))
+    if faults or names_label_keys(spec.get("affinity")):
+        return False
+    return spec.get("priority") is not None or not spec.get("priorityClassName")

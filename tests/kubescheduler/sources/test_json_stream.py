@@ -96,6 +96,15 @@ def assert_the_same(path: Path, text: str, release: str = "1.16") -> None:
         assert outcome(path, sparse=True, release=release, piped=piped) == whole
 
 
+def apart_from(*keys: str, required: bool = False) -> dict[str, Any]:
+    """A spec with anti-affinity to pods with the same values of labels, preferred or required."""
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"tier": "a"}}, "matchLabelKeys": list(keys)}
+    if required:
+        return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    preferred = [{"weight": 1, "podAffinityTerm": term}]
+    return {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}}
+
+
 CHANGES: dict[str, Any] = {
     "pending": {"spec": {"nodeName": ""}},
     "without a uid": {"metadata": {"uid": ""}},
@@ -114,6 +123,9 @@ CHANGES: dict[str, Any] = {
     "a wrong volume behind another": {
         "spec": {"volumes": [{"name": "a", "projected": {}}, {"name": "d", "persistentVolumeClaim": {"claimName": 7}}]}
     },
+    "keys of labels": {"spec": apart_from("app")},
+    "keys of other labels": {"spec": apart_from("app"), "metadata": {"labels": {"app": "db"}}},
+    "no keys of labels": {"spec": apart_from()},
     "null labels": {"metadata": {"labels": None}},
     "no labels": {"metadata": {"labels": {}}},
     "labels that are no object": {"metadata": {"labels": ["a"]}},
@@ -214,6 +226,25 @@ def test_odd_texts(tmp_path: Path, text: str) -> None:
     """What is no list of stored objects is read whole."""
     assert_the_same(tmp_path / "a.json", text)
     assert_the_same(tmp_path / "a.yaml", text)
+
+
+@pytest.mark.parametrize("indent", [4, None], ids=["kubectl", "one line"])
+@pytest.mark.parametrize("sparse", [True, False], ids=["in pieces", "whole"])
+@pytest.mark.parametrize("required", [True, False], ids=["required", "preferred"])
+def test_terms_by_the_pods_own_labels(tmp_path: Path, required: bool, sparse: bool, indent: int | None) -> None:
+    """Pods with one spec and several values of the labels that it names select by their own values in 1.36."""
+    apps = ("web", "db", "web")
+    spec = apart_from("app", required=required)
+    items = [changed(pod(n), {"spec": spec, "metadata": {"labels": {"app": app}}}) for n, app in enumerate(apps)]
+    path = tmp_path / "a.json"
+    path.write_text(text_of([node(), *items], indent=indent))
+    objects = outcome(path, sparse=sparse, release="1.36")[0]
+    seen = []
+    for each in objects[1:]:
+        affinity = each.spec.affinity
+        terms = affinity.pod_anti_affinity.required if required else [affinity.pod_affinity.preferred[0].term]
+        seen.append([(r.key, r.operator, r.values) for t in terms for r in t.label_selector.match_expressions])
+    assert seen == [[("app", "In", (app,))] for app in apps]
 
 
 def test_running_pods_come_without_their_text() -> None:
