@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import InputError, KubeSchedulerError
 
@@ -32,8 +32,7 @@ class CustomCodeError(InputError):
         return out
 
 
-@attrs.frozen(eq=False)
-class CustomCall:
+class CustomCall(msgspec.Struct, frozen=True, eq=False):
     """A function of a user's own that is about to be called, and the errors that name it."""
 
     name: str

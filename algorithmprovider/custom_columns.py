@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.column_answers import masks_by_reason, scores_of_rows
@@ -30,14 +30,14 @@ def column_priority(name: str, function: Callable[..., Any], reduce: Reduce | No
 
 def checked_predicate(name: str, predicate: FitPredicate) -> FitPredicate:
     """A FitPredicate that a user made, with its answers looked at."""
-    return attrs.evolve(predicate, check=_checked_check(name, predicate.check))
+    return msgspec.structs.replace(predicate, check=_checked_check(name, predicate.check))
 
 
 def checked_priority(name: str, config: PriorityConfig) -> PriorityConfig:
     """A PriorityConfig that a user made, with its answers looked at."""
     reduce = checked_reduce(name, config.reduce)
     last = config.reduce is None and config.settle is None
-    return attrs.evolve(config, map=_checked_map(name, config.map, last=last), reduce=reduce)
+    return msgspec.structs.replace(config, map=_checked_map(name, config.map, last=last), reduce=reduce)
 
 
 def checked_reduce(name: str, reduce: Reduce | None) -> Reduce | None:

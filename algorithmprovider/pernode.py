@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.column_answers import described_array, score_of_row
@@ -26,8 +26,7 @@ from priorities.types import PriorityConfig, Reduce
 EVERYTHING = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES | Reads.STORAGE | Reads.NAMESPACES
 
 
-@attrs.frozen
-class NodeInfo:
+class NodeInfo(msgspec.Struct, frozen=True):
     """One node as a per-node algorithm sees it."""
 
     node: Node

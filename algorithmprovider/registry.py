@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from clusterstate.errors import RegistryError
 from predicates.labels import label_presence_factory
@@ -23,16 +24,14 @@ CapacityRatioFactory = Callable[[str, Sequence[tuple[int, int]], Iterable[tuple[
 NAME = re.compile("^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$")
 
 
-@attrs.frozen
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """A named bundle of keys into the maps."""
 
     predicates: frozenset[str]
     priorities: frozenset[str]
 
 
-@attrs.frozen
-class Arguments:
+class Arguments(msgspec.Struct, frozen=True):
     """What a policy entry's argument is made into: functions of the entry's name and the argument's members."""
 
     label_presence: Callable[[str, tuple[str, ...], bool], FitPredicateFactory] = label_presence_factory
@@ -78,8 +77,7 @@ class Registry:
         return provider
 
 
-@attrs.frozen
-class ReleaseRegistry:
+class ReleaseRegistry(msgspec.Struct, frozen=True):
     """What one release registers; the ``REGISTRY`` of its module."""
 
     build: Callable[[Mapping[str, bool]], Registry]

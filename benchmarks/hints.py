@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
 import click
+import msgspec
 
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -88,7 +88,7 @@ def main(nodes: str, pods: str, release: str, share: float, copies: int, most: i
         decision = scheduler.running.decide(pod, in_sequence=True)
         if decision.host is None:
             failed += 1
-            refused.setdefault(attrs.evolve(pod.spec, priority=None), pod)
+            refused.setdefault(msgspec.structs.replace(pod.spec, priority=None), pod)
         else:
             placed += 1
             scheduler.running.cache.assume_pod(pod, decision.host)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 
 import attrs
+import msgspec
 
 from clusterstate.devices.resource_claims import with_own_claims
 from clusterstate.objects import (
@@ -63,7 +64,7 @@ def with_requests_in_use(spec: PodSpec, grants: PodGrants, infeasible: bool) -> 
     )
     if in_use == as_asked(spec):
         return spec
-    return attrs.evolve(spec, in_use=in_use)
+    return msgspec.structs.replace(spec, in_use=in_use)
 
 
 def _of_container(container: Container, grants: PodGrants, infeasible: bool) -> ResourceList:
@@ -101,8 +102,7 @@ COMPARISONS = "TaintTolerationComparisonOperators"
 Change = Callable[[PodSpec], PodSpec]
 
 
-@attrs.frozen
-class ComparingToleration(Toleration):
+class ComparingToleration(Toleration, frozen=True):
     """A toleration whose operator ``Lt`` or ``Gt`` compares the taint's value with its own as whole numbers."""
 
     def covers_value(self, taint: Taint) -> bool:
@@ -123,22 +123,22 @@ def _number(text: str) -> int | None:
 
 
 def _without_match_label_keys(spec: PodSpec) -> PodSpec:
-    constraints = tuple(attrs.evolve(c, match_label_keys=()) for c in spec.topology_spread_constraints)
-    return attrs.evolve(spec, topology_spread_constraints=constraints)
+    constraints = tuple(msgspec.structs.replace(c, match_label_keys=()) for c in spec.topology_spread_constraints)
+    return msgspec.structs.replace(spec, topology_spread_constraints=constraints)
 
 
 def _without_resources(spec: PodSpec) -> PodSpec:
-    return attrs.evolve(spec, resources=NO_RESOURCES)
+    return msgspec.structs.replace(spec, resources=NO_RESOURCES)
 
 
 def _comparing(spec: PodSpec) -> PodSpec:
-    return attrs.evolve(spec, tolerations=tuple(map(_with_comparison, spec.tolerations)))
+    return msgspec.structs.replace(spec, tolerations=tuple(map(_with_comparison, spec.tolerations)))
 
 
 def _with_comparison(toleration: Toleration) -> Toleration:
     if toleration.operator not in ("Lt", "Gt"):
         return toleration
-    return ComparingToleration(*attrs.astuple(toleration))
+    return ComparingToleration(*msgspec.structs.astuple(toleration))
 
 
 def gated_pod_key_1_36(gates: Mapping[str, bool]) -> Callable[[Pod], PodKey]:
@@ -170,7 +170,7 @@ def _changed(changes: tuple[Change, ...], *, resizes: bool) -> Callable[[Pod], P
     def key(pod: Pod) -> PodKey:
         grants = pod.grants
         if grants is not None and not resizes:
-            grants = attrs.evolve(grants, pod=None)
+            grants = msgspec.structs.replace(grants, pod=None)
         return pod_key_1_36(attrs.evolve(pod, spec=change(pod.spec), grants=grants))
 
     return key

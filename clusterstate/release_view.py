@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.images import ImageStates
 from clusterstate.objects import Node, Pod
@@ -15,8 +15,7 @@ Use = tuple[str, str | None]
 """What a pod class makes of topologies by its affinity: (the sort of term, topology key); see ``topology``."""
 
 
-@attrs.frozen
-class ReleaseView:
+class ReleaseView(msgspec.Struct, frozen=True):
     """One release's view of objects. The records of the releases are in ``view_records``."""
 
     accounting: Accounting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import is_hugepage_resource
 from clusterstate.objects import NO_RESOURCES, FrozenMap, PodSpec, RequestsInUse
@@ -69,7 +69,7 @@ def account_1_36(spec: PodSpec) -> PodUsage:
     plain = pod_requests(spec, in_use)
     fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
     used = _amounts(plain)
-    containers = attrs.evolve(asked, resources=NO_RESOURCES)
+    containers = msgspec.structs.replace(asked, resources=NO_RESOURCES)
     return PodUsage(
         request=used if in_use is asked else _amounts(pod_requests(spec, asked)),
         used=used,

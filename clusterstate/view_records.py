@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.images import SnapshotImageStates
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
@@ -48,8 +48,10 @@ VIEW_1_4 = ReleaseView(
     zone_key=zone_key,
     unlisted=unlisted_1_4,
 )
-VIEW_1_20 = attrs.evolve(VIEW_1_16, accounting=account_1_20, zone_key=zone_key_stable)
-VIEW_1_36 = attrs.evolve(VIEW_1_20, accounting=account_1_36, pod_key=pod_key_1_36, images=SnapshotImageStates)
+VIEW_1_20 = msgspec.structs.replace(VIEW_1_16, accounting=account_1_20, zone_key=zone_key_stable)
+VIEW_1_36 = msgspec.structs.replace(
+    VIEW_1_20, accounting=account_1_36, pod_key=pod_key_1_36, images=SnapshotImageStates
+)
 
 
 def view_1_4(_: Mapping[str, bool]) -> ReleaseView:
@@ -59,7 +61,9 @@ def view_1_4(_: Mapping[str, bool]) -> ReleaseView:
 
 def view_1_16(gates: Mapping[str, bool]) -> ReleaseView:
     """How 1.16 reads objects under these feature gates."""
-    return attrs.evolve(VIEW_1_16, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
+    return (
+        msgspec.structs.replace(VIEW_1_16, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW_1_16
+    )
 
 
 def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
@@ -69,4 +73,4 @@ def view_1_20(_: Mapping[str, bool]) -> ReleaseView:
 
 def view_1_36(gates: Mapping[str, bool]) -> ReleaseView:
     """How 1.36 reads objects under these feature gates."""
-    return attrs.evolve(VIEW_1_36, pod_key=gated_pod_key_1_36(gates))
+    return msgspec.structs.replace(VIEW_1_36, pod_key=gated_pod_key_1_36(gates))

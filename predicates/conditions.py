@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
@@ -145,8 +145,7 @@ def check_node_inode_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
 # --- maps ----------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class _Wanted:
+class _Wanted(msgspec.Struct, frozen=True):
     """What a reason asks of a node: its flag, and what that means."""
 
     flag: Flag

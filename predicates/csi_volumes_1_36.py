@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -31,8 +31,7 @@ Used = Counter[tuple[int, str]]
 # --- what the nodes allow and hold ---------------------------------------------------------
 
 
-@attrs.frozen
-class ByRow:
+class ByRow(msgspec.Struct, frozen=True):
     """Numbers of some rows of the whole cluster; both arrays are as long as there are such rows."""
 
     rows: IntArray
@@ -51,8 +50,7 @@ class ByRow:
         return table[at]
 
 
-@attrs.frozen
-class Drivers:
+class Drivers(msgspec.Struct, frozen=True):
     """What the CSINode objects say. rows: those with a CSINode, limited: with any limit. By driver: installed: the rows
     that have it, limits: the most volumes of it."""
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -52,8 +52,7 @@ def may_need_devices(pod: PodInfo) -> bool:
     return bool(pod.spec.resource_claims) or bool(device_resources(pod))
 
 
-@attrs.frozen(eq=False)
-class DeviceRules:
+class DeviceRules(msgspec.Struct, frozen=True, eq=False):
     """What the rule takes from the plugin's args, the feature gates and the world."""
 
     features: DeviceFeatures = EVERYTHING
@@ -198,7 +197,9 @@ def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason
     if reason == NOT_AVAILABLE:
         return Unmet(tuple(_held_need(claim, snapshot, rules) for claim in demand.allocated))
     if reason == CANNOT_FIT:
-        missing = {name: bool(attrs.evolve(demand, others=(name,)).missing(snapshot)[0]) for name in demand.others}
+        missing = {
+            name: bool(msgspec.structs.replace(demand, others=(name,)).missing(snapshot)[0]) for name in demand.others
+        }
         return Unmet(tuple(Need(name, "none" if lacks else "some", not lacks) for name, lacks in missing.items()))
     if reason == INVALID_POOLS:
         invalid = bool(outcomes(demand, snapshot, rules.timer).invalid[0])
@@ -221,11 +222,11 @@ def _held_need(claim: ResourceClaim, snapshot: Snapshot, rules: DeviceRules) -> 
 def _device_needs(demand: Demand, snapshot: Snapshot, rules: DeviceRules) -> Iterator[Need]:
     """By claim and by delegated resource whether its devices can be had alone, then whether all can be had together."""
     parts = {
-        f"devices for claim {c.key} ({requests_text(c)})": attrs.evolve(demand, claims=(c,), delegated=())
+        f"devices for claim {c.key} ({requests_text(c)})": msgspec.structs.replace(demand, claims=(c,), delegated=())
         for c in demand.claims
     }
     for name, device_class in demand.delegated:
-        alone = attrs.evolve(demand, claims=(), delegated=((name, device_class),))
+        alone = msgspec.structs.replace(demand, claims=(), delegated=((name, device_class),))
         parts[f"devices for {name} of {device_class}"] = alone
     parts["devices for all of them"] = demand
     for wanted, part in parts.items():

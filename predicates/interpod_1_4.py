@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
@@ -184,7 +184,7 @@ def explain_affinity_1_4(pod: PodInfo, snapshot: Snapshot, failure_domains: Doma
         needs.append(Need(wanted, near_by(term), True))
         masks.append(_too_near(pod, snapshot, term, failure_domains))
     met = [mask is None or not mask[0] for mask in masks]
-    return Unmet(tuple(attrs.evolve(need, met=bool(good)) for need, good in zip(needs, met, strict=True)))
+    return Unmet(tuple(msgspec.structs.replace(need, met=bool(good)) for need, good in zip(needs, met, strict=True)))
 
 
 def _keepers(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Requirement
@@ -22,8 +22,7 @@ ONLY = 0
 """The position of the row in a snapshot of one row."""
 
 
-@attrs.frozen
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """The facts that one reason rests on, for one node."""
 
     @property
@@ -38,11 +37,10 @@ class Refusal:
 
     def facts(self) -> dict[str, Any]:
         """The facts as plain data, for JSON."""
-        return attrs.asdict(self)
+        return dict(msgspec.to_builtins(self))
 
 
-@attrs.frozen
-class Shortage(Refusal):
+class Shortage(Refusal, frozen=True):
     """An amount that is asked for, against what is left of it."""
 
     resource: str
@@ -70,8 +68,7 @@ class Shortage(Refusal):
         return f"asks {asked}, {free} of {there} free"
 
 
-@attrs.frozen
-class LimitReached(Refusal):
+class LimitReached(Refusal, frozen=True):
     """Things of a kind on a node, against the most that it takes."""
 
     kind: str
@@ -96,8 +93,7 @@ class LimitReached(Refusal):
         return f"{self.kind}: {self.together} with this pod, at most {'any' if self.limit is None else self.limit}"
 
 
-@attrs.frozen
-class LimitsReached(Refusal):
+class LimitsReached(Refusal, frozen=True):
     """Several kinds of things with a limit each."""
 
     limits: tuple[LimitReached, ...]
@@ -114,8 +110,7 @@ class LimitsReached(Refusal):
         return "; ".join(one.text for one in self.limits if one.refuses and one.together > one.there)
 
 
-@attrs.frozen
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """One thing that a pod needs of a node, and what the node has."""
 
     wanted: str
@@ -126,8 +121,7 @@ class Need:
     """Whether that will do."""
 
 
-@attrs.frozen
-class Unmet(Refusal):
+class Unmet(Refusal, frozen=True):
     """What a pod needs of a node, all of it."""
 
     needs: tuple[Need, ...]
@@ -146,8 +140,7 @@ class Unmet(Refusal):
         return "; ".join(f"wants {need.wanted}, found {need.found}" for need in self.needs if not need.met)
 
 
-@attrs.frozen
-class NotSelected(Refusal):
+class NotSelected(Refusal, frozen=True):
     """A pod's nodeSelector and required node affinity against one node's labels."""
 
     selector: tuple[Need, ...]
@@ -178,8 +171,7 @@ def _unmet(needs: Iterable[Need]) -> str:
     return ", ".join(f"wants {need.wanted}, found {need.found}" for need in needs if not need.met)
 
 
-@attrs.frozen
-class InUse:
+class InUse(msgspec.Struct, frozen=True):
     """Something that is wanted and held by a pod already."""
 
     wanted: str
@@ -190,8 +182,7 @@ class InUse:
     """Whose it is: namespace/name."""
 
 
-@attrs.frozen
-class Conflict(Refusal):
+class Conflict(Refusal, frozen=True):
     """What pods in the way hold."""
 
     conflicts: tuple[InUse, ...]
@@ -208,8 +199,7 @@ class Conflict(Refusal):
         return "; ".join(f"wants {one.wanted}, {one.held} by {few(one.pods)}" for one in self.conflicts if one.pods)
 
 
-@attrs.frozen
-class Uneven(Refusal):
+class Uneven(Refusal, frozen=True):
     """One topology spread constraint and a node's domain."""
 
     key: str
@@ -245,8 +235,7 @@ class Uneven(Refusal):
         )
 
 
-@attrs.frozen
-class AnyOf(Refusal):
+class AnyOf(Refusal, frozen=True):
     """Several findings of which any refuses the node."""
 
     parts: tuple[Refusal, ...]
@@ -267,8 +256,7 @@ Explain = Callable[[PodInfo, Snapshot, str], Refusal]
 """Of the pod, a snapshot of one row, and one of the check's reasons for it: the facts behind it."""
 
 
-@attrs.frozen
-class CheckEvidence:
+class CheckEvidence(msgspec.Struct, frozen=True):
     """What a check can say about its reasons."""
 
     upstream: str

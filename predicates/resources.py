@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import is_extended_resource
@@ -101,8 +101,7 @@ def always_by_usage(_: PodInfo) -> bool:
 TOO_MANY = "Too many pods"
 
 
-@attrs.frozen
-class Ignored:
+class Ignored(msgspec.Struct, frozen=True):
     """Extended resources that are not counted: by full name, or by what stands before the first ``/``."""
 
     resources: frozenset[str] = frozenset()
@@ -200,7 +199,7 @@ def explain_shortage_1_36(backed: Backed, pod: PodInfo, snapshot: Snapshot, reas
     found = explain_shortage(pod, snapshot, reason)
     assert isinstance(found, Shortage)
     known = found.resource not in ALWAYS_CHECKED and snapshot.resource(found.resource) is not None
-    return attrs.evolve(found, provided_by_class=known and backed(snapshot, found.resource))
+    return msgspec.structs.replace(found, provided_by_class=known and backed(snapshot, found.resource))
 
 
 EVIDENCE = predicate_evidence("PodFitsResources", explain_shortage)

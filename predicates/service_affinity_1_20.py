@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -58,8 +58,7 @@ def explain_peers_1_20(labels: tuple[str, ...]) -> Explain:
     return explain
 
 
-@attrs.frozen
-class _First:
+class _First(msgspec.Struct, frozen=True):
     """Where the first peer is; unbound: it is only nominated. Neither: there is none."""
 
     row: int | None = None

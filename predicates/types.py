@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.changes import LOCAL, NOTHING, Reads
 from clusterstate.growable import Mask
@@ -46,8 +46,7 @@ def never_by_usage(_: PodInfo) -> bool:
     return False
 
 
-@attrs.frozen
-class PreFiltered:
+class PreFiltered(msgspec.Struct, frozen=True):
     """What a rule says of a pod before any node is looked at (framework releases, PreFilter).
 
     skip: it has nothing to say about this pod; ``check`` is not run. reasons: the pod is refused as a whole; a
@@ -78,8 +77,7 @@ def never(_: str) -> bool:
     return False
 
 
-@attrs.frozen
-class FitPredicate:
+class FitPredicate(msgspec.Struct, frozen=True):
     """One predicate, ready to run."""
 
     name: str
@@ -134,15 +132,14 @@ class FitPredicate:
         return self.amounts if isinstance(self.amounts, bool) else self.amounts(pod)
 
 
-@attrs.frozen
-class PredicateArgs:
+class PredicateArgs(msgspec.Struct, frozen=True):
     """What a factory may look at besides the policy entry's own argument."""
 
     ignored_resources: frozenset[str] = frozenset()
     """Extended resources that an extender manages with ignoredByScheduler."""
     max_pd_volumes: int | None = None
     """The environment's KUBE_MAX_PD_VOLS; None when it is not a positive integer."""
-    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    feature_gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     """Gate → whether it is on."""
     failure_domains: tuple[str, ...] = FAILURE_DOMAINS
     """The topology keys that an empty one stands for in 1.4."""

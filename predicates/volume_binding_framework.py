@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cluster_objects import ClusterObjects
@@ -33,16 +33,14 @@ NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 
 
-@attrs.frozen
-class BindingTexts:
+class BindingTexts(msgspec.Struct, frozen=True):
     """node_conflict, volume_lost: the reasons about bound claims."""
 
     node_conflict: str
     volume_lost: str
 
 
-@attrs.frozen
-class VolumeBindingRule:
+class VolumeBindingRule(msgspec.Struct, frozen=True):
     """One release's rule.
 
     problem: why a pod's claims cannot be used yet, None when they can. plugins: the in-tree plugins that nodes may have

@@ -5,7 +5,7 @@ A claim or volume that is not there counts as a disk of its own, and the rest of
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import go_quote
@@ -26,8 +26,7 @@ DEFAULT_LIMITS_1_4: dict[DiskType, int] = {EBS: 39, GCE_PD: 16}
 """Disks per node where the environment does not set a limit."""
 
 
-@attrs.frozen
-class CountedDisks:
+class CountedDisks(msgspec.Struct, frozen=True):
     """A pod's disks of one type. lost: one more, behind a claim or volume that is not there. error: or an error."""
 
     known: frozenset[str] = frozenset()

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
@@ -28,14 +28,13 @@ Inputs = Mapping[str, Any]
 """Name → number, text with its unit, or a list or mapping of those: plain data."""
 
 
-@attrs.frozen
-class Calculation:
+class Calculation(msgspec.Struct, frozen=True):
     """How one number came about."""
 
     formula: str
     """Evaluates to the number."""
 
-    inputs: Inputs = attrs.field(factory=dict)
+    inputs: Inputs = msgspec.field(default_factory=dict)
     """What went into it."""
 
 
@@ -46,8 +45,7 @@ ExplainReduce = Callable[[PodInfo, Snapshot, IntArray, int], Calculation]
 """The same with the raw scores of all feasible rows, (n,): the score that ``reduce`` makes of the row's."""
 
 
-@attrs.frozen
-class RuleEvidence:
+class RuleEvidence(msgspec.Struct, frozen=True):
     """What a rule that scores can say about its scores."""
 
     upstream: str
@@ -63,8 +61,7 @@ class RuleEvidence:
     """What normalising makes of it; None where raw scores count as they are."""
 
 
-@attrs.frozen
-class ScoreEvidence:
+class ScoreEvidence(msgspec.Struct, frozen=True):
     """What one rule's score of one node was made of."""
 
     rule: str
@@ -109,7 +106,7 @@ class ScoreEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return attrs.asdict(self, recurse=False)
+        return msgspec.structs.asdict(self)
 
 
 def _equation(formula: str, number: int) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -167,8 +167,7 @@ def _explain_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray, at: int) 
 # --- the rule of each release --------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True, eq=False):
     rules: SpreadRules
     plans: SoftPlans
     rounding: Rounding

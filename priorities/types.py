@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.changes import EVERYTHING, LOCAL, Reads
 from clusterstate.errors import SchedulingError
@@ -74,8 +74,7 @@ Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
 """Scores from the numbers of all feasible rows: the snapshot is over exactly those, (n,) in, (n,) out."""
 
 
-@attrs.frozen
-class PriorityConfig:
+class PriorityConfig(msgspec.Struct, frozen=True):
     """One priority, ready to run: ``map``, then ``reduce`` if there is one."""
 
     name: str
@@ -135,13 +134,12 @@ class PriorityConfig:
         return not self.reads_for(pod) & Reads.ALL_PODS
 
 
-@attrs.frozen
-class PriorityArgs:
+class PriorityArgs(msgspec.Struct, frozen=True):
     """What a factory may look at besides the policy entry's own argument."""
 
     hard_pod_affinity_symmetric_weight: int = 1
     """What a running pod's own required affinity terms count."""
-    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    feature_gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     """Gate → whether it is on."""
     failure_domains: tuple[str, ...] = FAILURE_DOMAINS
     """The topology keys that an empty one stands for in 1.4."""
@@ -152,8 +150,7 @@ class PriorityArgs:
 PriorityFactory = Callable[[PriorityArgs], PriorityConfig]
 
 
-@attrs.frozen
-class PriorityConfigFactory:
+class PriorityConfigFactory(msgspec.Struct, frozen=True):
     """How a priority is made, and its weight when nobody names another."""
 
     make: PriorityFactory

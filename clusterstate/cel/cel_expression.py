@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import NotEvaluatedError
 from clusterstate.cel.checking.cel_checker import check
@@ -16,8 +16,7 @@ from clusterstate.cel.values.cel_types import CelType
 from clusterstate.cel.values.cel_values import Value
 
 
-@attrs.frozen(eq=False)
-class Program:
+class Program(msgspec.Struct, frozen=True, eq=False):
     """An expression that can be evaluated."""
 
     term: Term

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from uuid import NAMESPACE_OID, uuid5
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_search import Offer, Pick
@@ -65,10 +65,10 @@ def _configs(claim: ResourceClaim, picks: Sequence[Pick], objects: ClusterObject
             device_class = objects.device_classes.get(class_name)
             if name in options and device_class is not None:
                 for config in device_class.config:
-                    yield attrs.evolve(config, requests=(name,), source=FROM_CLASS)
+                    yield msgspec.structs.replace(config, requests=(name,), source=FROM_CLASS)
     for config in claim.spec.config:
         if not config.requests or any(option.is_among(config.requests) for option in options.values()):
-            yield attrs.evolve(config, source=FROM_CLAIM)
+            yield msgspec.structs.replace(config, source=FROM_CLAIM)
 
 
 def _classes(request: DeviceRequest) -> Iterator[tuple[str, str]]:

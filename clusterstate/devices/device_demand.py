@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
@@ -30,8 +30,7 @@ def unlimited() -> Callable[[], bool]:
     return lambda: False
 
 
-@attrs.frozen(eq=False)
-class Demand:
+class Demand(msgspec.Struct, frozen=True, eq=False):
     """What a pod needs devices for."""
 
     namespace: str
@@ -115,8 +114,7 @@ def _knows(snapshot: Snapshot, name: str) -> Mask:
     return out
 
 
-@attrs.frozen(eq=False)
-class Outcomes:
+class Outcomes(msgspec.Struct, frozen=True, eq=False):
     """Where devices can be had."""
 
     fits: Mask

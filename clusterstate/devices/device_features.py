@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class DeviceFeatures:
+class DeviceFeatures(msgspec.Struct, frozen=True):
     """The feature gates that allocation looks at. Upstream: 1.36 structured.Features."""
 
     prioritized_list: bool = True

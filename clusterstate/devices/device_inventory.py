@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -19,8 +19,7 @@ from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 
 
-@attrs.frozen(eq=False)
-class Layout:
+class Layout(msgspec.Struct, frozen=True, eq=False):
     """Where devices are, whoever holds them."""
 
     slices: tuple[ResourceSlice, ...]
@@ -43,8 +42,7 @@ class Layout:
         return out
 
 
-@attrs.frozen(eq=False)
-class Inventory:
+class Inventory(msgspec.Struct, frozen=True, eq=False):
     """Devices, and which of them are in use."""
 
     layout: Layout
@@ -112,8 +110,7 @@ def _layout(snapshot: Snapshot, slices: tuple[ResourceSlice, ...], features: Dev
     return Layout(slices, groups, pools, contents, codes)
 
 
-@attrs.frozen(eq=False)
-class _Lot:
+class _Lot(msgspec.Struct, frozen=True, eq=False):
     """Devices of a slice that the same nodes see."""
 
     slice: ResourceSlice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.device_use import Counters, counters
@@ -14,8 +14,7 @@ PoolId = tuple[str, str]
 """(driver, pool)."""
 
 
-@attrs.frozen
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A ResourceSlice that a node sees."""
 
     slice: ResourceSlice
@@ -27,8 +26,7 @@ class Piece:
         return ((device, self.here is None or at in self.here) for at, device in enumerate(self.slice.devices))
 
 
-@attrs.frozen(eq=False)
-class Pool:
+class Pool(msgspec.Struct, frozen=True, eq=False):
     """What one node sees of a pool. An incomplete or invalid one has no devices to give."""
 
     driver: str
@@ -38,7 +36,7 @@ class Pool:
     invalid: bool = False
     """Names of devices or counter sets stand twice, or devices consume counters that are not there."""
     pieces: tuple[Piece, ...] = ()
-    totals: Counters = attrs.field(factory=dict)
+    totals: Counters = msgspec.field(default_factory=dict)
     """Its shared counters."""
     consumers: tuple[Device, ...] = ()
     """The devices anywhere in the pool that consume counters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.cluster_objects import ClusterObjects
@@ -24,8 +24,7 @@ class DeviceError(SchedulingError):
     """Something about devices that cannot be worked out; it gives up the attempt."""
 
 
-@attrs.frozen(eq=False)
-class Selector:
+class Selector(msgspec.Struct, frozen=True, eq=False):
     """One CEL expression."""
 
     expression: str
@@ -62,8 +61,7 @@ def _claim_selectors(claim: ResourceClaim, ask: DeviceAsk) -> tuple[Selector, ..
     return tuple(Selector(text, f"{where} #{at}") for at, text in enumerate(ask.selectors))
 
 
-@attrs.frozen(eq=False)
-class Option:
+class Option(msgspec.Struct, frozen=True, eq=False):
     """One alternative of a request."""
 
     name: str
@@ -120,8 +118,7 @@ class Option:
         return not names or self.name in names or self.request in names
 
 
-@attrs.frozen(eq=False)
-class Want:
+class Want(msgspec.Struct, frozen=True, eq=False):
     """One request of one claim."""
 
     claim: int

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import attrs
+import msgspec
 
 from clusterstate.devices.device_capacity import Consumed, consumed_capacity, fits_capacity
 from clusterstate.devices.device_constraints import Constraint, all_take, constraints_of
@@ -43,8 +44,7 @@ class _TooManyDevices(Exception):
     """A claim would get more than ``MOST_DEVICES``: other devices do not help, other alternatives may."""
 
 
-@attrs.frozen(eq=False)
-class Offer:
+class Offer(msgspec.Struct, frozen=True, eq=False):
     """A device as one node sees it."""
 
     pool: Pool
@@ -60,8 +60,7 @@ class Offer:
         return f"{self.pool.id}/{self.device.name}"
 
 
-@attrs.frozen(eq=False)
-class Pick:
+class Pick(msgspec.Struct, frozen=True, eq=False):
     """A device chosen for a request."""
 
     want: Want
@@ -73,8 +72,7 @@ class Pick:
     """What is taken of a device that allows several allocations; None: it is taken whole."""
 
 
-@attrs.frozen(eq=False)
-class Needed:
+class Needed(msgspec.Struct, frozen=True, eq=False):
     """What is to be allocated: claims, and the requests of all of them in order."""
 
     claims: Sequence[ResourceClaim]

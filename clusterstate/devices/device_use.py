@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects.resource import Allocation, CounterSet, Device
 
 
-@attrs.frozen(eq=False)
-class PoolUse:
+class PoolUse(msgspec.Struct, frozen=True, eq=False):
     """What is in use of one pool."""
 
-    dedicated: set[str] = attrs.field(factory=set)
+    dedicated: set[str] = msgspec.field(default_factory=set)
     """Devices that one claim holds alone."""
-    shared: dict[str, dict[str, int]] = attrs.field(factory=dict)
+    shared: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     """Devices that claims share → capacity → thousandths that are consumed."""
 
     def content(self) -> Hashable:

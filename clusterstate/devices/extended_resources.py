@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from clusterstate.api_names import is_extended_resource
 from clusterstate.changes import Reads
@@ -173,7 +174,7 @@ def with_left_over(pod: Pod, snapshot: Snapshot) -> Pod:
     if claim is None or claim.metadata.namespace != pod.metadata.namespace:
         return pod
     entry = PodResourceClaim(LEFT_OVER, claim.metadata.name)
-    return attrs.evolve(pod, spec=attrs.evolve(pod.spec, resource_claims=(*pod.spec.resource_claims, entry)))
+    return attrs.evolve(pod, spec=msgspec.structs.replace(pod.spec, resource_claims=(*pod.spec.resource_claims, entry)))
 
 
 def is_extended(claim: ResourceClaim) -> bool:

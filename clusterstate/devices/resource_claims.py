@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
@@ -22,8 +23,7 @@ class ClaimError(SchedulingError):
     """A claim of a pod that is not there, or not for it; upstream's text."""
 
 
-@attrs.frozen
-class OwnClaim(PodResourceClaim):
+class OwnClaim(PodResourceClaim, frozen=True):
     """An entry of a pod's ``resourceClaims`` that knows whose it is."""
 
     pod_name: str = ""
@@ -53,7 +53,7 @@ def own_claims(pod: Pod) -> tuple[OwnClaim, ...]:
 
 def with_own_claims(spec: PodSpec, pod: Pod) -> PodSpec:
     """A pod's spec as rules that look at claims need it: claims are one pod's own, so such pods are never replicas."""
-    return attrs.evolve(spec, resource_claims=own_claims(pod)) if spec.resource_claims else spec
+    return msgspec.structs.replace(spec, resource_claims=own_claims(pod)) if spec.resource_claims else spec
 
 
 def resolve_claims(
@@ -65,7 +65,7 @@ def resolve_claims(
 
 
 def _resolve(namespace: str, entry: PodResourceClaim, objects: ClusterObjects) -> ResourceClaim | None:
-    own = entry if isinstance(entry, OwnClaim) else OwnClaim(*attrs.astuple(entry))
+    own = entry if isinstance(entry, OwnClaim) else OwnClaim(*msgspec.structs.astuple(entry))
     name = own.resource_claim_name
     if name is None:
         if not own.settled:

@@ -44,22 +44,19 @@ INIT_ANNOTATIONS = ("pod.beta.kubernetes.io/init-containers", "pod.alpha.kuberne
 T = TypeVar("T")
 
 
-@attrs.frozen(cache_hash=True)
-class MalformedAffinity(Affinity):
+class MalformedAffinity(Affinity, frozen=True, cache_hash=True):
     """Stands for an affinity annotation that cannot be read: no affinity, and the JSON error."""
 
     error: str = ""
 
 
-@attrs.frozen
-class MalformedToleration(Toleration):
+class MalformedToleration(Toleration, frozen=True):
     """Stands, alone, for a tolerations annotation that cannot be read."""
 
     error: str = ""
 
 
-@attrs.frozen
-class MalformedTaint(Taint):
+class MalformedTaint(Taint, frozen=True):
     """Stands, alone, for a taints annotation that cannot be read."""
 
     error: str = ""

@@ -24,8 +24,7 @@ Prepare = Callable[[Manifest], Manifest]
 with problems that start with a path."""
 
 
-@attrs.frozen
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """Objects in the order of their manifests, and notes on what was left out."""
 
     objects: list[ClusterObject]

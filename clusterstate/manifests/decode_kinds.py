@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-import attrs
 import msgspec
 
 from clusterstate.manifests.decode_meta import decode_label_selector, decode_labels, decode_metadata
@@ -45,8 +44,7 @@ from clusterstate.objects import (
 )
 
 
-@attrs.frozen
-class ManifestKind:
+class ManifestKind(msgspec.Struct, frozen=True):
     """``groups`` are the API groups that have had the kind; the first is where it lives today."""
 
     name: str

@@ -87,7 +87,7 @@ class PodDecoder:
             return meta
         given = {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid}
         filled = self._prepare({"apiVersion": "v1", "kind": "Pod", "metadata": given})["metadata"]
-        return attrs.evolve(meta, namespace=intern(filled["namespace"]), uid=filled["uid"])
+        return msgspec.structs.replace(meta, namespace=intern(filled["namespace"]), uid=filled["uid"])
 
     def share(self, value: T) -> T:
         """The first value seen that equals this one."""
@@ -95,7 +95,7 @@ class PodDecoder:
 
     def share_pod(self, pod: Pod, manifest: Manifest | None) -> Pod:
         """The pod with shared parts, and its manifest if that is kept."""
-        meta = attrs.evolve(pod.metadata, labels=self.share(pod.metadata.labels))
+        meta = msgspec.structs.replace(pod.metadata, labels=self.share(pod.metadata.labels))
         return attrs.evolve(
             pod,
             metadata=meta,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.decode_meta import decode_label_selector, decode_metadata, decode_node_selector
 from clusterstate.manifests.fields import Fields
@@ -71,7 +71,7 @@ def decode_pod_volume(volume: Fields) -> VolumeSource | None:
         return ImageVolume(image.text("reference"))
     source = _source(volume)
     if isinstance(source, AWSElasticBlockStore) and source.volume_id.startswith(LONG_EBS_ID):
-        return attrs.evolve(source, volume_name=volume.text("name"))
+        return msgspec.structs.replace(source, volume_name=volume.text("name"))
     return source
 
 

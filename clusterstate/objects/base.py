@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Generic, NoReturn, TypeVar
 
-import attrs
+import msgspec
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
@@ -48,8 +48,7 @@ NO_LABELS: Labels = FrozenMap()
 NO_RESOURCES: ResourceList = FrozenMap()
 
 
-@attrs.frozen
-class OwnerReference:
+class OwnerReference(msgspec.Struct, frozen=True):
     """Who made an object; at most one of its owners is the controller."""
 
     kind: str
@@ -59,8 +58,7 @@ class OwnerReference:
     api_version: str = ""
 
 
-@attrs.frozen
-class ObjectMeta:
+class ObjectMeta(msgspec.Struct, frozen=True):
     """Names and labels. Timestamps are the API's RFC 3339 texts."""
 
     name: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects.base import NO_LABELS, Labels
 
 
-@attrs.frozen
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """``key operator values``, as written: nothing is checked here."""
 
     key: str
@@ -16,40 +15,35 @@ class Requirement:
     values: tuple[str, ...] = ()
 
 
-@attrs.frozen(cache_hash=True)
-class LabelSelector:
+class LabelSelector(msgspec.Struct, frozen=True, cache_hash=True):
     """Picks objects by labels; every requirement must hold. An empty one picks all."""
 
     match_labels: Labels = NO_LABELS
     match_expressions: tuple[Requirement, ...] = ()
 
 
-@attrs.frozen
-class NodeSelectorTerm:
+class NodeSelectorTerm(msgspec.Struct, frozen=True):
     """Picks nodes by labels and fields; every requirement must hold. An empty one picks none."""
 
     match_expressions: tuple[Requirement, ...] = ()
     match_fields: tuple[Requirement, ...] = ()
 
 
-@attrs.frozen
-class PreferredSchedulingTerm:
+class PreferredSchedulingTerm(msgspec.Struct, frozen=True):
     """A preference for nodes, with its weight of 1 to 100."""
 
     weight: int
     preference: NodeSelectorTerm
 
 
-@attrs.frozen
-class NodeAffinity:
+class NodeAffinity(msgspec.Struct, frozen=True):
     """``required`` is None when absent; an empty tuple is a present selector without terms."""
 
     required: tuple[NodeSelectorTerm, ...] | None = None
     preferred: tuple[PreferredSchedulingTerm, ...] = ()
 
 
-@attrs.frozen(cache_hash=True)
-class PodAffinityTerm:
+class PodAffinityTerm(msgspec.Struct, frozen=True, cache_hash=True):
     """``namespaces`` is None when absent; ``namespace_selector`` is read by 1.36 only."""
 
     topology_key: str
@@ -60,24 +54,21 @@ class PodAffinityTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class WeightedPodAffinityTerm:
+class WeightedPodAffinityTerm(msgspec.Struct, frozen=True):
     """A preference for nodes near pods, or away from them, with its weight of 1 to 100."""
 
     weight: int
     term: PodAffinityTerm
 
 
-@attrs.frozen
-class PodAffinity:
+class PodAffinity(msgspec.Struct, frozen=True):
     """Pod affinity or pod anti-affinity."""
 
     required: tuple[PodAffinityTerm, ...] = ()
     preferred: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
-@attrs.frozen(cache_hash=True)
-class Affinity:
+class Affinity(msgspec.Struct, frozen=True, cache_hash=True):
     """What a pod wants of nodes, and of pods near its own."""
 
     node_affinity: NodeAffinity | None = None
@@ -85,8 +76,7 @@ class Affinity:
     pod_anti_affinity: PodAffinity | None = None
 
 
-@attrs.frozen
-class Taint:
+class Taint(msgspec.Struct, frozen=True):
     """Keeps pods that do not tolerate it off a node (effect NoSchedule, NoExecute or PreferNoSchedule)."""
 
     key: str
@@ -94,8 +84,7 @@ class Taint:
     effect: str = ""
 
 
-@attrs.frozen
-class Toleration:
+class Toleration(msgspec.Struct, frozen=True):
     """Taints that a pod accepts. Without a key any key, without an effect any effect."""
 
     key: str = ""
@@ -111,8 +100,7 @@ class Toleration:
         return self.operator == "Exists"
 
 
-@attrs.frozen
-class TopologySpreadConstraint:
+class TopologySpreadConstraint(msgspec.Struct, frozen=True):
     """How evenly pods are spread over the domains of a topology key."""
 
     max_skew: int

@@ -6,21 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects.base import NO_RESOURCES, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import Taint
 
 
-@attrs.frozen
-class NodeCondition:
+class NodeCondition(msgspec.Struct, frozen=True):
     """An entry of ``status.conditions``; status is True, False or Unknown."""
 
     type: str
     status: str
 
 
-@attrs.frozen
-class ContainerImage:
+class ContainerImage(msgspec.Struct, frozen=True):
     """An image that a node has, under all its names."""
 
     names: tuple[str, ...]

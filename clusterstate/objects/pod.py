@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, FrozenMap, Labels, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import Affinity, Toleration, TopologySpreadConstraint
 from clusterstate.objects.volumes import VolumeSource
 
 
-@attrs.frozen
-class ContainerPort:
+class ContainerPort(msgspec.Struct, frozen=True):
     """``host_port`` 0 means none; empty ``host_ip`` and ``protocol`` are as written."""
 
     host_port: int = 0
@@ -21,8 +21,7 @@ class ContainerPort:
     protocol: str = ""
 
 
-@attrs.frozen
-class Container:
+class Container(msgspec.Struct, frozen=True):
     """Ports without a hostPort are dropped while decoding."""
 
     name: str = ""
@@ -35,8 +34,7 @@ class Container:
     """The actions of its restartPolicyRules."""
 
 
-@attrs.frozen
-class PodResourceClaim:
+class PodResourceClaim(msgspec.Struct, frozen=True):
     """An entry of ``spec.resourceClaims``: a claim by name, or a template that one is made from."""
 
     name: str
@@ -44,8 +42,7 @@ class PodResourceClaim:
     resource_claim_template_name: str | None = None
 
 
-@attrs.frozen
-class RequestsInUse:
+class RequestsInUse(msgspec.Struct, frozen=True):
     """What a running pod's containers, and the pod as a whole, are granted when that is not what its spec asks for."""
 
     containers: tuple[ResourceList, ...]
@@ -56,8 +53,7 @@ class RequestsInUse:
     """Of the pod as a whole."""
 
 
-@attrs.frozen(cache_hash=True)
-class PodSpec:
+class PodSpec(msgspec.Struct, frozen=True, cache_hash=True):
     """What a pod asks for; everything but the node it is bound to, so that replicas share one."""
 
     containers: tuple[Container, ...] = ()
@@ -82,8 +78,7 @@ class PodSpec:
     """No part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``)."""
 
 
-@attrs.frozen
-class PodCondition:
+class PodCondition(msgspec.Struct, frozen=True):
     """An entry of ``status.conditions``."""
 
     type: str
@@ -91,24 +86,21 @@ class PodCondition:
     reason: str = ""
 
 
-@attrs.frozen
-class ResourceClaimStatus:
+class ResourceClaimStatus(msgspec.Struct, frozen=True):
     """The claim that was made for an entry of ``spec.resourceClaims``; None: none is needed."""
 
     name: str
     resource_claim_name: str | None = None
 
 
-@attrs.frozen
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """``resources.requests`` and ``allocatedResources`` of a container's status, or of a pod's."""
 
     requests: ResourceList = NO_RESOURCES
     allocated: ResourceList = NO_RESOURCES
 
 
-@attrs.frozen(cache_hash=True)
-class PodGrants:
+class PodGrants(msgspec.Struct, frozen=True, cache_hash=True):
     """What the status of a pod says of its resources."""
 
     containers: FrozenMap[str, Grant]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import msgspec
 
 from clusterstate.objects.base import NO_RESOURCES, FrozenMap, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import NodeSelectorTerm, Taint, Toleration
@@ -11,8 +12,7 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""
 
 
-@attrs.frozen(cache_hash=True)
-class DeviceAttribute:
+class DeviceAttribute(msgspec.Struct, frozen=True, cache_hash=True):
     """An attribute of a device."""
 
     kind: str
@@ -26,16 +26,14 @@ Attributes = FrozenMap[str, DeviceAttribute]
 NO_ATTRIBUTES: Attributes = FrozenMap()
 
 
-@attrs.frozen
-class CounterSet:
+class CounterSet(msgspec.Struct, frozen=True):
     """Named amounts in thousandths: what a pool has of them, or what a device takes."""
 
     name: str
     counters: ResourceList = NO_RESOURCES
 
 
-@attrs.frozen
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """The nodes that something is on. ``node_selector`` is None when absent."""
 
     node_name: str = ""
@@ -43,8 +41,7 @@ class Placement:
     all_nodes: bool = False
 
 
-@attrs.frozen
-class RequestPolicy:
+class RequestPolicy(msgspec.Struct, frozen=True):
     """How requests for a capacity of a shareable device are rounded and limited; all amounts in thousandths."""
 
     default: int | None = None
@@ -60,8 +57,7 @@ class RequestPolicy:
 NO_POLICIES: FrozenMap[str, RequestPolicy] = FrozenMap()
 
 
-@attrs.frozen(cache_hash=True)
-class Device:
+class Device(msgspec.Struct, frozen=True, cache_hash=True):
     """A device of a ResourceSlice."""
 
     name: str
@@ -80,8 +76,7 @@ class Device:
     """Capacity → its ``requestPolicy``."""
 
 
-@attrs.frozen
-class ResourceSlice:
+class ResourceSlice(msgspec.Struct, frozen=True):
     """Devices of one pool. A pool is complete when its newest generation has ``slice_count`` slices."""
 
     metadata: ObjectMeta
@@ -95,8 +90,7 @@ class ResourceSlice:
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-@attrs.frozen
-class DeviceConfig:
+class DeviceConfig(msgspec.Struct, frozen=True):
     """Parameters for a driver, as JSON text. ``source`` is where an allocation has them from."""
 
     driver: str = ""
@@ -105,8 +99,7 @@ class DeviceConfig:
     source: str = ""
 
 
-@attrs.frozen
-class DeviceClass:
+class DeviceClass(msgspec.Struct, frozen=True):
     """``selectors`` are CEL expressions."""
 
     metadata: ObjectMeta
@@ -115,8 +108,7 @@ class DeviceClass:
     extended_resource_name: str | None = None
 
 
-@attrs.frozen
-class DeviceAsk:
+class DeviceAsk(msgspec.Struct, frozen=True):
     """What ``exactly``, or one alternative of ``firstAvailable``, asks for; only the latter has a name."""
 
     device_class_name: str
@@ -130,8 +122,7 @@ class DeviceAsk:
     """Requested amounts in thousandths; None: none are named."""
 
 
-@attrs.frozen
-class DeviceRequest:
+class DeviceRequest(msgspec.Struct, frozen=True):
     """Either ``exactly`` or ``first_available`` is set."""
 
     name: str
@@ -145,8 +136,7 @@ class DeviceRequest:
         return tuple((f"{self.name}/{ask.name}", ask) for ask in self.first_available)
 
 
-@attrs.frozen
-class DeviceConstraint:
+class DeviceConstraint(msgspec.Struct, frozen=True):
     """What the devices of ``requests`` (none: of all) have the same of, or each its own of."""
 
     requests: tuple[str, ...] = ()
@@ -154,8 +144,7 @@ class DeviceConstraint:
     distinct_attribute: str | None = None
 
 
-@attrs.frozen
-class ClaimSpec:
+class ClaimSpec(msgspec.Struct, frozen=True):
     """What a ResourceClaim asks for."""
 
     requests: tuple[DeviceRequest, ...] = ()
@@ -163,8 +152,7 @@ class ClaimSpec:
     config: tuple[DeviceConfig, ...] = ()
 
 
-@attrs.frozen
-class AllocatedDevice:
+class AllocatedDevice(msgspec.Struct, frozen=True):
     """One result of an allocation. ``request`` is the full name of the alternative chosen."""
 
     request: str
@@ -182,8 +170,7 @@ class AllocatedDevice:
     """Those of the request when the device was allocated."""
 
 
-@attrs.frozen
-class Allocation:
+class Allocation(msgspec.Struct, frozen=True):
     """The devices that a claim holds."""
 
     devices: tuple[AllocatedDevice, ...] = ()
@@ -194,8 +181,7 @@ class Allocation:
     """When it was written, RFC 3339; binding conditions time out counted from it."""
 
 
-@attrs.frozen
-class DeviceStatus:
+class DeviceStatus(msgspec.Struct, frozen=True):
     """What a driver reports of an allocated device."""
 
     driver: str
@@ -207,8 +193,7 @@ class DeviceStatus:
     """(reason, message) of each condition, in the same order; empty: none has any."""
 
 
-@attrs.frozen
-class ConsumerReference:
+class ConsumerReference(msgspec.Struct, frozen=True):
     """Who a claim is reserved for."""
 
     resource: str
@@ -235,16 +220,14 @@ class ResourceClaim:
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
 
-@attrs.frozen
-class ResourceClaimTemplate:
+class ResourceClaimTemplate(msgspec.Struct, frozen=True):
     """What claims are made from, one for each pod that names the template."""
 
     metadata: ObjectMeta
     spec: ClaimSpec = ClaimSpec()
 
 
-@attrs.frozen
-class PendingAllocation:
+class PendingAllocation(msgspec.Struct, frozen=True):
     """No API object: what a pod on its way to a node will write into the claim of that name."""
 
     metadata: ObjectMeta
@@ -252,8 +235,7 @@ class PendingAllocation:
     pod_uid: str
 
 
-@attrs.frozen
-class PodGroup:
+class PodGroup(msgspec.Struct, frozen=True):
     """scheduling.k8s.io. ``min_count`` is that of the gang policy, None for a group without one."""
 
     metadata: ObjectMeta

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects.base import ObjectMeta
 from clusterstate.objects.constraints import LabelSelector, NodeSelectorTerm, Requirement
 from clusterstate.objects.volumes import VolumeSource
 
 
-@attrs.frozen
-class ClaimReference:
+class ClaimReference(msgspec.Struct, frozen=True):
     """The claim that a PersistentVolume is bound to."""
 
     namespace: str
@@ -18,8 +17,7 @@ class ClaimReference:
     uid: str = ""
 
 
-@attrs.frozen
-class PersistentVolume:
+class PersistentVolume(msgspec.Struct, frozen=True):
     """A PersistentVolume."""
 
     metadata: ObjectMeta
@@ -37,8 +35,7 @@ class PersistentVolume:
     """Empty for none; read by 1.36."""
 
 
-@attrs.frozen
-class PersistentVolumeClaim:
+class PersistentVolumeClaim(msgspec.Struct, frozen=True):
     """A PersistentVolumeClaim."""
 
     metadata: ObjectMeta
@@ -54,8 +51,7 @@ class PersistentVolumeClaim:
     """Empty for none; read by 1.36."""
 
 
-@attrs.frozen
-class StorageClass:
+class StorageClass(msgspec.Struct, frozen=True):
     """``allowed_topologies`` has one tuple of (key, values) per term."""
 
     metadata: ObjectMeta
@@ -64,8 +60,7 @@ class StorageClass:
     allowed_topologies: tuple[tuple[Requirement, ...], ...] = ()
 
 
-@attrs.frozen
-class CSINodeDriver:
+class CSINodeDriver(msgspec.Struct, frozen=True):
     """A CSI driver on a node."""
 
     name: str
@@ -75,16 +70,14 @@ class CSINodeDriver:
     """``allocatable.count``, None when absent."""
 
 
-@attrs.frozen
-class CSINode:
+class CSINode(msgspec.Struct, frozen=True):
     """The CSI drivers that a node has, with their limits."""
 
     metadata: ObjectMeta
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
-@attrs.frozen
-class CSIDriver:
+class CSIDriver(msgspec.Struct, frozen=True):
     """A CSI driver of the cluster."""
 
     metadata: ObjectMeta
@@ -94,8 +87,7 @@ class CSIDriver:
     """Read by 1.36."""
 
 
-@attrs.frozen
-class CSIStorageCapacity:
+class CSIStorageCapacity(msgspec.Struct, frozen=True):
     """What a storage class can still provision for the nodes that ``node_topology`` selects; read by 1.36.
 
     ``capacity`` and ``maximum_volume_size`` in thousandths of a byte, None when absent.
@@ -108,8 +100,7 @@ class CSIStorageCapacity:
     maximum_volume_size: int | None = None
 
 
-@attrs.frozen
-class VolumeAttachment:
+class VolumeAttachment(msgspec.Struct, frozen=True):
     """A volume that a driver attaches to a node; ``volume_name`` is empty for an inline volume. Read by 1.36."""
 
     metadata: ObjectMeta

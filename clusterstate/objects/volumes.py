@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class GCEPersistentDisk:
+class GCEPersistentDisk(msgspec.Struct, frozen=True):
     """A disk of Google Compute Engine."""
 
     pd_name: str
     read_only: bool = False
 
 
-@attrs.frozen
-class AWSElasticBlockStore:
+class AWSElasticBlockStore(msgspec.Struct, frozen=True):
     """A disk of Amazon Web Services."""
 
     volume_id: str
@@ -23,8 +21,7 @@ class AWSElasticBlockStore:
     """What a pod calls the volume; kept only for an id in the long form (``aws://…``)."""
 
 
-@attrs.frozen
-class RBD:
+class RBD(msgspec.Struct, frozen=True):
     """An image in a Ceph cluster."""
 
     monitors: tuple[str, ...]
@@ -33,61 +30,53 @@ class RBD:
     read_only: bool = False
 
 
-@attrs.frozen
-class ISCSI:
+class ISCSI(msgspec.Struct, frozen=True):
     """A disk of an iSCSI target."""
 
     iqn: str
     read_only: bool = False
 
 
-@attrs.frozen
-class AzureDisk:
+class AzureDisk(msgspec.Struct, frozen=True):
     """A managed disk of Azure."""
 
     disk_name: str
     disk_uri: str = ""
 
 
-@attrs.frozen
-class Cinder:
+class Cinder(msgspec.Struct, frozen=True):
     """A volume of OpenStack."""
 
     volume_id: str
 
 
-@attrs.frozen
-class PortworxVolume:
+class PortworxVolume(msgspec.Struct, frozen=True):
     """Read by 1.36."""
 
     volume_id: str
 
 
-@attrs.frozen
-class CSI:
+class CSI(msgspec.Struct, frozen=True):
     """A volume of a CSI driver."""
 
     driver: str
     volume_handle: str = ""
 
 
-@attrs.frozen
-class ClaimVolume:
+class ClaimVolume(msgspec.Struct, frozen=True):
     """``persistentVolumeClaim`` of a pod's volume."""
 
     claim_name: str
     read_only: bool = False
 
 
-@attrs.frozen
-class EphemeralVolume:
+class EphemeralVolume(msgspec.Struct, frozen=True):
     """``ephemeral``: the claim is named ``<pod>-<volume>``; read by 1.36."""
 
     volume_name: str
 
 
-@attrs.frozen
-class EphemeralClaim:
+class EphemeralClaim(msgspec.Struct, frozen=True):
     """The claim that an ephemeral volume of one pod leads to; it has to be that pod's own.
 
     No part of the API: it stands in a spec for the EphemeralVolume where a release reads those
@@ -99,8 +88,7 @@ class EphemeralClaim:
     pod_uid: str
 
 
-@attrs.frozen
-class ImageVolume:
+class ImageVolume(msgspec.Struct, frozen=True):
     """``image`` of a pod's volume: a container image to mount; read by 1.36."""
 
     reference: str = ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects.base import NO_LABELS, Labels, ObjectMeta
 from clusterstate.objects.constraints import LabelSelector
 
 
-@attrs.frozen
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """A v1 Service."""
 
     metadata: ObjectMeta
@@ -17,8 +16,7 @@ class Service:
     """None when absent: a service without a selector selects no pod."""
 
 
-@attrs.frozen
-class ReplicationController:
+class ReplicationController(msgspec.Struct, frozen=True):
     """What is read of a v1 ReplicationController."""
 
     metadata: ObjectMeta
@@ -26,8 +24,7 @@ class ReplicationController:
     replicas: int = 1
 
 
-@attrs.frozen
-class ReplicaSet:
+class ReplicaSet(msgspec.Struct, frozen=True):
     """What is read of an apps/v1 ReplicaSet."""
 
     metadata: ObjectMeta
@@ -35,8 +32,7 @@ class ReplicaSet:
     replicas: int = 1
 
 
-@attrs.frozen
-class StatefulSet:
+class StatefulSet(msgspec.Struct, frozen=True):
     """What is read of an apps/v1 StatefulSet."""
 
     metadata: ObjectMeta
@@ -44,8 +40,7 @@ class StatefulSet:
     replicas: int = 1
 
 
-@attrs.frozen
-class PriorityClass:
+class PriorityClass(msgspec.Struct, frozen=True):
     """The priority that pods get by its name."""
 
     metadata: ObjectMeta
@@ -54,8 +49,7 @@ class PriorityClass:
     preemption_policy: str | None = None
 
 
-@attrs.frozen
-class PodDisruptionBudget:
+class PodDisruptionBudget(msgspec.Struct, frozen=True):
     """``disruptions_allowed`` is status.disruptionsAllowed; absent = 0."""
 
     metadata: ObjectMeta
@@ -64,8 +58,7 @@ class PodDisruptionBudget:
     disrupted_pods: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class Namespace:
+class Namespace(msgspec.Struct, frozen=True):
     """A namespace; its labels are what namespace selectors match."""
 
     metadata: ObjectMeta

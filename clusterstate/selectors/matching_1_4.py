@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
@@ -129,8 +129,7 @@ def preferred_weights_of_1_4(terms: Iterable[PreferredSchedulingTerm], snapshot:
 # --- pod affinity terms --------------------------------------------------------------------
 
 
-@attrs.frozen
-class TermMatcher14:
+class TermMatcher14(msgspec.Struct, frozen=True):
     """The test whether a pod class is one that a term picks."""
 
     namespaces: frozenset[str] | None

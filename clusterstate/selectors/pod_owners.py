@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
 
-import attrs
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
@@ -153,13 +153,12 @@ class _Finder:
         return out
 
 
-@attrs.frozen(eq=False)
-class Owners:
+class Owners(msgspec.Struct, frozen=True, eq=False):
     """What the pods of a namespace that have the same labels, of those that selectors read, belong to."""
 
     services: tuple[Service, ...]
     parts: dict[Kinds, tuple[Selector, ...]]
-    selectors: dict[Kinds, tuple[Selector, ...]] = attrs.field(factory=dict)
+    selectors: dict[Kinds, tuple[Selector, ...]] = msgspec.field(default_factory=dict)
 
 
 class _Namespace:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -33,8 +33,7 @@ HARD: Final = "required affinity"
 SOFT: Final = "preferred affinity or anti-affinity"
 
 
-@attrs.frozen
-class TermMatcher:
+class TermMatcher(msgspec.Struct, frozen=True):
     """The test whether a pod class is one that a term picks."""
 
     namespaces: frozenset[str]

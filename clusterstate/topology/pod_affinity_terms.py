@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
@@ -18,8 +18,7 @@ from clusterstate.snapshot import Snapshot
 MOST_REMEMBERED = 4096
 
 
-@attrs.frozen(cache_hash=True)
-class Term:
+class Term(msgspec.Struct, frozen=True, cache_hash=True):
     """Picks pods by namespace and labels; equal terms pick the same."""
 
     topology_key: str
@@ -58,8 +57,7 @@ def parse_1_36(term: PodAffinityTerm, owner_namespace: str) -> Term:
 Parse = Callable[[PodAffinityTerm, str], Term]
 
 
-@attrs.frozen
-class OwnTerms:
+class OwnTerms(msgspec.Struct, frozen=True):
     """The terms of a pod that is being scheduled."""
 
     affinity: Terms = ()
@@ -75,8 +73,7 @@ class OwnTerms:
 NO_TERMS = OwnTerms()
 
 
-@attrs.frozen
-class TermRules:
+class TermRules(msgspec.Struct, frozen=True):
     """One release's reading of terms."""
 
     name: str
@@ -128,7 +125,7 @@ class TermRules:
             return term
         found = [name for name, ns in snapshot.objects.namespaces.items() if term.among(ns.metadata.labels)]
         among = term.among if term.among(NO_LABELS) else NOTHING
-        return attrs.evolve(term, namespaces=term.namespaces.union(found), among=among)
+        return msgspec.structs.replace(term, namespaces=term.namespaces.union(found), among=among)
 
     def error(self, pod: PodInfo, snapshot: Snapshot) -> str | None:
         """What is wrong with an incoming pod's terms."""

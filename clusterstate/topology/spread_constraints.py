@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-import attrs
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.objects import Labels, Requirement, TopologySpreadConstraint
@@ -28,8 +28,7 @@ SYSTEM_DEFAULTS = (
 """The defaults of a profile that names none."""
 
 
-@attrs.frozen(cache_hash=True)
-class SpreadConstraint:
+class SpreadConstraint(msgspec.Struct, frozen=True, cache_hash=True):
     """A constraint ready to count by."""
 
     max_skew: int
@@ -46,8 +45,7 @@ class SpreadConstraint:
 Constraints = tuple[SpreadConstraint, ...]
 
 
-@attrs.frozen(eq=False)
-class SpreadRules:
+class SpreadRules(msgspec.Struct, frozen=True, eq=False):
     """Where a profile's pods get their constraints from."""
 
     defaults: tuple[TopologySpreadConstraint, ...]
@@ -78,7 +76,7 @@ class SpreadRules:
             if len(memo) >= MOST_REMEMBERED:
                 memo.clear()
             compiled = (self.compile(c, pod.labels) for c in own or self.defaults if c.when_unsatisfiable == action)
-            found = tuple(c if selector is None else attrs.evolve(c, selector=selector) for c in compiled)
+            found = tuple(c if selector is None else msgspec.structs.replace(c, selector=selector) for c in compiled)
             memo[key] = found
         return found
 

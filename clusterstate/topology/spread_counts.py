@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.counting.tally import Tally
@@ -22,8 +22,7 @@ Constraints = tuple[TopologySpreadConstraint, ...]
 Selectors = tuple[LabelSelector | None, ...]
 
 
-@attrs.frozen
-class DomainCounts:
+class DomainCounts(msgspec.Struct, frozen=True):
     """Counts over the domains of one topology key, by domain code."""
 
     totals: IntArray

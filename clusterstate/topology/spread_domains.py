@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.counting.tally import Tally
@@ -20,8 +20,7 @@ KEEPS_OUT = ("NoSchedule", "NoExecute")
 Selectors = tuple[Matcher, ...]
 
 
-@attrs.frozen(eq=False)
-class Counter:
+class Counter(msgspec.Struct, frozen=True, eq=False):
     """Counts pods by domain as long as the nodes stay as they are."""
 
     topology_key: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -30,8 +30,7 @@ MOST_MASKS = 64
 FEW_DOMAINS = 64
 
 
-@attrs.frozen(eq=False)
-class Ground:
+class Ground(msgspec.Struct, frozen=True, eq=False):
     """What one or more constraints count by."""
 
     counter: Counter
@@ -58,8 +57,7 @@ class Ground:
         return int((totals[1:] if self.every else totals[self.domains]).min())
 
 
-@attrs.frozen(eq=False)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, eq=False):
     """What the hard constraints of a pod class mean as long as the nodes stay as they are."""
 
     constraints: Constraints
@@ -71,7 +69,7 @@ class Plan:
     """By constraint: (N,) bool, the rows that lack its topology key; None when no row does."""
     qualified: Mask
     """(N,) bool, the rows that have every key."""
-    masks: dict[tuple[str, bytes], Mask] = attrs.field(factory=dict)
+    masks: dict[tuple[str, bytes], Mask] = msgspec.field(default_factory=dict)
     """Remembered answers of ``rows_in``."""
 
     def rows_in(self, key: str, domains: Mask, codes: IntArray) -> Mask:

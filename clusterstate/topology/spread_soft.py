@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -32,8 +33,7 @@ PLAN_ROWS = 1 << 23
 """Rows of all plans that may be kept, on a cluster where these are more."""
 
 
-@attrs.frozen(eq=False)
-class SoftPart:
+class SoftPart(msgspec.Struct, frozen=True, eq=False):
     """One soft constraint."""
 
     constraint: SpreadConstraint
@@ -89,8 +89,7 @@ class SoftPlan:
 MakePlan = Callable[[PodInfo, Snapshot, Constraints, bool], SoftPlan]
 
 
-@attrs.frozen(eq=False)
-class SoftPlans:
+class SoftPlans(msgspec.Struct, frozen=True, eq=False):
     """Plans, each made once while the nodes stay as they are."""
 
     make: MakePlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray
@@ -15,8 +15,7 @@ FEW_DOMAINS = 64
 """Domains of a topology key that are compared as a whole rather than one by one."""
 
 
-@attrs.frozen
-class TopologyScope:
+class TopologyScope(msgspec.Struct, frozen=True):
     """What a rule's answers about rows follow from, besides the rows' node objects.
 
     While two scopes are equal, the answers about a row differ only if pods came or went in one of its domains.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -26,8 +27,7 @@ Capacity = tuple[Mask, IntArray]
 """((n,) bool: enough can be made for the node, (n,) bytes that are left there, -1 where nobody says)."""
 
 
-@attrs.frozen
-class BindingRules:
+class BindingRules(msgspec.Struct, frozen=True):
     """How a release matches claims with volumes, where releases differ."""
 
     class_of: ClassOf
@@ -76,8 +76,7 @@ def is_reserved(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
 # --- matching ------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class ClaimBinding:
+class ClaimBinding(msgspec.Struct, frozen=True):
     """The volumes chosen for a claim, on every row at once."""
 
     claim: PersistentVolumeClaim
@@ -161,8 +160,7 @@ def _shape(claim: PersistentVolumeClaim, rules: BindingRules) -> Hashable:
 # --- the decision --------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Provision:
+class Provision(msgspec.Struct, frozen=True):
     """A volume to be made for a claim."""
 
     claim: PersistentVolumeClaim
@@ -172,8 +170,7 @@ class Provision:
     """(n,) int64: bytes that its class can still provision there; -1: unknown."""
 
 
-@attrs.frozen
-class DelayedDecision:
+class DelayedDecision(msgspec.Struct, frozen=True):
     """What is decided for the claims to bind, on every row at once; all masks are (n,) bool."""
 
     conflict: Mask

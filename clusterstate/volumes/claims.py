@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
@@ -115,8 +115,7 @@ def waits_for_consumer(class_name: str, objects: ClusterObjects) -> bool:
     return found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-@attrs.frozen
-class PodClaims:
+class PodClaims(msgspec.Struct, frozen=True):
     """A pod's claims by how they are bound, each in the order of the volumes."""
 
     bound: tuple[PersistentVolumeClaim, ...]
@@ -152,8 +151,7 @@ def pod_claims(pod: PodInfo, objects: ClusterObjects, names: Iterable[str] | Non
 # --- in-tree disks -------------------------------------------------------------------------
 
 
-@attrs.frozen
-class DiskType:
+class DiskType(msgspec.Struct, frozen=True):
     """A kind of disk that nodes can attach a limited number of."""
 
     source: type[Any]

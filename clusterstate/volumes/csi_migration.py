@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -46,8 +46,7 @@ class TranslationError(SchedulingError):
     """A volume that cannot be translated; the release's text."""
 
 
-@attrs.frozen
-class MigratedPlugin:
+class MigratedPlugin(msgspec.Struct, frozen=True):
     """An in-tree plugin and the driver that takes its place."""
 
     name: str
@@ -201,7 +200,7 @@ def translated_affinity(volume: PersistentVolume, plugin: MigratedPlugin) -> Ter
         if zones:
             wanted = Requirement(plugin.topology_key, "In", tuple(zones))
             terms = tuple(
-                attrs.evolve(term, match_expressions=(*term.match_expressions, wanted))
+                msgspec.structs.replace(term, match_expressions=(*term.match_expressions, wanted))
                 for term in terms or (NodeSelectorTerm(),)
             )
     return _renamed(terms, BETA_REGION, REGION) if terms and zone == BETA_ZONE else terms
@@ -222,10 +221,10 @@ def _keys(terms: Terms) -> Iterator[str]:
 
 def _renamed(terms: Terms, key: str, new: str) -> Terms:
     return tuple(
-        attrs.evolve(
+        msgspec.structs.replace(
             term,
             match_expressions=tuple(
-                attrs.evolve(requirement, key=new) if requirement.key == key else requirement
+                msgspec.structs.replace(requirement, key=new) if requirement.key == key else requirement
                 for requirement in term.match_expressions
             ),
         )

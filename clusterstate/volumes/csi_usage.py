@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import CSI, AWSElasticBlockStore, ClaimVolume, EphemeralClaim
@@ -14,8 +14,7 @@ from clusterstate.volumes.claims_framework import CLAIM, NotFoundError, is_owned
 from clusterstate.volumes.csi_migration import ALL_PLUGINS, TranslationError, plugin_of
 
 
-@attrs.frozen
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Why a pod's volumes cannot be counted."""
 
     text: str
@@ -25,8 +24,7 @@ class Problem:
     """Whether it concerns only nodes with a CSINode."""
 
 
-@attrs.frozen
-class CSIUse:
+class CSIUse(msgspec.Struct, frozen=True):
     """The CSI volumes of a pod."""
 
     volumes: dict[str, frozenset[str]]

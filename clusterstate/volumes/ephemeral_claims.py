@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects import EphemeralClaim, EphemeralVolume, Pod, PodSpec
 
@@ -21,7 +21,7 @@ def with_ephemeral_claims(pod: Pod) -> PodSpec:
     if not any(isinstance(volume, EphemeralVolume) for volume in spec.volumes):
         return spec
     volumes = (_own_claim(pod, v) if isinstance(v, EphemeralVolume) else v for v in spec.volumes)
-    return attrs.evolve(spec, volumes=tuple(volumes))
+    return msgspec.structs.replace(spec, volumes=tuple(volumes))
 
 
 def _own_claim(pod: Pod, volume: EphemeralVolume) -> EphemeralClaim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cluster_objects import ClusterObjects
@@ -20,8 +20,7 @@ RULES_1_20_WITH_CAPACITY = BindingRules(volume_class, could_hold, capacity=capac
 RULES_1_36 = BindingRules(volume_class, could_hold_1_36, capacity=capacity_for)
 
 
-@attrs.frozen
-class PodVolumes:
+class PodVolumes(msgspec.Struct, frozen=True):
     """What is decided about a pod's volumes on one node."""
 
     bindings: tuple[tuple[PersistentVolumeClaim, PersistentVolume], ...] = ()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.rule_docs import rule_text
 from clusterstate.release_names import FRAMEWORK_RELEASES
@@ -199,8 +199,8 @@ def default_args(release: str, name: str) -> Mapping[str, Any]:
     if keys is None:
         return {}
     config = default_config(format_of(release))
-    profile = attrs.evolve(config.profiles[0], plugin_config=((name, keys.build()),))
-    document = component_document(attrs.evolve(config, profiles=(profile,)), format_of(release))
+    profile = msgspec.structs.replace(config.profiles[0], plugin_config=((name, keys.build()),))
+    document = component_document(msgspec.structs.replace(config, profiles=(profile,)), format_of(release))
     args: Mapping[str, Any] = document["profiles"][0]["pluginConfig"][0]["args"]
     return args
 

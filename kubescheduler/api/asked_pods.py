@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import DecodeError
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.daemon_controllers import DaemonController
 
 
-@attrs.frozen(eq=False)
-class PodAsking:
+class PodAsking(msgspec.Struct, frozen=True, eq=False):
     """Asks for pods to decide in one cluster."""
 
     objects: Iterable[ClusterObject]

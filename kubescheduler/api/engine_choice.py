@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
@@ -160,7 +160,7 @@ def described(given: Any, release: str) -> EngineSpec:
     if isinstance(given, str):
         spec = EngineSpec.parse(given)
         said = any(part.strip().startswith("release=") for part in given.split(","))
-        return spec if said else attrs.evolve(spec, release=release)
+        return spec if said else msgspec.structs.replace(spec, release=release)
     if isinstance(given, Mapping):
         known = ("release", *ARGUMENTS)
         if unknown := [key for key in given if key not in known]:

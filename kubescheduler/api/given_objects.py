@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 KINDS_OF_GIVEN = "a file name, a manifest, YAML or JSON text, or an object"
 
 
-@attrs.frozen
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """Things as they were found: not decoded yet, or given as objects."""
 
-    items: list[Item] = attrs.field(factory=list)
+    items: list[Item] = msgspec.field(default_factory=list)
     """What is to be decoded."""
-    objects: list[ClusterObject] = attrs.field(factory=list)
+    objects: list[ClusterObject] = msgspec.field(default_factory=list)
     """What was given as objects."""
-    problems: list[str] = attrs.field(factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
     """Every fault that was met."""
 
 
@@ -108,7 +107,7 @@ def _kinded(items: Iterable[Item], kind: str) -> Iterator[Item]:
 def identified(obj: Any) -> Any:
     """An object as it is; a pod without a uid, by which pods are distinguished, with its name for one."""
     if isinstance(obj, Pod) and not obj.metadata.uid:
-        return attrs.evolve(obj, metadata=attrs.evolve(obj.metadata, uid=obj.key.removeprefix("/")))
+        return attrs.evolve(obj, metadata=msgspec.structs.replace(obj.metadata, uid=obj.key.removeprefix("/")))
     return obj
 
 

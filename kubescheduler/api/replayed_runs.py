@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
@@ -59,8 +60,7 @@ class Journal:
         return out
 
 
-@attrs.frozen(eq=False)
-class BeforeRun:
+class BeforeRun(msgspec.Struct, frozen=True, eq=False):
     """A scheduler as it was before a run."""
 
     journal: Journal

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
@@ -90,7 +91,7 @@ def compare(  # noqa: PLR0913
     from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
     specs = [
-        spec if spec.extenders != "live" else attrs.evolve(spec, extenders=extenders)
+        spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders)
         for spec in _sides(cluster, old, new)
     ]
     releases = [spec.release for spec in specs]
@@ -266,8 +267,6 @@ def migrate(
 def _named_text(given: Any) -> tuple[str, str]:
     """(name in errors, text) of what is migrated. Raises ConfigError for a file that cannot be read."""
     from pathlib import Path
-
-    import msgspec
 
     from kubescheduler.config.config_text import read_text
 

@@ -202,7 +202,7 @@ def engines_of(
     """
     import os
 
-    import attrs
+    import msgspec
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
@@ -215,9 +215,9 @@ def engines_of(
     own = attempt(problems, lambda: plugins_for_all(plugins)) or ()
 
     def made(text: str) -> tuple[EngineSpec, Engine]:
-        spec = attrs.evolve(EngineSpec.parse(text), max_pd_volumes=volumes)
-        spec = spec if spec.extenders != "live" else attrs.evolve(spec, extenders=extenders)
-        spec = spec if spec.record.framework is None else attrs.evolve(spec, plugins=own)
+        spec = msgspec.structs.replace(EngineSpec.parse(text), max_pd_volumes=volumes)
+        spec = spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders)
+        spec = spec if spec.record.framework is None else msgspec.structs.replace(spec, plugins=own)
         return spec, spec.engine(remark)
 
     found: list[tuple[EngineSpec, Engine]] = []

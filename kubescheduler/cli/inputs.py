@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-import attrs
 import click
+import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
@@ -29,8 +29,7 @@ MADE_BEFORE_COLLECTION = 100_000
 T = TypeVar("T")
 
 
-@attrs.frozen
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """What a command names."""
 
     cluster: Cluster

@@ -130,7 +130,8 @@ def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[
 
 def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     """With notes that say who uses what they speak of."""
-    import attrs
+
+    import msgspec
 
     from kubescheduler.cli.engine_options import remark
     from kubescheduler.sources.cluster_input import read_cluster
@@ -139,7 +140,7 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     found = read_cluster(cluster)
     for note in found.notes:
         remark(note)
-    return attrs.evolve(translation, notes=weighed(translation.notes, found.objects))
+    return msgspec.structs.replace(translation, notes=weighed(translation.notes, found.objects))
 
 
 def _text(policy: str) -> str:

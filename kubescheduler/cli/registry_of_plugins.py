@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.cli.engine_options import EngineOptions, remark
@@ -16,8 +16,7 @@ from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 
 
-@attrs.frozen(eq=False)
-class Found:
+class Found(msgspec.Struct, frozen=True, eq=False):
     """The plugins of a release and where they run."""
 
     release: str

@@ -180,7 +180,7 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
     """All of them, the default one if there is none. Raises ConfigError with the faults of all."""
     import os
 
-    import attrs
+    import msgspec
 
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.inputs import attempt
@@ -205,7 +205,7 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
         attempt(problems, lambda one=one: one.spec.extender_access)  # type: ignore[misc]
     if problems:
         raise ConfigError(dict.fromkeys(problems))
-    return [attrs.evolve(one, spec=attrs.evolve(one.spec, max_pd_volumes=volumes)) for one in out]
+    return [msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, max_pd_volumes=volumes)) for one in out]
 
 
 def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import attrs
+import msgspec
 
 from kubescheduler.comparison.outcomes import Cause, Contribution, Step
 
@@ -41,8 +41,7 @@ REFUSED: Mapping[Cause, str] = {
 }
 
 
-@attrs.frozen
-class VictimChoice:
+class VictimChoice(msgspec.Struct, frozen=True):
     """What one scheduler evicts for a pod."""
 
     node: str | None = None
@@ -64,8 +63,7 @@ def victims_sentence(old: VictimChoice, new: VictimChoice) -> str:
     return f"the old scheduler {old}, the new one {new}"
 
 
-@attrs.frozen
-class CauseFacts:
+class CauseFacts(msgspec.Struct, frozen=True):
     """What the sentence is about."""
 
     cause: Cause
@@ -82,7 +80,7 @@ class CauseFacts:
     """The priorities that tell the two nodes apart under one of the schedulers at least; no other is named."""
     ties: int = 0
     """How many nodes the old scheduler had to choose from by chance, if the new host was one of them; else 0."""
-    reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    reasons: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def cause_sentence(what: CauseFacts) -> str:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import attrs
+import msgspec
 
 from kubescheduler.comparison.cause_sentences import (
     NO_VICTIMS,
@@ -247,7 +248,7 @@ def _gains(
         return [*gains, (Cause.REMOVED_PRIORITY, -was)]
     if not pair.single:
         return [*gains, (Cause.CHANGED_FORMULA, now - was)]
-    weighed = attrs.evolve(before[0], weight=after[0].weight).fine_on(finest=finest)
+    weighed = msgspec.structs.replace(before[0], weight=after[0].weight).fine_on(finest=finest)
     gains.append((Cause.CHANGED_WEIGHT, weighed - was))
     return [*gains, (_rest(pair, before[0], after[0]), now - weighed)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome, PodComparison, Step
@@ -78,7 +78,9 @@ def change_document(change: HostChange) -> dict[str, Any]:
         "contributions": [_contribution(part) for part in change.contributions],
         "steps": [_step(step) for step in change.steps],
         "reasons": {check: list(texts) for check, texts in change.reasons.items()},
-        "moves": None if change.moves is None else {**attrs.asdict(change.moves), "share": change.moves.share},
+        "moves": None
+        if change.moves is None
+        else {**msgspec.structs.asdict(change.moves), "share": change.moves.share},
         "evidence": {check: list(sentences) for check, sentences in change.evidence.items()},
     }
 
@@ -116,7 +118,7 @@ def effects_document(effects: Effects) -> dict[str, Any]:
         "nodesUsed": effects.nodes_used,
         "nodesEmpty": effects.nodes_empty,
         "fullestHalf": effects.fullest_half,
-        "utilisation": [attrs.asdict(use) for use in effects.utilisation],
+        "utilisation": [msgspec.structs.asdict(use) for use in effects.utilisation],
         "spread": [
             {
                 "service": spread.service,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -77,8 +78,7 @@ class Judgement:
         return first, second
 
 
-@attrs.frozen
-class ScoreTerm:
+class ScoreTerm(msgspec.Struct, frozen=True):
     """What one priority scores on two hosts, before the weight."""
 
     name: str

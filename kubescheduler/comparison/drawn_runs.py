@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
@@ -49,8 +50,7 @@ def runs_to_draw(tie_break: str, seeds: int | None) -> int:
     return 0 if tie_break == FIRST else seeds or DEFAULT_SEEDS
 
 
-@attrs.frozen
-class DrawnAnswer:
+class DrawnAnswer(msgspec.Struct, frozen=True):
     """Where one scheduler puts a pod in one run."""
 
     host: str | None
@@ -128,7 +128,7 @@ class DrawnCounts:
             return change
         if place in self.errors:
             return HostChange(Cause.ERROR, self.errors[place])
-        return attrs.evolve(change, moves=MoveShare(self.moved[place[0]][place[1]], len(self.runs)))
+        return msgspec.structs.replace(change, moves=MoveShare(self.moved[place[0]][place[1]], len(self.runs)))
 
 
 def drawn(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
@@ -83,9 +84,9 @@ class DryRunResults:
         if refused and ours.host is None:
             rooms = self._rooms[sighting.pod.metadata.uid] = compared.rooms
             room = _like(rooms, sighting.nominated)
-            ours = attrs.evolve(ours, evicts=tuple(sorted(room.victims)), evicts_from=room.node)
+            ours = msgspec.structs.replace(ours, evicts=tuple(sorted(room.victims)), evicts_from=room.node)
         if sighting.nominated:
-            real = attrs.evolve(real, evicts=sighting.victims, evicts_from=sighting.nominated)
+            real = msgspec.structs.replace(real, evicts=sighting.victims, evicts_from=sighting.nominated)
             change = _with_victims(change, _choice(real), _like(rooms, sighting.nominated))
         return attrs.evolve(found, outcomes=(real, ours), changes=(change,))
 
@@ -119,7 +120,7 @@ class DryRunResults:
 
 
 def _line(sighting: Sighting) -> dict[str, Any]:
-    first = None if sighting.first is None else attrs.asdict(sighting.first)
+    first = None if sighting.first is None else msgspec.structs.asdict(sighting.first)
     return {
         "pod": sighting.pod.key,
         "uid": sighting.pod.metadata.uid,
@@ -162,7 +163,7 @@ def _room(room: VictimChoice) -> dict[str, Any]:
 def _why(change: HostChange) -> dict[str, Any]:
     """The cause with the terms that speak for one of the nodes."""
     telling = tuple(part for part in change.contributions if part.old or part.new)
-    document = change_document(attrs.evolve(change, contributions=telling))
+    document = change_document(msgspec.structs.replace(change, contributions=telling))
     return {key: value for key, value in document.items() if value not in ([], {}, None)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +21,7 @@ NOT_SHOWN = frozenset({"pods", "ephemeral-storage"})
 """Resources that are left out as long as only cpu, memory and what pods ask for besides is of interest."""
 
 
-@attrs.frozen
-class Utilisation:
+class Utilisation(msgspec.Struct, frozen=True):
     """Requested by allocatable of one resource over the nodes that have any; 1.0 is full."""
 
     resource: str
@@ -32,8 +31,7 @@ class Utilisation:
     deviation: float
 
 
-@attrs.frozen
-class NodeUse:
+class NodeUse(msgspec.Struct, frozen=True):
     """How full a node is."""
 
     name: str
@@ -44,8 +42,7 @@ class NodeUse:
     """Resource → the share of allocatable that is requested by all pods, for the resources that the node has."""
 
 
-@attrs.frozen
-class ServiceSpread:
+class ServiceSpread(msgspec.Struct, frozen=True):
     """The pods of one service (``namespace/name``)."""
 
     service: str
@@ -60,8 +57,7 @@ class ServiceSpread:
     """The most minus the fewest pods of a node."""
 
 
-@attrs.frozen
-class Effects:
+class Effects(msgspec.Struct, frozen=True):
     """The cluster with the pods where one column puts them.
 
     In the mode ``independent`` every pod is put, beside all others, where it goes on its own: a node may come out more

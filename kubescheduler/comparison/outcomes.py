@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import attrs
+import msgspec
 
 
 class Cause(StrEnum):
@@ -66,8 +67,7 @@ MODES = (INDEPENDENT, SEQUENCE)
 """Each pod on the same cluster; or every engine running on from its own earlier choices."""
 
 
-@attrs.frozen
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """Where a pod goes in one column."""
 
     host: str | None
@@ -94,8 +94,7 @@ Sentences = tuple[tuple[str, str], ...]
 """For each of a term's rules what its scores of (old host, new host) were made of."""
 
 
-@attrs.frozen
-class Contribution:
+class Contribution(msgspec.Struct, frozen=True):
     """One term of the totals' difference between the two hosts: new host minus old host, score times weight."""
 
     old_name: str | None
@@ -134,8 +133,7 @@ class Contribution:
         return f"{old} -> {new}"
 
 
-@attrs.frozen
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The old scoring turned into the new one by one more step."""
 
     cause: Cause
@@ -150,8 +148,7 @@ class Step:
     """
 
 
-@attrs.frozen
-class MoveShare:
+class MoveShare(msgspec.Struct, frozen=True):
     """In how many of several runs a pod goes elsewhere, each drawing among equal totals as the releases do."""
 
     moved: int
@@ -168,8 +165,7 @@ class MoveShare:
         return f"{self.moved} of {self.runs}"
 
 
-@attrs.frozen
-class DrawnRun:
+class DrawnRun(msgspec.Struct, frozen=True):
     """One run that draws among equal totals as the releases do."""
 
     seed: int
@@ -177,8 +173,7 @@ class DrawnRun:
     """Per new column, how many pods go elsewhere."""
 
 
-@attrs.frozen
-class HostChange:
+class HostChange(msgspec.Struct, frozen=True):
     """What changes for one pod between the old column and a new one."""
 
     cause: Cause
@@ -193,9 +188,9 @@ class HostChange:
     """The same under the new engine."""
     steps: tuple[Step, ...] = ()
     """From the old scoring to the new one; empty unless both engines scored both hosts."""
-    reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    reasons: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Check → its reasons for the host that does not pass."""
-    evidence: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    evidence: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Check → the same with what each refusal was made of: ``Insufficient cpu: asks 5, 3 of 4 free``."""
     moves: MoveShare | None = None
     """The share of runs in which it goes elsewhere; None without runs that draw."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 from priorities.types import PriorityConfig
 
@@ -69,8 +69,7 @@ EXTENDER = "extender "
 """Before an extender's name."""
 
 
-@attrs.frozen
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Priorities that are counterparts; one side may be empty."""
 
     old: tuple[str, ...]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.objects import Pod
@@ -26,8 +27,7 @@ UNEXPLAINED = (
 )
 
 
-@attrs.frozen(eq=False)
-class RealComparison:
+class RealComparison(msgspec.Struct, frozen=True, eq=False):
     """A pod of the real scheduler, compared."""
 
     pod: PodComparison
@@ -35,8 +35,7 @@ class RealComparison:
     """Of this configuration: node → whom it may evict there for the pod; it takes any of these nodes."""
 
 
-@attrs.frozen(eq=False)
-class RealChoices:
+class RealChoices(msgspec.Struct, frozen=True, eq=False):
     """Compares over two caches that are the cluster right before the real scheduler's choice is seen."""
 
     model: PodScheduler
@@ -94,7 +93,7 @@ class RealChoices:
         if change.cause in (Cause.ERROR, Cause.FILTERED_NOW, Cause.NOT_TRIED):
             return change
         ahead = f"{ours.decision.host} is ahead of {node} by {change.new_difference}, and {does}"
-        return attrs.evolve(change, cause=Cause.EARLIER_CHOICES, text=ahead, steps=())
+        return msgspec.structs.replace(change, cause=Cause.EARLIER_CHOICES, text=ahead, steps=())
 
 
 def rooms_of(decision: Decision) -> dict[str, VictimChoice]:

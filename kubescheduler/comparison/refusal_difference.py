@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import Mask
@@ -67,8 +67,7 @@ RULE_OF_REASON: Mapping[str, str] = {
 GENERAL = "GeneralPredicates"
 
 
-@attrs.frozen
-class RefusalDifference:
+class RefusalDifference(msgspec.Struct, frozen=True):
     """What refuses nodes on one side only."""
 
     before: Mapping[str, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
 from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contributions, terms
@@ -41,10 +41,10 @@ def refused_host(old: Judgement, new: Judgement, shadow: Judgement | None) -> Ho
     if not old.scored(hosts) and not new.scored(hosts):
         old, new = (_as_if_passed(one, hosts) for one in (old, new))
         if old.scored(hosts) or new.scored(hosts):
-            change = attrs.evolve(change, text=f"{change.text}; {AS_IF_PASSED}", as_if_passed=True)
+            change = msgspec.structs.replace(change, text=f"{change.text}; {AS_IF_PASSED}", as_if_passed=True)
     before, after = _scored_differences(old, new, hosts)
     parts = tuple(_scored_parts(old, new, hosts))
-    return attrs.evolve(change, contributions=parts, old_difference=before, new_difference=after)
+    return msgspec.structs.replace(change, contributions=parts, old_difference=before, new_difference=after)
 
 
 def _refusal(old: Judgement, new: Judgement, shadow: Judgement | None) -> tuple[Cause, str, Judgement] | None:
@@ -91,8 +91,8 @@ def _scored_parts(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> Ite
         terms(one, hosts) if there else _unscored(one) for one, there in zip((old, new), scored, strict=True)
     )
     for _, part in contributions(before, after):
-        part = part if scored[0] else attrs.evolve(part, old=None, old_scores=None)  # noqa: PLW2901
-        yield part if scored[1] else attrs.evolve(part, new=None, new_scores=None)
+        part = part if scored[0] else msgspec.structs.replace(part, old=None, old_scores=None)  # noqa: PLW2901
+        yield part if scored[1] else msgspec.structs.replace(part, new=None, new_scores=None)
 
 
 def _unscored(judgement: Judgement) -> dict[str, ScoreTerm]:

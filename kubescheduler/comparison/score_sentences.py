@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.comparison.contributions import Judgement
@@ -29,9 +29,11 @@ def with_score_sentences(change: HostChange, old: Judgement, new: Judgement) -> 
     def said(part: Contribution) -> Contribution:
         if not part.old and not part.new:
             return part
-        return attrs.evolve(part, old_evidence=_of(part.old_name, before), new_evidence=_of(part.new_name, after))
+        return msgspec.structs.replace(
+            part, old_evidence=_of(part.old_name, before), new_evidence=_of(part.new_name, after)
+        )
 
-    return attrs.evolve(change, contributions=tuple(map(said, change.contributions)))
+    return msgspec.structs.replace(change, contributions=tuple(map(said, change.contributions)))
 
 
 def _names(of: Iterable[str | None]) -> frozenset[str]:

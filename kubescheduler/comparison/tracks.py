@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -45,8 +46,7 @@ def no_progress(_: int, __: int) -> None:
     """Reports nothing."""
 
 
-@attrs.frozen(eq=False)
-class TrackedDecision:
+class TrackedDecision(msgspec.Struct, frozen=True, eq=False):
     """A decision, and whom preemption takes from which node; it may already have."""
 
     decision: Decision
@@ -90,7 +90,7 @@ class Track:
         if self.moves and found.node is not None:
             self.preemptions += 1
             self.evict(found.victims)
-            return attrs.evolve(found, decision=self._next(pod, preempt=False))
+            return msgspec.structs.replace(found, decision=self._next(pod, preempt=False))
         return found
 
     def _found(self, pod: Pod) -> TrackedDecision:
@@ -125,8 +125,7 @@ class Track:
             self.scheduler.cache.assume_pod(pod, host)
 
 
-@attrs.frozen(eq=False)
-class Lane:
+class Lane(msgspec.Struct, frozen=True, eq=False):
     """A new engine's track; in a sequence also the old engine's on the new one's cluster."""
 
     track: Track

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 
@@ -13,8 +13,7 @@ ALONE = "Pod/"
 """Before the name of a pod that nothing controls."""
 
 
-@attrs.frozen
-class WorkloadChange:
+class WorkloadChange(msgspec.Struct, frozen=True):
     """What becomes of a workload's pods in one new column."""
 
     moved: int
@@ -34,8 +33,7 @@ class WorkloadChange:
         return next((cause for cause in self.causes if cause is not Cause.SAME), Cause.SAME)
 
 
-@attrs.frozen
-class WorkloadSummary:
+class WorkloadSummary(msgspec.Struct, frozen=True):
     """The compared pods of one workload."""
 
     namespace: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import attrs
+import msgspec
 
 Stage = Literal["alpha", "beta", "GA", "deprecated"]
 
 
-@attrs.frozen
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """One feature gate of one release."""
 
     default: bool

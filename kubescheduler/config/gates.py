@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap
@@ -25,8 +25,7 @@ _TRUE = frozenset({"1", "t", "T", "true", "True", "TRUE"})
 _FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})
 
 
-@attrs.frozen(eq=False)
-class ReleaseGates:
+class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
     """The feature gates of one release that concern scheduling."""
 
     gates: Mapping[str, Gate]
@@ -35,9 +34,9 @@ class ReleaseGates:
     """Stage → the name that sets every gate of the stage that is not set by name."""
     idle: frozenset[str] = frozenset()
     """Gates of features that are not worked out here: setting them changes nothing."""
-    elsewhere: Mapping[str, Gate] = attrs.field(factory=dict)
+    elsewhere: Mapping[str, Gate] = msgspec.field(default_factory=dict)
     """Name → gate, of those that the release's process takes and no decision depends on."""
-    needs: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    needs: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Gate → those that have to be on where it is on."""
 
     def notes(self, values: Mapping[str, bool]) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import FrozenMap
 from kubescheduler.framework.args.document_schema import (
@@ -39,8 +40,7 @@ Path = tuple[str | int, ...]
 _NUMBERS = ("int", "int32", "int64", "float32", "time.Duration")
 
 
-@attrs.frozen
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A value of the wrong type. ``go_text`` is what Go's own decoder says of it."""
 
     path: Path
@@ -51,8 +51,7 @@ class Fault:
         return f"{show_path(self.path)}: {self.text}"
 
 
-@attrs.frozen
-class UnknownKey:
+class UnknownKey(msgspec.Struct, frozen=True):
     """A key no field has; ``known`` are those there are."""
 
     path: Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.answer_rows import FilterAnswer
@@ -78,16 +78,14 @@ class Extender(Protocol):
         """Has the extender bind the pod to the node."""
 
 
-@attrs.frozen
-class WeightedPriority:
+class WeightedPriority(msgspec.Struct, frozen=True):
     """A priority and what its scores are multiplied by."""
 
     config: PriorityConfig
     weight: int
 
 
-@attrs.frozen(eq=False)
-class Algorithm:
+class Algorithm(msgspec.Struct, frozen=True, eq=False):
     """One configuration of a release, ready to decide."""
 
     release: str

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
@@ -212,8 +212,7 @@ Make = Callable[[PodInfo, Sharing], ClassState]
 """Makes the state of a pod class that is new."""
 
 
-@attrs.frozen(eq=False)
-class Alike:
+class Alike(msgspec.Struct, frozen=True, eq=False):
     """Stands for namespace, spec, named node and being deleted of some pods; found again by what they are."""
 
 

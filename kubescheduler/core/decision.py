@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.errors import InputError
@@ -170,7 +171,7 @@ class Decision(FilterResults, DecisionViews):
             raise InputError("this decision was not made by a scheduler, so nobody can say why")
         fits = node in {self.names[row] for row in self.feasible.tolist()}
         found = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
-        return attrs.evolve(found, scores=self.score_evidence(node)) if fits and len(self.totals) else found
+        return msgspec.structs.replace(found, scores=self.score_evidence(node)) if fits and len(self.totals) else found
 
     def hints(self, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> Any:
         """What would make the pod fit, or go to a node, in the scheduler's cluster as it is now: PodHints.

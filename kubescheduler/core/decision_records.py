@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Node, Pod
 
@@ -33,8 +34,7 @@ class ExtenderTrace:
     """The nodes that were sent to be scored, whether it answered or not."""
 
 
-@attrs.frozen(eq=False)
-class Victims:
+class Victims(msgspec.Struct, frozen=True, eq=False):
     """The pods that would leave one node."""
 
     pods: tuple[Pod, ...]
@@ -43,8 +43,7 @@ class Victims:
     """How many of them violate a disruption budget."""
 
 
-@attrs.frozen
-class PickStep:
+class PickStep(msgspec.Struct, frozen=True):
     """One of the rules by which preemption picks a node, in the order of the release."""
 
     rule: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
@@ -357,8 +357,7 @@ class KeptTotals:
         return _Steady(totals, scores, {name: raw for name, raw in self._scored.raws.items() if name not in wholes})
 
 
-@attrs.frozen(eq=False)
-class _Steady:
+class _Steady(msgspec.Struct, frozen=True, eq=False):
     """See Totalled."""
 
     totals: IntArray

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import Pod
@@ -74,8 +74,7 @@ def round_robin_tie(_: random.Random) -> TieBreak:
     return RoundRobinTie()
 
 
-@attrs.frozen
-class LegacyBehaviour:
+class LegacyBehaviour(msgspec.Struct, frozen=True):
     """How one release goes about an attempt."""
 
     waits: Callable[[PodInfo, ClusterObjects], str | None] = missing_claim_error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -38,8 +38,7 @@ class Reported(Protocol):
         ...
 
 
-@attrs.frozen
-class RefusalEvidence:
+class RefusalEvidence(msgspec.Struct, frozen=True):
     """One reason for which a node was refused, and what it was made of."""
 
     rule: str
@@ -66,11 +65,10 @@ class RefusalEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return attrs.asdict(self, recurse=False)
+        return msgspec.structs.asdict(self)
 
 
-@attrs.frozen
-class NodeExplanation:
+class NodeExplanation(msgspec.Struct, frozen=True):
     """Why a decision found one node fitting or not."""
 
     node: str
@@ -171,7 +169,7 @@ class Explainer:
             for name, reasons in beside:
                 for reason in reasons:
                     explained = self._explained(found, name, reason, pod, there, row)
-                    yield attrs.evolve(explained, beside_nominated=True)
+                    yield msgspec.structs.replace(explained, beside_nominated=True)
 
     def _info(self, pod: Pod) -> PodInfo:
         info = self._cache.info(pod)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
@@ -97,7 +97,9 @@ def _constant_evidence(config: PriorityConfig, release: str, constant: int, weig
     if config.evidence is None:
         return found
     upstream, inputs = f"{release} {config.evidence.upstream}", {"decided by": "the pod alone"}
-    return attrs.evolve(found, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant))
+    return msgspec.structs.replace(
+        found, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant)
+    )
 
 
 def custom_evidence(name: str, raw: int, normalised: int, weight: int) -> ScoreEvidence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 
 
 class Code(enum.IntEnum):
@@ -24,8 +24,7 @@ REJECTED_1_20 = frozenset({Code.Unschedulable, Code.UnschedulableAndUnresolvable
 REJECTED_1_36 = REJECTED_1_20 | {Code.Pending}
 
 
-@attrs.frozen
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """A code with its reasons; None stands for Success."""
 
     code: Code = Code.Success
@@ -67,7 +66,7 @@ class Status:
 
     def by(self, plugin: str) -> Status:
         """The status as that of a plugin."""
-        return attrs.evolve(self, plugin=plugin)
+        return msgspec.structs.replace(self, plugin=plugin)
 
 
 def code_of(status: Status | None) -> Code:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+import msgspec
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS
@@ -60,8 +61,7 @@ class Fate(enum.Enum):
     ANOTHER_ONE = "another pod by now, of which nothing is known"
 
 
-@attrs.frozen(eq=False)
-class ReleaseCycles:
+class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
     """One release's cycles around the plugins."""
 
     assume_fault: Callable[[ClusterCache, Pod], str | None]
@@ -132,7 +132,7 @@ def passes_over_1_36(_: Pod, __: Pod) -> bool:
 
 
 def _bare(pod: Pod) -> Pod:
-    return attrs.evolve(pod, metadata=attrs.evolve(pod.metadata, annotations=NO_LABELS), node_name="")
+    return attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=NO_LABELS), node_name="")
 
 
 # --- binding -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import Pod
@@ -30,8 +31,7 @@ Latest = Callable[[Pod], Pod | None]
 """The newest version of a pod that is known, None when it is gone."""
 
 
-@attrs.frozen(eq=False)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, eq=False):
     """A pod that is assumed on its node, on its way to be bound."""
 
     plugins: CyclePlugins
@@ -261,7 +261,7 @@ class Cycles:
                 self.services.observer.trouble(str(error))
         if now is not None and not now.node_name:
             self.services.cache.nominate(now, self.rules.in_memory(record, now))
-        self._report(record if announced is None else attrs.evolve(record, pod=announced))
+        self._report(record if announced is None else msgspec.structs.replace(record, pod=announced))
         return record
 
     def _report(self, record: FailureRecord) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import KEPT
 from clusterstate.devices.resource_claims import is_outdated
@@ -20,8 +20,7 @@ def resource_version(pod: Pod) -> str:
     return str(((pod.manifest or {}).get("metadata") or {}).get("resourceVersion") or "")
 
 
-@attrs.frozen(eq=False)
-class EventHandlers:
+class EventHandlers(msgspec.Struct, frozen=True, eq=False):
     """Keeps a scheduler's cache and queue up with the cluster; called with the services' lock held.
 
     Upstream: addAllEventHandlers.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 import numpy as np
 
 from kubescheduler.core.fit_errors import items
@@ -40,8 +41,7 @@ class Stage(enum.Enum):
     BIND = "bind"
 
 
-@attrs.frozen(eq=False)
-class FailureCause:
+class FailureCause(msgspec.Struct, frozen=True, eq=False):
     """Why an attempt failed: what many pods that look the same have in common."""
 
     stage: Stage
@@ -72,8 +72,7 @@ class FailureCause:
     """Of the event."""
 
 
-@attrs.frozen(eq=False)
-class FailureRecord:
+class FailureRecord(msgspec.Struct, frozen=True, eq=False):
     """One failed attempt."""
 
     pod: Pod

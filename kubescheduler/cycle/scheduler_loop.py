@@ -6,7 +6,7 @@ from collections.abc import Callable, Sized
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
@@ -29,8 +29,7 @@ Decide = Callable[[Any, Pod, CycleState], Decision]
 """Where a pod goes by one profile; the state is the one that Reserve, Permit and later plugins get."""
 
 
-@attrs.frozen(eq=False)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, eq=False):
     """What became of one popped pod."""
 
     pod: Pod
@@ -63,8 +62,7 @@ def never_turns(_: Pod) -> None:
     """Only what happens in the cluster changes what is said of a pod."""
 
 
-@attrs.frozen(eq=False)
-class LoopParts:
+class LoopParts(msgspec.Struct, frozen=True, eq=False):
     """What a scheduler brings to its loop."""
 
     plugins: PluginsByPod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.podinfo import PodInfo
@@ -56,8 +56,7 @@ class SpecFor(Protocol):
 Check = Callable[[PodInfo, Snapshot], Verdict]
 
 
-@attrs.frozen(eq=False)
-class DaemonController:
+class DaemonController(msgspec.Struct, frozen=True, eq=False):
     """The DaemonSet controller of one release."""
 
     runs_on: Callable[[Pod, ClusterCache], Mask]

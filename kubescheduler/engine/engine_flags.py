@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import FrozenMap
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
@@ -22,8 +22,7 @@ ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""
 
 
-@attrs.frozen
-class EngineFlags:
+class EngineFlags(msgspec.Struct, frozen=True):
     """What flags say of one scheduler; see the options of the command line. Files are paths."""
 
     release: str = DEFAULT_RELEASE
@@ -70,7 +69,7 @@ class EngineFlags:
     @property
     def extender_access(self) -> ExtenderAccess:
         """The same, read. Raises ConfigError for what is none of these, InputError for a record that cannot be read."""
-        return attrs.evolve(ExtenderAccess.parse(self.extenders), places=self.certificate_places)
+        return msgspec.structs.replace(ExtenderAccess.parse(self.extenders), places=self.certificate_places)
 
     @property
     def record(self) -> Release:

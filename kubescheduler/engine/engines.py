@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_contract import check_view
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_flags import EngineFlags
 
 
-@attrs.frozen(eq=False)
-class LegacyEngine:
+class LegacyEngine(msgspec.Struct, frozen=True, eq=False):
     """Predicates and priorities."""
 
     algorithm: Algorithm

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.api_names import go_quote
@@ -45,8 +46,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.running.framework_runtime import Framework
 
 
-@attrs.frozen(eq=False)
-class FrameworkEngine:
+class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
     """Plugins in profiles."""
 
     config: SchedulerConfig
@@ -276,7 +276,7 @@ def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = 
     """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
     encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
     extenders = flags.extender_access.extenders(config.extenders, wire, encoder)
-    config = attrs.evolve(config, release=flags.release)
+    config = msgspec.structs.replace(config, release=flags.release)
     engine = FrameworkEngine(config, flags, prefix, extenders)
     engine.profiles(engine.services(ClusterCache(flags.release_view())))
     return engine

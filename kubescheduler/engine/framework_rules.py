@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
@@ -75,8 +75,7 @@ class ProviderProfile(Protocol):
     ) -> Profile: ...
 
 
-@attrs.frozen(eq=False)
-class PolicyRules:
+class PolicyRules(msgspec.Struct, frozen=True, eq=False):
     """How a release with plugins still reads policies and names of providers."""
 
     providers: Collection[str]
@@ -99,8 +98,7 @@ class PolicyRules:
     """What is selected where a policy has no list, and by providers."""
 
 
-@attrs.frozen(eq=False)
-class FrameworkRules:
+class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """One release's plugins, and what runs them."""
 
     plugins: Mapping[str, InTreePlugin]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from kubescheduler.cycle.cycle_plugins import NoPlugins
 from kubescheduler.cycle.legacy_cycle_rules import CYCLE_1_4, CYCLE_1_16
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from kubescheduler.queue.priority_queue_1_16 import Clock
 
 
-@attrs.frozen(eq=False)
-class LegacyLoop:
+class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
     """One release's loop, apart from its decisions."""
 
     queue: Callable[[Clock, ClusterCache], PodQueue]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
@@ -61,8 +61,7 @@ class Problems(Protocol):
     ) -> list[str]: ...
 
 
-@attrs.frozen(eq=False)
-class LegacyRules:
+class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """What makes a release that decides by predicates and priorities: from text to an algorithm, and its attempts."""
 
     registry: Callable[[Mapping[str, bool]], Registry]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from algorithmprovider import registry
 from clusterstate.view_records import view_1_16
@@ -110,7 +110,7 @@ LEGACY_1_16 = LegacyRules(
     fine_scores=fine_scores_1_16,
     gated_predicates=GATED_PREDICATES,
     gated_priorities=GATED_PRIORITIES,
-    behaviour=attrs.evolve(BEHAVIOUR_1_16, places=AnsweredRows1_16),
+    behaviour=msgspec.structs.replace(BEHAVIOUR_1_16, places=AnsweredRows1_16),
     loop=loop_1_16,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from algorithmprovider import registry
 from clusterstate.manifests.defaulting import default_manifest_1_4
@@ -79,7 +79,7 @@ LEGACY_1_4 = LegacyRules(
     fine_scores=fine_scores_1_4,
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
-    behaviour=attrs.evolve(BEHAVIOUR_1_4, places=AnsweredRows1_4),
+    behaviour=msgspec.structs.replace(BEHAVIOUR_1_4, places=AnsweredRows1_4),
     loop=loop_1_4,
 )
 

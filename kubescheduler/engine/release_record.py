@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.queue.pending_pods import queue_order
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from kubescheduler.sources.cluster_input import Filling
 
 
-@attrs.frozen(eq=False)
-class Release:
+class Release(msgspec.Struct, frozen=True, eq=False):
     """One release of kube-scheduler. It has either ``legacy`` or ``framework`` rules."""
 
     name: str
@@ -45,7 +44,7 @@ class Release:
     """The pending pods among some objects, in the order in which a queue that sees them all at once gives them out."""
     decoding: Prepare | None = None
     """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
-    process_defaults: Mapping[str, Any] = attrs.field(factory=dict)
+    process_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Key of a configuration → what the process does where nothing is said, if later releases do otherwise."""
     legacy: LegacyRules | None = None
     """The rules of a release that decides by predicates and priorities."""

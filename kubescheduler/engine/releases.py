@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
@@ -54,7 +54,7 @@ def daemons_among(names: Iterable[str]) -> DaemonController:
     """
     records = [RELEASES[name] for name in names]
     found = newest(record.name for record in records).daemons
-    return attrs.evolve(found, places=any(record.daemons.places for record in records))
+    return msgspec.structs.replace(found, places=any(record.daemons.places for record in records))
 
 
 def newest(names: Iterable[str]) -> Release:

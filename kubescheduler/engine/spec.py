@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import DEFAULT_RELEASE
@@ -44,8 +42,7 @@ KEYS: dict[str, str] = {
 """What can be said in one line → field."""
 
 
-@attrs.frozen
-class EngineSpec(EngineFlags):
+class EngineSpec(EngineFlags, frozen=True):
     """What flags say of one scheduler, and the engine that makes."""
 
     @classmethod

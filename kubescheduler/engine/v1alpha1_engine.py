@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import FRAMEWORK_RELEASES
@@ -71,7 +71,7 @@ def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]
     percentage = flags.percentage_of_nodes_to_score
     if percentage == ALL_NODES and config.percentage_of_nodes_to_score:
         percentage = config.percentage_of_nodes_to_score
-    return attrs.evolve(
+    return msgspec.structs.replace(
         flags,
         provider=config.provider,
         policy_file=_policy_file(flags, config, notice),
@@ -128,8 +128,8 @@ def configured(algorithm: Algorithm, config: V1Alpha1Config) -> Algorithm:
     """The algorithm with what only a configuration can say."""
     behaviour = algorithm.behaviour
     if config.disable_preemption:
-        behaviour = attrs.evolve(behaviour, preempts=False)
-    return attrs.evolve(algorithm, behaviour=behaviour, scheduler_name=config.scheduler_name)
+        behaviour = msgspec.structs.replace(behaviour, preempts=False)
+    return msgspec.structs.replace(algorithm, behaviour=behaviour, scheduler_name=config.scheduler_name)
 
 
 def algorithm_of_component(flags: EngineFlags, document: Mapping[str, Any]) -> Algorithm:
@@ -143,7 +143,7 @@ def algorithm_of_component(flags: EngineFlags, document: Mapping[str, Any]) -> A
         named = f"{place.namespace}/{place.name}" if isinstance(place, ConfigMapName) else place
         raise ConfigError(f"algorithmSource.policy: it is elsewhere, in {named}; give the policy itself in its place")
     weight = config.hard_pod_affinity_symmetric_weight
-    flags = attrs.evolve(flags, hard_pod_affinity_symmetric_weight=weight)
+    flags = msgspec.structs.replace(flags, hard_pod_affinity_symmetric_weight=weight)
     return configured(algorithm_for(flags, config.provider, None), config)
 
 

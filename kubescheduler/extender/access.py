@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
@@ -22,15 +23,14 @@ MODES = (LIVE, PASS, RECORD, REPLAY)
 EXPECTED = "expected live, pass, record FILE or replay FILE"
 
 
-@attrs.frozen
-class ExtenderAccess:
+class ExtenderAccess(msgspec.Struct, frozen=True):
     """What ``--extenders`` says."""
 
     mode: str = LIVE
     """live: as configured. pass: never asked, every node fits and none has a score. record: live, each distinct request
     once, and the answers are kept in ``file``. replay: from ``file`` alone, and an unknown request is an error."""
     file: str = ""
-    places: Mapping[str, str] = attrs.field(factory=dict)
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Certificate or key file as tlsConfig names it → where it is on this machine; others are where they are named."""
 
     @classmethod
@@ -95,7 +95,7 @@ def with_files_at(config: ExtenderConfig, places: Mapping[str, str]) -> Extender
         return config
     fields = ("cert_file", "key_file", "ca_file")
     found = {field: places.get(name, name) for field in fields if (name := getattr(config.tls, field))}
-    return attrs.evolve(config, tls=attrs.evolve(config.tls, **found))
+    return msgspec.structs.replace(config, tls=attrs.evolve(config.tls, **found))
 
 
 def passed_through(config: ExtenderConfig) -> ExtenderConfig:
@@ -103,4 +103,4 @@ def passed_through(config: ExtenderConfig) -> ExtenderConfig:
 
     Resources that it manages stay out of the scheduler's own checks, where the configuration says so.
     """
-    return attrs.evolve(config, filter_verb="", prioritize_verb="", preempt_verb="", bind_verb="")
+    return msgspec.structs.replace(config, filter_verb="", prioritize_verb="", preempt_verb="", bind_verb="")

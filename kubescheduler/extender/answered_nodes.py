@@ -107,8 +107,7 @@ def _decoded(document: dict[str, Any]) -> Node:
     return node
 
 
-@attrs.frozen(eq=False)
-class AnsweredCluster:
+class AnsweredCluster(msgspec.Struct, frozen=True, eq=False):
     """The cluster, row for row, and behind it a row without pods for every answered object that it does not have so."""
 
     cache: ClusterCache

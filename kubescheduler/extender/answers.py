@@ -49,15 +49,14 @@ class FilterResult:
         return self.objects is not None
 
 
-@attrs.frozen
-class FilterReply:
+class FilterReply(msgspec.Struct, frozen=True):
     """The members of a filter answer; None for a list that is absent or null."""
 
     names: tuple[str, ...] | None
     objects: tuple[msgspec.Raw, ...] | None
     failed: dict[str, str]
     error: str
-    unresolvable: dict[str, str] = attrs.Factory(dict)
+    unresolvable: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 # --- bodies ----------------------------------------------------------------------------------

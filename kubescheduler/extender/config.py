@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from clusterstate.objects import Pod
@@ -14,8 +15,7 @@ DEFAULT_TIMEOUT_NS = 5_000_000_000
 """httpTimeout when none is configured: 5 s."""
 
 
-@attrs.frozen
-class ManagedResource:
+class ManagedResource(msgspec.Struct, frozen=True):
     """An extended resource the extender looks after; ``ignored_by_scheduler`` takes it out of PodFitsResources."""
 
     name: str
@@ -49,8 +49,7 @@ def masked(url: str) -> str:
     return _PASSWORD.sub(r"\1:***", url)
 
 
-@attrs.frozen
-class ExtenderConfig:
+class ExtenderConfig(msgspec.Struct, frozen=True):
     """One extender. A verb left empty is a call the extender does not support. ``http_timeout_ns`` 0 means 5 s."""
 
     url_prefix: str

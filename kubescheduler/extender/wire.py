@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -22,8 +21,7 @@ VictimsByNode = Mapping[str, tuple[Sequence[Pod], int]]
 """Node → (the pods that would go, how many of them violate a budget)."""
 
 
-@attrs.frozen
-class WireFormat:
+class WireFormat(msgspec.Struct, frozen=True):
     """How one release talks to extenders."""
 
     sends_names: bool
@@ -147,7 +145,7 @@ WIRE_1_16 = WireFormat(
     unknown_node=_not_in_map,
 )
 
-WIRE_1_4 = attrs.evolve(
+WIRE_1_4 = msgspec.structs.replace(
     WIRE_1_16,
     sends_names=False,
     url=_url_with_lost_version,
@@ -157,14 +155,14 @@ WIRE_1_4 = attrs.evolve(
     document=only_value,
 )
 
-WIRE_1_20 = attrs.evolve(
+WIRE_1_20 = msgspec.structs.replace(
     WIRE_1_16,
     status_fault=_only_200_lower_case,
     unknown_node=_not_among_asked,
     takes_only_asked=True,
 )
 
-WIRE_1_36 = attrs.evolve(
+WIRE_1_36 = msgspec.structs.replace(
     WIRE_1_20,
     preemption=_counted_preemption,
     refusal=_as_told,

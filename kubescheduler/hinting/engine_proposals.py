@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -47,7 +47,7 @@ def scheduler_of(trials: Trials) -> str:
 def _without_predicate(engine: Engine, name: str) -> Engine:
     assert isinstance(engine, LegacyEngine)
     kept = tuple(predicate for predicate in engine.algorithm.predicates if predicate.name != name)
-    return attrs.evolve(engine, algorithm=attrs.evolve(engine.algorithm, predicates=kept))
+    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, predicates=kept))
 
 
 def _without_plugin(engine: Engine, name: str, scheduler: str) -> Engine:
@@ -55,7 +55,7 @@ def _without_plugin(engine: Engine, name: str, scheduler: str) -> Engine:
         plugins = dict(profile.plugins)
         for point in (Point.FILTER, Point.PRE_FILTER):
             plugins[point] = tuple(entry for entry in plugins.get(point, ()) if entry.name != name)
-        return attrs.evolve(profile, plugins=plugins)
+        return msgspec.structs.replace(profile, plugins=plugins)
 
     return _with_profile(engine, scheduler, edit)
 
@@ -63,7 +63,7 @@ def _without_plugin(engine: Engine, name: str, scheduler: str) -> Engine:
 def _with_profile(engine: Engine, scheduler: str, edit: ProfileEdit) -> Engine:
     assert isinstance(engine, FrameworkEngine)
     profiles = (edit(one) if one.scheduler_name == scheduler else one for one in engine.config.profiles)
-    return attrs.evolve(engine, config=attrs.evolve(engine.config, profiles=tuple(profiles)))
+    return msgspec.structs.replace(engine, config=msgspec.structs.replace(engine.config, profiles=tuple(profiles)))
 
 
 # --- weights -------------------------------------------------------------------------------
@@ -112,15 +112,16 @@ def winning_weight(scores: IntArray, rest: IntArray, ahead: IntArray, at: int, w
 def _weighed_priority(engine: Engine, name: str, weight: int) -> Engine:
     assert isinstance(engine, LegacyEngine)
     changed = tuple(
-        attrs.evolve(one, weight=weight) if one.config.name == name else one for one in engine.algorithm.priorities
+        msgspec.structs.replace(one, weight=weight) if one.config.name == name else one
+        for one in engine.algorithm.priorities
     )
-    return attrs.evolve(engine, algorithm=attrs.evolve(engine.algorithm, priorities=changed))
+    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, priorities=changed))
 
 
 def _weighed_plugin(engine: Engine, name: str, weight: int, scheduler: str) -> Engine:
     def edit(profile: Profile) -> Profile:
         entries = profile.plugins.get(Point.SCORE, ())
         changed = tuple(Enabled(name, weight) if entry.name == name else entry for entry in entries)
-        return attrs.evolve(profile, plugins={**profile.plugins, Point.SCORE: changed})
+        return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: changed})
 
     return _with_profile(engine, scheduler, edit)

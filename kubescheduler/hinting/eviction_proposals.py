@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import attrs
+import msgspec
 
 from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.objects import Pod
@@ -49,7 +50,7 @@ def _as_the_highest(trials: Trials) -> Decision:
     """The decision on the pod with a priority above all, by a release that preempts."""
 
     def highest(pod: Pod) -> Pod:
-        return attrs.evolve(pod, spec=attrs.evolve(pod.spec, priority=HIGHEST, preemption_policy=None))
+        return attrs.evolve(pod, spec=msgspec.structs.replace(pod.spec, priority=HIGHEST, preemption_policy=None))
 
     engine = trials.engine
     preempts = not isinstance(engine, LegacyEngine) or engine.algorithm.behaviour.preempts
@@ -60,8 +61,8 @@ def _as_the_highest(trials: Trials) -> Decision:
 def _preempting(engine: Engine) -> Engine:
     """The same rules in a scheduler that preempts."""
     assert isinstance(engine, LegacyEngine)
-    behaviour = attrs.evolve(engine.algorithm.behaviour, preempts=True)
-    return attrs.evolve(engine, algorithm=attrs.evolve(engine.algorithm, behaviour=behaviour))
+    behaviour = msgspec.structs.replace(engine.algorithm.behaviour, preempts=True)
+    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, behaviour=behaviour))
 
 
 def with_moves(trials: Trials, hint: Hint) -> Hint:

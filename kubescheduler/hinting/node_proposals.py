@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -31,15 +32,14 @@ WantedLabels = Mapping[str, tuple[str | None, ...]]
 """Key of a label of nodes → the values that may help; None: without the label."""
 
 
-@attrs.frozen
-class NodeGroup:
+class NodeGroup(msgspec.Struct, frozen=True):
     """Nodes that refuse the pod for the same reasons, and have the same of what a change may concern."""
 
     rows: tuple[int, ...]
     """Of the cluster, by name; the first stands for all."""
     nodes: tuple[Node, ...]
     """In the same order."""
-    wanted: WantedLabels = attrs.field(factory=dict)
+    wanted: WantedLabels = msgspec.field(default_factory=dict)
     """The labels that the pod names."""
 
     @property
@@ -114,7 +114,7 @@ def _untainted(node: Node, gone: Taint) -> Node:
 def _with_taints(node: Node, taints: tuple[Taint, ...]) -> Node:
     """With these taints, also for 1.4, which reads the annotation where there are none."""
     annotations = without_annotations(node.metadata.annotations, TAINTS_ANNOTATION)
-    return attrs.evolve(node, taints=taints, metadata=attrs.evolve(node.metadata, annotations=annotations))
+    return attrs.evolve(node, taints=taints, metadata=msgspec.structs.replace(node.metadata, annotations=annotations))
 
 
 def uncordoned(group: NodeGroup) -> Iterator[Proposal]:
@@ -197,7 +197,7 @@ def labelled(group: NodeGroup) -> Iterator[Proposal]:
 def _relabelled(node: Node, key: str, value: str | None) -> Node:
     labels = {k: v for k, v in node.metadata.labels.items() if k != key}
     labels |= {} if value is None else {key: value}
-    return attrs.evolve(node, metadata=attrs.evolve(node.metadata, labels=FrozenMap(labels)))
+    return attrs.evolve(node, metadata=msgspec.structs.replace(node.metadata, labels=FrozenMap(labels)))
 
 
 # --- sizes ---------------------------------------------------------------------------------
@@ -283,5 +283,5 @@ def _amounts(node: Node) -> tuple[int, ...]:
 
 def _copy(node: Node, name: str) -> Node:
     labels = FrozenMap({key: name if key == HOSTNAME else value for key, value in node.metadata.labels.items()})
-    metadata = attrs.evolve(node.metadata, name=name, uid="", labels=labels)
+    metadata = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
     return attrs.evolve(node, metadata=metadata, manifest=None)

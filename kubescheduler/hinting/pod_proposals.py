@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 import attrs
+import msgspec
 
 from clusterstate.objects import (
     Affinity,
@@ -65,7 +66,7 @@ def tolerations(pod: Pod, trials: Trials) -> Iterator[Proposal]:
         size = 2.0 if taint.key.startswith(SYSTEM_TAINTS) else 1.0
 
         def edit(spec: PodSpec, added: Toleration = toleration) -> PodSpec:
-            return attrs.evolve(spec, tolerations=(*spec.tolerations, added))
+            return msgspec.structs.replace(spec, tolerations=(*spec.tolerations, added))
 
         yield of_pod(pod, "toleration", f"tolerate {taint_text(taint)}", size, edit)
 
@@ -92,7 +93,7 @@ def node_selector(pod: Pod) -> Iterator[Proposal]:
 
         def edit(spec: PodSpec, gone: str = key) -> PodSpec:
             left = FrozenMap({k: v for k, v in spec.node_selector.items() if k != gone})
-            return attrs.evolve(spec, node_selector=left)
+            return msgspec.structs.replace(spec, node_selector=left)
 
         yield of_pod(pod, "nodeSelector", f"drop {key}={value} from the nodeSelector", 1, edit)
 
@@ -141,7 +142,7 @@ def _with_affinity(spec: PodSpec, **parts: NodeAffinity | PodAffinity | None) ->
     changed = evolved(spec.affinity or Affinity(), **parts)
     empty = not (changed.node_affinity or changed.pod_affinity or changed.pod_anti_affinity)
     affinity = None if empty else changed
-    return attrs.evolve(spec, affinity=affinity)
+    return msgspec.structs.replace(spec, affinity=affinity)
 
 
 def pinned(trials: Trials) -> Iterator[Proposal]:
@@ -153,7 +154,7 @@ def pinned(trials: Trials) -> Iterator[Proposal]:
     chosen: str = hostname
 
     def edit(spec: PodSpec) -> PodSpec:
-        return attrs.evolve(spec, node_selector=FrozenMap({**spec.node_selector, HOSTNAME: chosen}))
+        return msgspec.structs.replace(spec, node_selector=FrozenMap({**spec.node_selector, HOSTNAME: chosen}))
 
     yield of_pod(trials.pod, "hostname", f"select {HOSTNAME}={hostname}", PINNED, edit)
 
@@ -204,7 +205,7 @@ def _skewed(pod: Pod, at: int, constraint: TopologySpreadConstraint, of: str, mo
 def _with_constraint(spec: PodSpec, at: int, **fields: int | str) -> PodSpec:
     constraints = spec.topology_spread_constraints
     changed = evolved(constraints[at], **fields)
-    return attrs.evolve(spec, topology_spread_constraints=replaced(constraints, at, changed))
+    return msgspec.structs.replace(spec, topology_spread_constraints=replaced(constraints, at, changed))
 
 
 # --- the rest ------------------------------------------------------------------------------
@@ -219,8 +220,8 @@ def host_ports(pod: Pod) -> Iterator[Proposal]:
 
             def edit(spec: PodSpec, at: int = at, gone: ContainerPort = port) -> PodSpec:
                 old = spec.containers[at]
-                fewer = attrs.evolve(old, ports=without(old.ports, gone))
-                return attrs.evolve(spec, containers=replaced(spec.containers, at, fewer))
+                fewer = msgspec.structs.replace(old, ports=without(old.ports, gone))
+                return msgspec.structs.replace(spec, containers=replaced(spec.containers, at, fewer))
 
             text = f"drop the host port {port.host_port}/{port.protocol or 'TCP'} of container {container.name}"
             yield of_pod(pod, "hostPort", text, 1, edit)
@@ -235,7 +236,7 @@ def scheduling_gates(pod: Pod) -> Iterator[Proposal]:
 
 
 def _without_gate(spec: PodSpec, gone: str) -> PodSpec:
-    return attrs.evolve(spec, scheduling_gates=without(spec.scheduling_gates, gone))
+    return msgspec.structs.replace(spec, scheduling_gates=without(spec.scheduling_gates, gone))
 
 
 def priorities_above(trials: Trials) -> list[int]:
@@ -255,7 +256,7 @@ def priority_scale(trials: Trials) -> Scale | None:
         priority = levels[step - 1]
 
         def edit(spec: PodSpec) -> PodSpec:
-            return attrs.evolve(spec, priority=priority)
+            return msgspec.structs.replace(spec, priority=priority)
 
         text = f"give it priority {priority} instead of {own}"
         return attrs.evolve(of_pod(trials.pod, "priority", text, step / len(levels), edit), preempts=True)

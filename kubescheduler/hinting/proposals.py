@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
@@ -54,8 +55,7 @@ class Proposal:
         return self.name if self.node is not None else "" if self.added is None else self.added.name
 
 
-@attrs.frozen
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """Changes that differ in an amount: if one works, so does every larger one."""
 
     largest: int
@@ -70,8 +70,7 @@ Candidate = Proposal | Scale
 """What is searched through."""
 
 
-@attrs.frozen
-class Goal:
+class Goal(msgspec.Struct, frozen=True):
     """What is to be reached."""
 
     node: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Container, FrozenMap, PodSpec
 from clusterstate.usage import CPU
@@ -37,11 +37,11 @@ def requests(trials: Trials) -> Iterator[Scale]:
 def _in_container(field: str, at: int, resource: str, left: int, spec: PodSpec) -> PodSpec:
     containers: tuple[Container, ...] = getattr(spec, field)
     amounts = FrozenMap({**containers[at].requests, resource: left})
-    return evolved(spec, **{field: replaced(containers, at, attrs.evolve(containers[at], requests=amounts))})
+    return evolved(spec, **{field: replaced(containers, at, msgspec.structs.replace(containers[at], requests=amounts))})
 
 
 def _in_pod(resource: str, left: int, spec: PodSpec) -> PodSpec:
-    return attrs.evolve(spec, resources=FrozenMap({**spec.resources, resource: left}))
+    return msgspec.structs.replace(spec, resources=FrozenMap({**spec.resources, resource: left}))
 
 
 def _scale(trials: Trials, resource: str, asked: int, least: int, of: str, lowered: Lowered) -> Iterator[Scale]:

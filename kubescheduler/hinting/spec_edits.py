@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Affinity, NodeSelectorTerm, Pod, PodSpec, TopologySpreadConstraint
 from kubescheduler.hinting.proposals import POD, Proposal
@@ -29,7 +30,7 @@ def without(entries: Sequence[T], gone: T) -> tuple[T, ...]:
 
 def evolved(record: R, **fields: Any) -> R:
     """The record with fields that are named at run time."""
-    return attrs.evolve(record, **fields)
+    return msgspec.structs.replace(record, **fields)
 
 
 def replaced(entries: Sequence[T], at: int, entry: T) -> tuple[T, ...]:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -186,7 +187,7 @@ def as_read(pod: Pod, cache: ClusterCache) -> Pod:
     if spec == pod.spec:
         return pod
     annotations = without_annotations(pod.metadata.annotations, *SPEC_ANNOTATIONS)
-    return attrs.evolve(pod, spec=spec, metadata=attrs.evolve(pod.metadata, annotations=annotations))
+    return attrs.evolve(pod, spec=spec, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
 
 
 def without_annotations(annotations: Labels, *gone: str) -> Labels:

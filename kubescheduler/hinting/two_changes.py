@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
-import attrs
+import msgspec
 
 from kubescheduler.hinting.node_proposals import NodeGroup, everything, node_candidates, topology_keys
 from kubescheduler.hinting.proposals import Candidate, Hint, Proposal, Scale
@@ -16,8 +16,7 @@ MOST = 1000
 """Decisions for pairs; then the search for them ends."""
 
 
-@attrs.frozen
-class NodeChanges:
+class NodeChanges(msgspec.Struct, frozen=True):
     """The changes of one group of nodes that are alike."""
 
     nodes: NodeGroup

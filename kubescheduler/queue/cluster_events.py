@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import (
     CSIDriver,
@@ -89,8 +89,7 @@ ACTION_LABELS: dict[Action, str] = {
 """What upstream's labels of events end with."""
 
 
-@attrs.frozen(eq=False)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True, eq=False):
     """A change of one object."""
 
     resource: str

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.queue.heap import Rank
@@ -54,16 +55,14 @@ PreEnqueue = Callable[[Pod, str], Any]
 """Of (pod, the plugin to ask first): a Refusal, or None."""
 
 
-@attrs.frozen
-class Rejection:
+class Rejection(msgspec.Struct, frozen=True):
     """A failed attempt that plugins rejected."""
 
     rejectors: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
 
 
-@attrs.frozen
-class Backoff:
+class Backoff(msgspec.Struct, frozen=True):
     """Seconds that a pod waits after its first failure, and at most. Upstream: podInitial-, podMaxBackoffSeconds."""
 
     initial: float = 1.0

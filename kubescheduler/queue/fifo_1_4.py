@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.queue.entry import Place
@@ -25,8 +25,7 @@ LONGEST_WAIT = 60.0
 """Seconds; also how long a wait is remembered."""
 
 
-@attrs.frozen
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     """A pod whose last attempt failed at ``since``, and that comes back at ``due``."""
 
     pod: Pod

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
@@ -33,8 +33,7 @@ Clock = Callable[[], float]
 """Seconds since any fixed moment."""
 
 
-@attrs.frozen
-class QueuedPod:
+class QueuedPod(msgspec.Struct, frozen=True):
     """A pod and the time at which it came into the queue, or came back from its last attempt."""
 
     pod: Pod

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ClusterStateError
 from kubescheduler.queue.backoff import backoff_seconds_1_36
@@ -142,7 +143,7 @@ class Queue136(FrameworkQueue):
         super().activate(pods)
         for pod in pods:
             if pod.key in self._missed:
-                self._missed[pod.key].append(attrs.evolve(TIMEOUT, own=pod.key))
+                self._missed[pod.key].append(msgspec.structs.replace(TIMEOUT, own=pod.key))
 
     # --- what happens to pods of the queue ---------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
@@ -23,8 +23,7 @@ Hint = Callable[[Pod, ClusterEvent], bool]
 """Of (the pod that waits, an event that matches): whether the pod may fit now."""
 
 
-@attrs.frozen(eq=False)
-class Registered:
+class Registered(msgspec.Struct, frozen=True, eq=False):
     """Events after which a plugin hopes that a pod it rejected fits."""
 
     resource: str

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from kubescheduler.queue.entry import QueueEntry
 
 
-@attrs.frozen
-class Beat:
+class Beat(msgspec.Struct, frozen=True):
     """How often pods are tried that have waited for long, in seconds."""
 
     lying: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from algorithmprovider import registry
 from algorithmprovider.rule_catalogue import (
@@ -34,8 +34,7 @@ _FIXED = 8
 """Letters of a reason that do not vary, without which it is looked for in no message."""
 
 
-@attrs.frozen
-class RulePage:
+class RulePage(msgspec.Struct, frozen=True):
     """What there is to know of a rule."""
 
     name: str
@@ -48,9 +47,9 @@ class RulePage:
     """What it does, in Markdown."""
     facts: tuple[str, ...] = ()
     """More in a line each: where it takes part, what it weighs."""
-    reasons: Mapping[str, str] = attrs.field(factory=dict)
+    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Why it refuses, with ``<NAME>`` for what varies → the code in framework releases, or empty."""
-    differs: Mapping[str, str] = attrs.field(factory=dict)
+    differs: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Release → what is different there."""
     page: str = ""
     """Where the documentation has the same."""

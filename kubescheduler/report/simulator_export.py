@@ -37,8 +37,7 @@ EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses",
 """The lists of an export file."""
 
 
-@attrs.frozen
-class Ran:
+class Ran(msgspec.Struct, frozen=True):
     """The plugins that run at each point, in order; predicates and priorities for legacy releases."""
 
     pre_filter: tuple[str, ...] = ()

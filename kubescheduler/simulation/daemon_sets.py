@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.documents import Manifest
@@ -34,7 +35,7 @@ class DaemonSets:
         """Of a DaemonSet with the pod by which nodes are picked; of other controllers as they are."""
         if replicas is None or not replicas.per_node:
             return replicas
-        return attrs.evolve(replicas, pod=with_spec(replicas.pod, self.controller.template))
+        return msgspec.structs.replace(replicas, pod=with_spec(replicas.pod, self.controller.template))
 
     def see(self, cluster: Iterable[ClusterObject], joining: Iterable[Node]) -> None:
         """Takes in the nodes there are and those that join, and what runs on them."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-import attrs
+import msgspec
 
 WIDTH, PANEL, MARGIN, LEFT, LEGEND = 960, 260, 44, 72, 170
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f")
@@ -17,16 +17,14 @@ Points = Sequence[tuple[float, float]]
 """(time, value from then on), in order of time."""
 
 
-@attrs.frozen
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line of a chart."""
 
     name: str
     points: Points
 
 
-@attrs.frozen
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """Lines over one time axis. unit is written behind the values of the other axis."""
 
     title: str

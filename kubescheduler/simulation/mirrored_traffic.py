@@ -33,8 +33,7 @@ class _Line(msgspec.Struct):
     started: str = ""
 
 
-@attrs.frozen(eq=False)
-class _Event:
+class _Event(msgspec.Struct, frozen=True, eq=False):
     """A change, ``at`` seconds after everything had been read; 0 for what was there."""
 
     at: float
@@ -55,8 +54,7 @@ class _Stay:
     """As it was seen last."""
 
 
-@attrs.frozen(eq=False)
-class MirroredTraffic:
+class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
     """What a mirror holds, in order."""
 
     epoch: float
@@ -160,7 +158,7 @@ class _Nodes:
     def _leaves(self, name: str, at: float) -> None:
         for index in range(len(self.arrivals) - 1, -1, -1):
             if self.arrivals[index].node.name == name:
-                self.arrivals[index] = attrs.evolve(self.arrivals[index], leaves_at=at)
+                self.arrivals[index] = msgspec.structs.replace(self.arrivals[index], leaves_at=at)
                 return
         if name in self.there:
             self.arrivals.insert(0, NodeArrival(self.there[name], 0.0, at))

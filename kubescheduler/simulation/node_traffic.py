@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
@@ -16,8 +16,7 @@ from kubescheduler.simulation.timeline import NODES, Events
 from kubescheduler.simulation.workload import NodeArrival
 
 
-@attrs.frozen(eq=False)
-class NodeTraffic:
+class NodeTraffic(msgspec.Struct, frozen=True, eq=False):
     """The nodes of a workload, as the API server reports them.
 
     With a node go the pods on it, and those that DaemonSets made for it and that no scheduler has bound yet, as

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import KEPT, ClusterObjects
@@ -28,8 +29,7 @@ CHOSEN = (SELECTED_NODE_ANNOTATION, BIND_COMPLETED_ANNOTATION)
 """Annotations of a claim that say what became of it."""
 
 
-@attrs.frozen(eq=False)
-class ObjectTraffic:
+class ObjectTraffic(msgspec.Struct, frozen=True, eq=False):
     """The objects of a workload, as the API server reports them."""
 
     cache: ClusterCache
@@ -87,8 +87,8 @@ def _claim(
         return new
     kept = {key: value for key, value in current.metadata.annotations.items() if key in CHOSEN}
     others = {key: value for key, value in new.metadata.annotations.items() if key not in CHOSEN}
-    metadata = attrs.evolve(new.metadata, annotations=FrozenMap({**others, **kept}))
-    return attrs.evolve(new, metadata=metadata, volume_name=current.volume_name, phase=current.phase)
+    metadata = msgspec.structs.replace(new.metadata, annotations=FrozenMap({**others, **kept}))
+    return msgspec.structs.replace(new, metadata=metadata, volume_name=current.volume_name, phase=current.phase)
 
 
 def _volume(
@@ -100,8 +100,12 @@ def _volume(
     if claim is None or not _waits(claim, objects):
         return new
     if current is None:
-        return None if PROVISIONED_BY in new.metadata.annotations else attrs.evolve(new, claim_ref=None, phase="")
-    return attrs.evolve(new, claim_ref=current.claim_ref, phase=current.phase)
+        return (
+            None
+            if PROVISIONED_BY in new.metadata.annotations
+            else msgspec.structs.replace(new, claim_ref=None, phase="")
+        )
+    return msgspec.structs.replace(new, claim_ref=current.claim_ref, phase=current.phase)
 
 
 def _resource_claim(new: ResourceClaim, current: ResourceClaim | None, _: ClusterObjects) -> ResourceClaim:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
@@ -41,8 +41,7 @@ Shape = tuple[str, str, str, str, str]
 """What makes two pods of a trace equal: cpu, memory, GPUs, models, quality class."""
 
 
-@attrs.frozen
-class TracePod:
+class TracePod(msgspec.Struct, frozen=True):
     """A row: its name, shape and times in seconds; ``deleted`` is None for a pod that stays."""
 
     name: str
@@ -51,8 +50,7 @@ class TracePod:
     deleted: float | None
 
 
-@attrs.frozen
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """A trace, and where it is."""
 
     name: str
@@ -66,8 +64,7 @@ def is_trace(path: str) -> bool:
     return path.endswith(EXTENSIONS)
 
 
-@attrs.frozen
-class NamedInputs:
+class NamedInputs(msgspec.Struct, frozen=True):
     """What a command names, traces apart."""
 
     traces: list[Trace]
@@ -78,8 +75,7 @@ class NamedInputs:
     """What is on standard input, from its beginning."""
 
 
-@attrs.frozen
-class ReadInputs:
+class ReadInputs(msgspec.Struct, frozen=True):
     """What was read of what a command names."""
 
     items: list[Item]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
@@ -93,8 +94,7 @@ class PodRecord:
         return Counter(reason for reasons in found for reason in reasons)
 
 
-@attrs.frozen
-class PreemptionRecord:
+class PreemptionRecord(msgspec.Struct, frozen=True):
     """Pods that were made to leave ``node`` at ``time`` so that ``pod`` fits."""
 
     time: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.documents import Manifest
@@ -32,8 +32,7 @@ SOME_MINUTE = 30_000_000
 """Minutes since 1970, in 2027: when the Job of a CronJob is taken to be due. Nothing but its name shows it."""
 
 
-@attrs.frozen
-class Replicas:
+class Replicas(msgspec.Struct, frozen=True):
     """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first."""
 
     name: str
@@ -110,7 +109,7 @@ def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
     job = {"apiVersion": "batch/v1", "kind": JOB, "metadata": metadata, "spec": template.get("spec")}
     found = replicas_of(job, faults)
     problems += (fault if fault.startswith("metadata.") else f"spec.jobTemplate.{fault}" for fault in faults)
-    return found if found is None else attrs.evolve(found, pod=_of_numbered_job(found.pod))
+    return found if found is None else msgspec.structs.replace(found, pod=_of_numbered_job(found.pod))
 
 
 def _of_numbered_job(pod: Manifest) -> Manifest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
@@ -24,13 +24,12 @@ Beside = tuple[ClusterObject, Item | None]
 """An object, and what it was read from; None for one that a controller has made."""
 
 
-@attrs.frozen
-class PodsToPlace:
+class PodsToPlace(msgspec.Struct, frozen=True):
     """What files ask to be placed."""
 
     written: list[Pod]
     """Pods that are written out, in order."""
-    made: list[Pod] = attrs.field(factory=list)
+    made: list[Pod] = msgspec.field(default_factory=list)
     """Pods of controllers and traces, in order of arrival."""
     beside: tuple[Beside, ...] = ()
     """What is in the cluster besides: what the files hold that is no pod, what the pods of controllers belong to, and

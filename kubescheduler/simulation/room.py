@@ -8,6 +8,7 @@ from functools import partial
 from itertools import compress
 
 import attrs
+import msgspec
 
 from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.bulk.bulk_run import PlacedRun
@@ -31,8 +32,7 @@ def _unobserved(_: Decision) -> None:
     """Nobody is told."""
 
 
-@attrs.frozen(eq=False)
-class Room:
+class Room(msgspec.Struct, frozen=True, eq=False):
     """How many more of ``pod`` fit."""
 
     pod: Pod
@@ -173,7 +173,7 @@ def _full_copy(pod: Pod, number: int) -> Pod:
 
 def _copier(pod: Pod) -> Callable[[int], Pod]:
     """Makes numbered copies that differ in name and uid, which is all that tells pods apart to in-tree rules."""
-    name, namespace, uid, *more = attrs.astuple(pod.metadata, recurse=False)
+    name, namespace, uid, *more = msgspec.structs.astuple(pod.metadata)
     _, *rest = attrs.astuple(pod, recurse=False)
 
     def copy(number: int) -> Pod:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.sources.foreign_text import json_text
 
@@ -53,8 +53,7 @@ class Kind(enum.Enum):
     """Nothing happened; ``message`` is what a reader has to know of the whole run. First in the stream."""
 
 
-@attrs.frozen
-class RunEvent:
+class RunEvent(msgspec.Struct, frozen=True):
     """One event of a run."""
 
     time: float
@@ -70,7 +69,9 @@ class RunEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """``time``, ``kind`` and what the kind has besides."""
-        rest = attrs.asdict(self, filter=lambda field, value: field.name not in ("time", "kind") and bool(value))
+        rest = {
+            key: value for key, value in msgspec.structs.asdict(self).items() if value and key not in ("time", "kind")
+        }
         return {"time": self.time, "kind": self.kind.value, **rest}
 
     def to_json(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.devices.resource_claims import without_consumer
@@ -73,7 +74,7 @@ class SimulatedApi:
         if not current.node_name:
             self.remove(current)
         elif current.metadata.deletion_timestamp is None:
-            metadata = attrs.evolve(current.metadata, deletion_timestamp=self.now())
+            metadata = msgspec.structs.replace(current.metadata, deletion_timestamp=self.now())
             self._replace(current, attrs.evolve(current, metadata=metadata))
 
     def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:

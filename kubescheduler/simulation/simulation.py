@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
@@ -83,8 +84,7 @@ class Simulation:
         self._evicted_for: dict[str, str] = {}
         self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
         self._changes = self._lasting = 0
-        self._lasted = 0.0
-        self._spun = False
+        self._lasted, self._spun = 0.0, False
         self._under_way: list[tuple[PodRecord, Attempt]] = []
         for obj in workload.objects:
             self._cache.add(obj)
@@ -118,7 +118,7 @@ class Simulation:
         self._queue = parts.queue
         self._bindings = InOrderBindings()
         self._loop = SchedulerLoop(
-            attrs.evolve(parts, decide=self._decide),
+            msgspec.structs.replace(parts, decide=self._decide),
             latest=self._api.latest,
             bound=self._api.bound,
             bindings=self._bindings,

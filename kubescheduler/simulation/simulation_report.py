@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import attrs
+import msgspec
 
 from kubescheduler.notebook.simulation_views import SimulationViews
 from kubescheduler.simulation.pod_records import ERROR, OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
@@ -12,8 +13,7 @@ from kubescheduler.simulation.utilisation import Level, NodeUsage, Sample, level
 from kubescheduler.simulation.workload import timestamp
 
 
-@attrs.frozen
-class ReasonCount:
+class ReasonCount(msgspec.Struct, frozen=True):
     """How many pending pods a reason keeps waiting, and how many nodes gave it, over those pods."""
 
     reason: str

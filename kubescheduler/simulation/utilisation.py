@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import attrs
+import msgspec
 
 from clusterstate.columns import Columns
 from clusterstate.objects import Node
@@ -14,8 +15,7 @@ Amounts = tuple[int, ...]
 """By resource, in the units of the columns: millicores, bytes, pieces; the number of pods last."""
 
 
-@attrs.frozen
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """The whole cluster from ``time`` on. used and capacity count nodes that have a node object."""
 
     time: float
@@ -38,8 +38,7 @@ class NodeUsage:
     """(time, what is used from then on), the first from the start or the node's arrival; all zeros once it has left."""
 
 
-@attrs.frozen
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """A share over time: its mean, its highest value, its last one; 0 where there is nothing to have."""
 
     mean: float

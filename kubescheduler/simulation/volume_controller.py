@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import ClaimReference, FrozenMap, ObjectMeta, PersistentVolume, PersistentVolumeClaim
@@ -46,5 +46,5 @@ def provisions(claim: PersistentVolumeClaim) -> Iterator[PersistentVolume | Pers
 
 def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
     annotations = FrozenMap({**claim.metadata.annotations, BIND_COMPLETED_ANNOTATION: "yes"})
-    metadata = attrs.evolve(claim.metadata, annotations=annotations)
-    return attrs.evolve(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)
+    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+    return msgspec.structs.replace(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)

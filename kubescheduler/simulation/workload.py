@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import attrs
+import msgspec
 
 from clusterstate.manifests.defaulting import DEFAULT_NAMESPACE, derived_uid
 from clusterstate.manifests.fields import describe
@@ -30,8 +31,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|[smhd])")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-@attrs.frozen
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True):
     """A pod that comes ``at`` seconds after the start."""
 
     pod: Pod
@@ -44,8 +44,7 @@ class Arrival:
     """The chain whose next pod it brings, empty for none."""
 
 
-@attrs.frozen
-class NodeArrival:
+class NodeArrival(msgspec.Struct, frozen=True):
     """A node that joins ``at`` seconds after the start, and leaves ``leaves_at``, with its pods."""
 
     node: Node
@@ -53,8 +52,7 @@ class NodeArrival:
     leaves_at: float | None = None
 
 
-@attrs.frozen
-class ObjectUpdate:
+class ObjectUpdate(msgspec.Struct, frozen=True):
     """An object that is neither node nor pod comes or changes, or goes."""
 
     obj: ClusterObject
@@ -64,21 +62,19 @@ class ObjectUpdate:
     gone: bool = False
 
 
-@attrs.frozen
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """Pods that come one by one: each when an earlier one of the chain is bound or has finished (``on``)."""
 
     on: str
     waiting: tuple[Arrival, ...]
 
 
-@attrs.frozen
-class Workload:
+class Workload(msgspec.Struct, frozen=True):
     """objects: what is in the cluster from the start besides. epoch: the start in seconds since 1970."""
 
     arrivals: tuple[Arrival, ...] = ()
     nodes: tuple[NodeArrival, ...] = ()
-    chains: Mapping[str, Chain] = attrs.field(factory=dict)
+    chains: Mapping[str, Chain] = msgspec.field(default_factory=dict)
     objects: tuple[ClusterObject, ...] = ()
     epoch: float = 0.0
     controllers: tuple[str, ...] = ()
@@ -128,7 +124,7 @@ def timestamp(epoch: float, seconds: float) -> str:
 def renamed(pod: Pod, name: str) -> Pod:
     """The same pod under another name, with the uid that goes with it."""
     uid = derived_uid("Pod", pod.metadata.namespace or DEFAULT_NAMESPACE, name)
-    metadata = attrs.evolve(pod.metadata, name=name, uid=uid)
+    metadata = msgspec.structs.replace(pod.metadata, name=name, uid=uid)
     manifest = pod.manifest
     if manifest is not None:
         manifest = {**manifest, "metadata": {**(manifest.get("metadata") or {}), "name": name, "uid": uid}}
@@ -137,7 +133,7 @@ def renamed(pod: Pod, name: str) -> Pod:
 
 def as_new(pod: Pod) -> Pod:
     """A pod as it was when it was created: on no node, not finished, not being deleted."""
-    metadata = attrs.evolve(pod.metadata, deletion_timestamp=None)
+    metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp=None)
     manifest = pod.manifest
     if manifest is not None:
         manifest = {key: value for key, value in manifest.items() if key != "status"}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
@@ -89,7 +89,7 @@ def workload_in(  # noqa: PLR0913
             problems += error.problems
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
-    workload = attrs.evolve(workload, arrivals=(*waiting, *workload.arrivals))
+    workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects)
     if not (problems or workload.arrivals or workload.controllers):
         fault = swapped((arrival.node for arrival in workload.nodes), objects)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -36,8 +35,7 @@ from kubescheduler.simulation.workload import (
 from kubescheduler.sources.limits import exceeded, limit
 
 
-@attrs.frozen
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """When something comes: seconds after the start, or a moment in seconds since 1970."""
 
     after: float | None
@@ -149,7 +147,7 @@ class WorkloadReader:
             return
         times = self._times(item, first, manifest.get("metadata"))
         joined = {node.name: when for node, when in self._nodes}
-        self._pods += ((pod, attrs.evolve(times, node=joined.get(node)), "") for pod, node in daemons)
+        self._pods += ((pod, msgspec.structs.replace(times, node=joined.get(node)), "") for pod, node in daemons)
         chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
         pods = [first, *(renamed(first, f"{replicas.name}-{index}") for index in range(1, replicas.count))]
         self._pods += ((pod, times, chain) for pod in pods[: replicas.at_once])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, notes_on
@@ -34,15 +34,14 @@ CONFIGURATIONS = {"Policy": "--policy-config-file", "KubeSchedulerConfiguration"
 """Kinds that say how pods are placed → the option that takes them."""
 
 
-@attrs.frozen
-class ClusterInput:
+class ClusterInput(msgspec.Struct, frozen=True):
     """What was read: objects in the order of the input, and notes on what was left out."""
 
     objects: list[ClusterObject]
     notes: list[str]
     sources: list[str]
     """The file of each object, parallel to ``objects``."""
-    items: list[Item] = attrs.field(factory=list)
+    items: list[Item] = msgspec.field(default_factory=list)
     """What each object was read from, parallel to ``objects``; empty if that is not kept."""
 
     def with_sources(self) -> Iterator[tuple[str, ClusterObject]]:
@@ -59,8 +58,7 @@ def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepa
     return prepare
 
 
-@attrs.frozen
-class Filling:
+class Filling(msgspec.Struct, frozen=True):
     """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
 
     pods: Callable[[Mapping[str, PriorityClass]], Prepare]
@@ -99,7 +97,7 @@ def read_cluster(
         items, problems = read_items(paths, stdin)
         reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)
         found = _decoded(reading, problems, ())
-    return found if keep_items else attrs.evolve(found, items=[])
+    return found if keep_items else msgspec.structs.replace(found, items=[])
 
 
 def decode_items(
@@ -124,7 +122,7 @@ def decode_items(
 
 def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityClass]) -> ClusterInput:
     before = len(problems)
-    found = attrs.evolve(reading.run(classes), items=reading.decoded())
+    found = msgspec.structs.replace(reading.run(classes), items=reading.decoded())
     faulty = len(problems) > before
     problems += duplicate_problems(found.with_sources())
     if faulty and not before:
@@ -163,7 +161,7 @@ def decode_pods(
     filling: None takes manifests as they are.
     """
     reading = _Reading(items, filling, keep_manifests, None, problems, strictness)
-    found = attrs.evolve(reading.run(priority_classes), items=reading.decoded())
+    found = msgspec.structs.replace(reading.run(priority_classes), items=reading.decoded())
     problems += duplicate_problems((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
     return found
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.manifests.fields import step
@@ -15,8 +14,7 @@ Path = tuple[str | int, ...]
 """The way from a document to a value: keys and list positions."""
 
 
-@attrs.frozen
-class _Pairs:
+class _Pairs(msgspec.Struct, frozen=True):
     """A JSON object with all its keys, repeated ones too."""
 
     pairs: Sequence[tuple[str, Any]]

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import attrs
+import msgspec
 
 from clusterstate.errors import InputError
 
@@ -17,8 +17,7 @@ VARIABLE = "KUBESCHEDULER_LIMITS"
 """The environment variable; workers of a sweep inherit it."""
 
 
-@attrs.frozen
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """What is limited, and how far."""
 
     default: int

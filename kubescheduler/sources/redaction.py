@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.manifests.decode import Decoder
@@ -47,8 +46,7 @@ def redacted(items: Iterable[Item]) -> Iterator[Manifest]:
     return map(renaming.object, manifests)
 
 
-@attrs.frozen(eq=False)
-class _Names:
+class _Names(msgspec.Struct, frozen=True, eq=False):
     """What stands for each name."""
 
     replacements: Mapping[str, str]
@@ -81,8 +79,7 @@ class _Names:
         return self.replacements[name]
 
 
-@attrs.frozen(eq=False)
-class _Redaction:
+class _Redaction(msgspec.Struct, frozen=True, eq=False):
     """A walk through manifests."""
 
     rename: Rename

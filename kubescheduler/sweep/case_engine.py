@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.engine.engine_contract import Engine
@@ -29,7 +29,7 @@ def case_engine(case: Case, contents: Contents | None, here: FileLocations, note
     def note(text: str) -> None:
         notes.append(f"{configuration.label}: {here.by_given_names(text)}")
 
-    local = attrs.evolve(configuration, spec=_located(configuration, here))
+    local = msgspec.structs.replace(configuration, spec=_located(configuration, here))
     if local.digest() != case.configured:
         names = ", ".join(configuration.files)
         raise InputError(f"{names}: changed after the sweep began; run the same command again")
@@ -41,7 +41,7 @@ def _made(configuration: Configuration, modules: CustomModules, contents: Conten
     spec = configuration.spec
     with loaded(modules, contents) as plugins:
         if spec.record.framework is not None:
-            spec = attrs.evolve(spec, plugins=(*spec.plugins, *plugins))
+            spec = msgspec.structs.replace(spec, plugins=(*spec.plugins, *plugins))
         return weighted_engine(spec, dict(configuration.weights), notice)
 
 
@@ -56,7 +56,7 @@ def _located(configuration: Configuration, here: FileLocations) -> EngineSpec:
         paths["extenders"] = f"{mode} {here.path(configuration.recorded)}"
     if here.paths:
         paths["certificate_places"] = {name: here.path(name) for name in configuration.certificates}
-    return attrs.evolve(spec, **paths)
+    return msgspec.structs.replace(spec, **paths)
 
 
 def with_certificates(configuration: Configuration, modules: CustomModules) -> Configuration:
@@ -70,7 +70,7 @@ def with_certificates(configuration: Configuration, modules: CustomModules) -> C
         return configuration
     http = (extender for extender in engine.extenders if isinstance(extender, HTTPExtender))
     names = (name for extender in http for name in files_of(extender.config))
-    return attrs.evolve(configuration, certificates=tuple(dict.fromkeys(names)))
+    return msgspec.structs.replace(configuration, certificates=tuple(dict.fromkeys(names)))
 
 
 def gained(case: Case, contents: Contents, here: FileLocations) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from kubescheduler.sources.files import EXTENSIONS, is_special
 from kubescheduler.sources.manifest_texts import COMPRESSED
@@ -60,8 +60,7 @@ def packed(files: Iterable[str]) -> dict[str, bytes]:
     return out
 
 
-@attrs.frozen
-class FileLocations:
+class FileLocations(msgspec.Struct, frozen=True):
     """Where files are on this machine."""
 
     paths: Mapping[str, str]

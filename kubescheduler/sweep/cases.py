@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import attrs
 import msgspec
 
 from clusterstate.errors import InputError
@@ -34,8 +33,7 @@ FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
 """Fields of a spec that name a file."""
 
 
-@attrs.frozen
-class SnapshotFiles:
+class SnapshotFiles(msgspec.Struct, frozen=True):
     """A cluster of a sweep."""
 
     name: str
@@ -51,8 +49,7 @@ class SnapshotFiles:
         return cls(name, files, digest_of(files))
 
 
-@attrs.frozen
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """A scheduler's configuration in a sweep."""
 
     label: str
@@ -72,8 +69,8 @@ class Configuration:
         """The same with its extenders asked so, unless it says how; what is not live is in its label."""
         if self.spec.extenders != LIVE or extenders == LIVE:
             return self
-        spec = attrs.evolve(self.spec, extenders=extenders)
-        return attrs.evolve(self, label=f"{self.label},extenders={extenders}", spec=spec)
+        spec = msgspec.structs.replace(self.spec, extenders=extenders)
+        return msgspec.structs.replace(self, label=f"{self.label},extenders={extenders}", spec=spec)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -83,7 +80,7 @@ class Configuration:
 
     def digest(self) -> str:
         """Of everything that decides; files count by what is in them."""
-        fields = attrs.asdict(self.spec, filter=lambda field, _: field.name not in NOT_DECIDING, recurse=False)
+        fields = {key: value for key, value in msgspec.structs.asdict(self.spec).items() if key not in NOT_DECIDING}
         access = ExtenderAccess.named(self.spec.extenders)
         fields["extenders"] = digest_of([access.file]) if access.mode == REPLAY else access.mode
         for name in FILE_FIELDS:
@@ -92,8 +89,7 @@ class Configuration:
         return _digest([fields, sorted(self.weights)])
 
 
-@attrs.frozen
-class SweepOptions:
+class SweepOptions(msgspec.Struct, frozen=True):
     """What holds for all cases."""
 
     pod_files: tuple[str, ...] = ()
@@ -114,8 +110,7 @@ class SweepOptions:
     """Custom rules and plugins."""
 
 
-@attrs.frozen
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One run."""
 
     id: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, strictness_of
@@ -21,8 +21,7 @@ REMEMBERED = 2
 """Clusters: that of the cases under way, and the next one's."""
 
 
-@attrs.frozen
-class SweepInputs:
+class SweepInputs(msgspec.Struct, frozen=True):
     """A cluster that was read, and its pods to schedule."""
 
     objects: tuple[ClusterObject, ...]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
+import msgspec
 
 from algorithmprovider.registration import registered_until_the_end
 from kubescheduler.engine.plugin_options import plugins_for_all
@@ -22,8 +23,7 @@ INSTALLED = frozenset({"algorithmprovider", "clusterstate", "kubescheduler", "pr
 """Packages that every process has which runs cases."""
 
 
-@attrs.frozen
-class CustomModules:
+class CustomModules(msgspec.Struct, frozen=True):
     """What ``--plugin`` names, and the modules that it needs."""
 
     names: tuple[str, ...] = ()

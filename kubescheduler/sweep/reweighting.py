@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry, nearest
@@ -106,7 +107,7 @@ def _weighted(entries: Iterable[PriorityPolicy], weights: Weights) -> tuple[Prio
     by_name = {entry.name: entry for entry in entries}
     for name, weight in weights.items():
         if weight:
-            by_name[name] = attrs.evolve(by_name.get(name, PriorityPolicy(name)), weight=weight)
+            by_name[name] = msgspec.structs.replace(by_name.get(name, PriorityPolicy(name)), weight=weight)
         else:
             by_name.pop(name, None)
     return tuple(by_name.values())
@@ -130,7 +131,7 @@ def _framework(spec: EngineSpec, weights: Weights, notice: Notice) -> Engine:
     points = spec.points()
     scoring = [name for name, at in points.items() if Point.SCORE in at]
     _check_names(weights, scoring, spec.release, "Score plugin")
-    config = attrs.evolve(config, profiles=tuple(_reweighted(p, weights, points) for p in config.profiles))
+    config = msgspec.structs.replace(config, profiles=tuple(_reweighted(p, weights, points) for p in config.profiles))
     return framework_engine(config, spec, prefix_of(spec))
 
 
@@ -148,4 +149,4 @@ def _reweighted(profile: Profile, weights: Weights, points: PluginPoints) -> Pro
         for point in () if scores else (at for at in SCORING if at in points[name]):
             if all(entry.name != name for entry in plugins.get(point, ())):
                 plugins.setdefault(point, []).append(Enabled(name, weight))
-    return attrs.evolve(profile, plugins={point: tuple(entries) for point, entries in plugins.items()})
+    return msgspec.structs.replace(profile, plugins={point: tuple(entries) for point, entries in plugins.items()})

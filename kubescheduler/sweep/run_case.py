@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 import kubescheduler
@@ -41,8 +40,7 @@ _READER = InputsReader()
 """What this process has read; cases that follow one another mostly have their cluster in common."""
 
 
-@attrs.frozen
-class CaseOutcome:
+class CaseOutcome(msgspec.Struct, frozen=True):
     """What running a case gave."""
 
     row: Row
@@ -67,7 +65,7 @@ def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.p
             outcome = failed(case, "; ".join(map(here.by_given_names, error.problems)), notes)
         except Exception as error:  # a case that fails is a row, not the end of the others
             outcome = failed(case, here.by_given_names(f"{type(error).__name__}: {error}"), notes)
-        return outcome if contents is None else attrs.evolve(outcome, recorded=gained(case, contents, here))
+        return outcome if contents is None else msgspec.structs.replace(outcome, recorded=gained(case, contents, here))
 
 
 def failed(case: Case, error: str, notes: list[str] | None = None) -> CaseOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
-import attrs
+import msgspec
 
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.rows import ERROR, one_line
@@ -22,8 +22,7 @@ Progress = Callable[[int, int], None]
 Notice = Callable[[str], None]
 
 
-@attrs.frozen
-class SweepSummary:
+class SweepSummary(msgspec.Struct, frozen=True):
     """How many cases were run, and which failed."""
 
     cases: int

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
@@ -82,14 +81,14 @@ def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> Engin
         raise ConfigError(f'scheduler: expected text like "release=1.16,policy=policy.json", found {describe(given)}')
     spec = EngineSpec.parse(given) if isinstance(given, str) else given
     if spec.extenders == LIVE:
-        spec = attrs.evolve(spec, extenders=extenders)
+        spec = msgspec.structs.replace(spec, extenders=extenders)
     problems: list[str] = []
     named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
     found: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
     access = attempt(problems, _record_located, spec.extenders, folders)
     if problems:
         raise ConfigError(problems)
-    return attrs.evolve(spec, **found, extenders=access or spec.extenders)
+    return msgspec.structs.replace(spec, **found, extenders=access or spec.extenders)
 
 
 def _record_located(said: str, folders: Sequence[Path]) -> str:

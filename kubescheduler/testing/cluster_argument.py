@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
@@ -161,8 +162,7 @@ def pods_of(
     return found
 
 
-@attrs.frozen
-class _PodReader:
+class _PodReader(msgspec.Struct, frozen=True):
     folders: Sequence[Path]
     cluster: Sequence[ClusterObject]
     releases: Sequence[str]

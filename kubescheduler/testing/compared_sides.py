@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
@@ -29,8 +29,7 @@ from kubescheduler.testing.running_session import judgement, note
 SIDES = ("old", "new")
 
 
-@attrs.frozen(eq=False)
-class Compared:
+class Compared(msgspec.Struct, frozen=True, eq=False):
     """Two schedulers, and what they are to decide."""
 
     objects: Sequence[ClusterObject]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
@@ -16,8 +16,7 @@ from kubescheduler.testing.explanations import why_not
 from kubescheduler.testing.placements import Placements, shown
 
 
-@attrs.frozen
-class RecordedPlacement:
+class RecordedPlacement(msgspec.Struct, frozen=True):
     """A pod in a record."""
 
     pod: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
@@ -16,8 +16,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-@attrs.frozen
-class NodeScore:
+class NodeScore(msgspec.Struct, frozen=True):
     """The score of NodeAffinity; with weight 0 there is none."""
 
     weight: int = 0

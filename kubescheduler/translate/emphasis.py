@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import attrs
+import msgspec
 
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36
@@ -27,8 +27,7 @@ NOT_SCORES = ("VolumeBinding", "DynamicResources")
 """Plugins of 1.36 that score only pods with claims of devices, or not at all as the feature gates are."""
 
 
-@attrs.frozen
-class Suggestion:
+class Suggestion(msgspec.Struct, frozen=True):
     """Changes with which packing keeps the highest share."""
 
     weights: Mapping[str, int]
@@ -45,8 +44,7 @@ class Suggestion:
         return " and ".join(parts)
 
 
-@attrs.frozen
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What becomes of the emphasis of a scheduler that packs pods."""
 
     notes: tuple[Note, ...] = ()

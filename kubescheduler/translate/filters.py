@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, PREDICATES, predicate_name
 from kubescheduler.translate.added_affinity import required_expressions
@@ -34,8 +34,7 @@ MISSING: dict[str, str] = {
 """Filter plugin → what nobody looks at without it."""
 
 
-@attrs.frozen
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """The predicates as filters."""
 
     plugins: Mapping[str, tuple[str, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
@@ -29,8 +29,7 @@ OLDEST = "componentconfig/v1alpha1"
 """What v1alpha1 was called before 1.10."""
 
 
-@attrs.frozen
-class MigrationOptions:
+class MigrationOptions(msgspec.Struct, frozen=True):
     """How what is given is read and translated."""
 
     release: str
@@ -97,7 +96,7 @@ def _translated(source: Source, options: MigrationOptions) -> Translation:
 
 
 def _with_notes(translation: Translation, notes: Sequence[Note]) -> Translation:
-    return attrs.evolve(translation, notes=grouped((*translation.notes, *notes)))
+    return msgspec.structs.replace(translation, notes=grouped((*translation.notes, *notes)))
 
 
 # --- 1.16's configuration ------------------------------------------------------------------
@@ -109,12 +108,12 @@ def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -
         config = read_v1alpha1(document)
     except ConfigError as error:
         raise ConfigError(f"{held.name}: {problem}" for problem in error.problems) from error
-    options = attrs.evolve(options, release="1.16", hard_weight=config.hard_pod_affinity_symmetric_weight)
+    options = msgspec.structs.replace(options, release="1.16", hard_weight=config.hard_pod_affinity_symmetric_weight)
     if config.provider is not None:
         source = provider_source(config.provider, "1.16", options.gates(), options.hard_weight)
     else:
         source = _policy(_named_policy(found, config, held.name), options)
-    translation = attrs.evolve(_translated(source, options), source=held.name)
+    translation = msgspec.structs.replace(_translated(source, options), source=held.name)
     written = v1alpha1_document(config)
     settings = _without_defaults(written, document)
     found_settings = settings_for(options.target, settings, lambda key: f"{held.name}: {key}")
@@ -169,7 +168,7 @@ def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOpti
     weight = flags.get("hard-pod-affinity-symmetric-weight")
     if weight is not None and not weight.lstrip("-").isdigit():
         raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {weight!r} is no number")
-    return attrs.evolve(
+    return msgspec.structs.replace(
         options,
         feature_gates=options.feature_gates or _gates_of(flags, options.release),
         hard_weight=int(weight) if weight is not None and options.hard_weight is None else options.hard_weight,
@@ -199,7 +198,7 @@ def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions
     election = {**differing.get("leaderElection", {}), **said.get("leaderElection", {})}
     said = {**differing, **said, **({"leaderElection": election} if election else {})}
     settings = settings_for(options.target, said, lambda _: f"flags of {process.name}")
-    return with_settings(attrs.evolve(_translated(source, options), source=process.name), settings)
+    return with_settings(msgspec.structs.replace(_translated(source, options), source=process.name), settings)
 
 
 def _file(found: MigrationInput, process: Process, flag: str, path: str) -> Held:

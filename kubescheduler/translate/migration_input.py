@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
@@ -21,8 +20,7 @@ KINDS = ("Policy", KIND)
 WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "Pod")
 
 
-@attrs.frozen
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """A document and where it is."""
 
     document: Mapping[str, Any]
@@ -30,8 +28,7 @@ class Held:
     """Its file, and its key if it is in a ConfigMap."""
 
 
-@attrs.frozen
-class Process:
+class Process(msgspec.Struct, frozen=True):
     """A container that runs kube-scheduler."""
 
     name: str
@@ -48,8 +45,7 @@ class Process:
         return None
 
 
-@attrs.frozen
-class MigrationInput:
+class MigrationInput(msgspec.Struct, frozen=True):
     """Everything that was given."""
 
     documents: tuple[Held, ...]

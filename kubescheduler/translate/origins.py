@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,
@@ -31,8 +31,7 @@ SCORING = (Point.PRE_SCORE, Point.SCORE)
 ALWAYS_ADDED = ("PrioritySort", "DefaultPreemption", "DefaultBinder")
 
 
-@attrs.frozen
-class Origins:
+class Origins(msgspec.Struct, frozen=True):
     """Plugin → the entries it comes from. default: where a plugin without entries comes from."""
 
     filters: dict[str, list[str]]

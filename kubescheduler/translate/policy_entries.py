@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import Registry
 from kubescheduler.config.policy.policy_1_20_names import (
@@ -20,8 +20,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
 from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
 
 
-@attrs.frozen
-class PolicyEntry:
+class PolicyEntry(msgspec.Struct, frozen=True):
     """A selected predicate or priority."""
 
     name: str
@@ -88,7 +87,9 @@ def legacy_items(policy: Policy, known: Registry, defaults: Items) -> Items:
     if policy.predicates is not None:
         predicates = tuple(_merged(_predicates(policy)))
         if not known.runs_any_name:
-            predicates = tuple(attrs.evolve(item, idle=item.name not in known.ordering) for item in predicates)
+            predicates = tuple(
+                msgspec.structs.replace(item, idle=item.name not in known.ordering) for item in predicates
+            )
     if policy.priorities is not None:
         priorities = tuple(_merged(_priorities(policy)))
     return predicates, priorities
@@ -110,7 +111,7 @@ def _merged(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
     last: dict[str, PolicyEntry] = {}
     for item in items:
         before = last.get(item.name, item)
-        last[item.name] = attrs.evolve(
+        last[item.name] = msgspec.structs.replace(
             item, predicate=item.predicate or before.predicate, priority=item.priority or before.priority
         )
     yield from last.values()
@@ -143,7 +144,7 @@ def provider_items_as_plugins(provider: str, lists: DefaultLists, release: str, 
     who = f"provider {provider}" if lists.exchanged.get(provider) else f"default of {release}"
     one = _default_priority(PRIORITIES[EVEN_SPREAD], who, weight)
     return predicates, tuple(
-        attrs.evolve(one, name=item.name) if item.name in spreading else item for item in priorities
+        msgspec.structs.replace(one, name=item.name) if item.name in spreading else item for item in priorities
     )
 
 
@@ -153,7 +154,7 @@ def _plugin_predicates(policy: Policy, lists: DefaultLists, who: str) -> tuple[P
     items = list(_predicates(policy))
     known = [i for i in items if predicate_name(i.name) in PREDICATES]
     own = [i for i in items if predicate_name(i.name) not in PREDICATES]
-    renamed = (attrs.evolve(i, name=predicate_name(i.name), predicate=None) for i in known)
+    renamed = (msgspec.structs.replace(i, name=predicate_name(i.name), predicate=None) for i in known)
     return (*_merged(renamed), *own)
 
 
@@ -167,5 +168,5 @@ def _plugin_priorities(
     known = [i for i in items if priority_name(i.name) in PRIORITIES]
     own = [i for i in items if priority_name(i.name) not in PRIORITIES]
     plain = (i for i in known if PRIORITIES[priority_name(i.name)] != i.name)
-    renamed = (attrs.evolve(i, name=priority_name(i.name), priority=None) for i in plain)
+    renamed = (msgspec.structs.replace(i, name=priority_name(i.name), priority=None) for i in plain)
     return (*_merged(renamed), *own)

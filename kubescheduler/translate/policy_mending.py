@@ -7,6 +7,7 @@ from functools import reduce
 from math import gcd
 
 import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,
@@ -43,8 +44,7 @@ Priorities = list[tuple[str, PriorityPolicy]]
 """Entries with the paths they have in the policy as it is written."""
 
 
-@attrs.frozen
-class Mended:
+class Mended(msgspec.Struct, frozen=True):
     """A policy with the entries that its release adds."""
 
     policy: Policy
@@ -72,7 +72,7 @@ def mended(policy: Policy, record: Release) -> Mended:
 
 
 def _extender(extender: ExtenderConfig) -> ExtenderConfig:
-    return extender if extender.weight else attrs.evolve(extender, prioritize_verb="")
+    return extender if extender.weight else msgspec.structs.replace(extender, prioritize_verb="")
 
 
 def _rename(name: str) -> str:
@@ -119,12 +119,12 @@ def _named(path: str, entry: PriorityPolicy, notes: list[Note]) -> PriorityPolic
     known = priority_name(entry.name) in PRIORITIES or entry.name == EQUAL
     if entry.argument is None and entry.name == RATIO:
         ratio = RequestedToCapacityRatio(tuple(UtilizationPoint(*point) for point in FALLING), CPU_AND_MEMORY)
-        return attrs.evolve(entry, argument=PriorityArgument(requested_to_capacity_ratio=ratio))
+        return msgspec.structs.replace(entry, argument=PriorityArgument(requested_to_capacity_ratio=ratio))
     if entry.argument is None and not known:
         notes.append(note(RESOURCE_LIMITS if entry.name == "ResourceLimitsPriority" else UNKNOWN, path))
         return None
     if entry.argument is not None and entry.name in (LABEL_PLUGIN, SERVICE_PLUGIN, RATIO_PLUGIN):
-        return attrs.evolve(entry, name=f"{entry.name}Priority")
+        return msgspec.structs.replace(entry, name=f"{entry.name}Priority")
     if entry.argument is not None and known:
         text = f"1.20 knows the name {entry.name} and passes over the argument: it scores as without one"
         notes.append(Note(NoteKind.LOST, path, text, _rename(entry.name)))
@@ -162,13 +162,15 @@ def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priori
         mean = max(1, round(sum(weights) / len(weights)))
         text = f"1.20 has one weight for all of them: {mean} for each, instead of {', '.join(map(str, weights))}"
         notes.append(Note(NoteKind.APPROXIMATE, paths, text, "choose weights with a larger common factor"))
-        return [(p, attrs.evolve(e, weight=mean) if (p, e) in found else e) for p, e in entries]
+        return [(p, msgspec.structs.replace(e, weight=mean) if (p, e) in found else e) for p, e in entries]
     text = "1.20 has one weight for all of them, so a label is listed as often as it weighs more"
     notes.append(Note(NoteKind.EXACT, paths, text))
     repeated: Priorities = []
     for path, entry in entries:
         copies = entry.weight // common if (path, entry) in found else 1
-        repeated += [(path, attrs.evolve(entry, weight=common) if (path, entry) in found else entry)] * copies
+        repeated += [
+            (path, msgspec.structs.replace(entry, weight=common) if (path, entry) in found else entry)
+        ] * copies
     return repeated
 
 
@@ -186,5 +188,7 @@ def _with_resources(path: str, entry: PriorityPolicy, record: Release, notes: li
         text = "it names no resources. With a policy, 1.20 then scores nothing by it; the configuration counts cpu "
         kind = NoteKind.APPROXIMATE if record.legacy is None else NoteKind.EXACT
         notes.append(Note(kind, path, f"{text}and memory, as 1.16 did"))
-    argument = PriorityArgument(requested_to_capacity_ratio=attrs.evolve(ratio, resources=resources or CPU_AND_MEMORY))
-    return attrs.evolve(entry, argument=argument)
+    argument = PriorityArgument(
+        requested_to_capacity_ratio=msgspec.structs.replace(ratio, resources=resources or CPU_AND_MEMORY)
+    )
+    return msgspec.structs.replace(entry, argument=argument)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
@@ -31,8 +32,7 @@ from kubescheduler.translate.spreading import GATE
 from kubescheduler.translate.translation_model import Note, NoteKind
 
 
-@attrs.frozen
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """A policy or provider."""
 
     release: str

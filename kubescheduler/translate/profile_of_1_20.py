@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.gates import GATES_1_20
@@ -54,7 +55,7 @@ def profile_1_20(source: Source, policy: Policy, record: Release) -> Profile:
 def _without_system(profile: Profile) -> Profile:
     """The args that PodTopologySpread has without the feature gate, spelled out."""
     spread = (SPREAD, PodTopologySpreadArgs(defaulting_type=LIST))
-    return attrs.evolve(profile, plugin_config=(*profile.plugin_config, spread))
+    return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, spread))
 
 
 # --- emphasis ------------------------------------------------------------------------------

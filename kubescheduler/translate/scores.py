@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import PRIORITIES, priority_name
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
@@ -29,16 +29,14 @@ PLAIN: dict[str, str] = {
 """Priority → the Score plugin that it is in 1.36."""
 
 
-@attrs.frozen
-class TranslatedScores:
+class TranslatedScores(msgspec.Struct, frozen=True):
     """A Score plugin's weight, and the entries it comes from."""
 
     weight: int
     origin: str
 
 
-@attrs.frozen
-class Scores:
+class Scores(msgspec.Struct, frozen=True):
     """The priorities as scores."""
 
     plugins: Mapping[str, TranslatedScores]
@@ -92,7 +90,7 @@ def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
         return spread(selecting, even, against, one_plugin=False)
     found = spread(selecting, even, against, one_plugin=not source.selector_spread)
     notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)
-    return attrs.evolve(found, notes=(*notes, *found.notes))
+    return msgspec.structs.replace(found, notes=(*notes, *found.notes))
 
 
 def strategy_said(strategy: Strategy) -> Said:
@@ -114,7 +112,7 @@ def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedS
     if largest <= MAX_WEIGHT:
         return plugins, []
     scaled = {
-        name: attrs.evolve(scored, weight=max(1, scored.weight * MAX_WEIGHT // largest))
+        name: msgspec.structs.replace(scored, weight=max(1, scored.weight * MAX_WEIGHT // largest))
         for name, scored in plugins.items()
     }
     text = f"weights have 32 bits in 1.36: all of them are divided by about {largest / MAX_WEIGHT:.1f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-import attrs
+import msgspec
 
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
@@ -33,8 +33,7 @@ RATIO_TYPE = "RequestedToCapacityRatio"
 MAX_RESOURCE_WEIGHT = 100
 
 
-@attrs.frozen
-class Strategy:
+class Strategy(msgspec.Struct, frozen=True):
     """Priorities of node resources as one score of NodeResourcesFit."""
 
     strategy: ScoringStrategy
@@ -44,8 +43,7 @@ class Strategy:
     notes: tuple[Note, ...] = ()
 
 
-@attrs.frozen
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     item: PolicyEntry
     shape: Shape
     resources: Resources

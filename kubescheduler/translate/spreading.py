@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
@@ -39,8 +39,7 @@ GATE_TEXT = (
 OWN_CONSTRAINTS = "it also scores pods by the ScheduleAnyway constraints of their own, with the same weight"
 
 
-@attrs.frozen
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """The score of PodTopologySpread: weight 0 for none. args: as the document has them."""
 
     weight: int = 0

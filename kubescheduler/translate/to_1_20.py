@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
@@ -39,13 +39,12 @@ FIT = "NodeResourcesFit"
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
-@attrs.frozen
-class _Written:
+class _Written(msgspec.Struct, frozen=True):
     """What is to be written."""
 
     profile: Profile
     origins: Origins
-    kept: dict[str, str] = attrs.field(factory=dict)
+    kept: dict[str, str] = msgspec.field(default_factory=dict)
     """Plugin → why it differs from what 1.20 makes of the policy."""
 
 
@@ -162,8 +161,8 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
         config = (*others, (SPREAD, PodTopologySpreadArgs(defaulting_type=LIST)))
     plugins = {**profile.plugins, Point.SCORE: tuple(scores)}
     note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
-    profile = attrs.evolve(profile, plugins=plugins, plugin_config=config)
-    return attrs.evolve(written, profile=profile, kept=kept), note
+    profile = msgspec.structs.replace(profile, plugins=plugins, plugin_config=config)
+    return msgspec.structs.replace(written, profile=profile, kept=kept), note
 
 
 # --- document ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.config_schema import KIND, V1
 from kubescheduler.engine.releases import release_named
@@ -114,13 +114,13 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
     for name, weight in suggestion.weights.items():
         scored = plugins[name]
         kept = KEPT.format(weight, scored.weight)
-        plugins[name] = attrs.evolve(scored, weight=weight, origin=f"{scored.origin}, {kept}")
+        plugins[name] = msgspec.structs.replace(scored, weight=weight, origin=f"{scored.origin}, {kept}")
     spreading = scores.spread
     if suggestion.no_defaults:
         kept = KEPT.format(LIST, spreading.defaulting)
         spreading = Spread(spreading.weight, f"{spreading.origin}, {kept}", LIST)
     note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
-    return attrs.evolve(scores, plugins=plugins, spread=spreading), note
+    return msgspec.structs.replace(scores, plugins=plugins, spread=spreading), note
 
 
 # --- document ------------------------------------------------------------------------------

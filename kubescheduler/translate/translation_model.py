@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 _LEAD = re.compile(r"from |[^:]+: ")
 """What the origins of several entries have in common."""
@@ -28,8 +28,7 @@ class NoteKind(enum.Enum):
         return self in (NoteKind.APPROXIMATE, NoteKind.LOST)
 
 
-@attrs.frozen
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A note on a translation."""
 
     kind: NoteKind
@@ -60,8 +59,7 @@ def grouped(notes: Iterable[Note]) -> tuple[Note, ...]:
 # --- documents -----------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """A value of a document and where it comes from."""
 
     value: Any
@@ -112,8 +110,7 @@ class Role(enum.Enum):
     OTHER = ""
 
 
-@attrs.frozen
-class WeightedScore:
+class WeightedScore(msgspec.Struct, frozen=True):
     """A score and its weight in a scheduler."""
 
     name: str
@@ -128,8 +125,7 @@ class WeightedScore:
         return f"{self.name} ({self.detail})" if self.detail else self.name
 
 
-@attrs.frozen
-class Emphasis:
+class Emphasis(msgspec.Struct, frozen=True):
     """What share of the highest possible total every score has; each reaches the same highest score.
 
     NodePreferAvoidPods is left out: whatever its weight, it is the same for all nodes but those that are annotated.
@@ -162,8 +158,7 @@ class Emphasis:
         ]
 
 
-@attrs.frozen
-class ProfileShares:
+class ProfileShares(msgspec.Struct, frozen=True):
     """The shares of the scores of one profile."""
 
     name: str
@@ -174,8 +169,7 @@ class ProfileShares:
     """In the document."""
 
 
-@attrs.frozen
-class Translation:
+class Translation(msgspec.Struct, frozen=True):
     """A configuration for another release."""
 
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.objects import ClusterObject, Node, Pod, Service
 from kubescheduler.translate.filters import NEW_FILTERS
@@ -17,8 +17,7 @@ ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
-@attrs.frozen
-class _Uses:
+class _Uses(msgspec.Struct, frozen=True):
     """The parts of a cluster that notes speak of."""
 
     nodes: Sequence[Node]
@@ -40,7 +39,7 @@ def weighed(notes: Iterable[Note], objects: Iterable[ClusterObject]) -> tuple[No
 def _weighed(note: Note, uses: _Uses) -> Note:
     for speaks, count in _COUNTS:
         if speaks(note):
-            return attrs.evolve(note, text=f"{note.text}; here {count(uses)}")
+            return msgspec.structs.replace(note, text=f"{note.text}; here {count(uses)}")
     return note
 
 

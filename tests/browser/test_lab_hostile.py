@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects.base import FrozenMap
@@ -20,7 +21,7 @@ SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
 
 def named(thing: Any, **changes: Any) -> Any:
     """A node or pod with other metadata: objects of the program are taken as they are, unlike manifests."""
-    return attrs.evolve(thing, metadata=attrs.evolve(thing.metadata, **changes))
+    return attrs.evolve(thing, metadata=msgspec.structs.replace(thing.metadata, **changes))
 
 
 def hostile() -> Scene:

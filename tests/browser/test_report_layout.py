@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import msgspec
 import pytest
 
 from docs.generate.report_pictures import example
@@ -73,11 +74,15 @@ def test_many_services_do_not_push_the_pods_away(report: Opens) -> None:
     spread = found.effects[0].spread[0]
     before, after = (
         tuple(
-            attrs.evolve(spread, service=f"shop/s{at}", zone_skew=skew, zones={"z0": skew, "z1": 0}) for at in range(60)
+            msgspec.structs.replace(spread, service=f"shop/s{at}", zone_skew=skew, zones={"z0": skew, "z1": 0})
+            for at in range(60)
         )
         for skew in (1, 5)
     )
-    effects = (attrs.evolve(found.effects[0], spread=before), attrs.evolve(found.effects[1], spread=after))
+    effects = (
+        msgspec.structs.replace(found.effects[0], spread=before),
+        msgspec.structs.replace(found.effects[1], spread=after),
+    )
     place = "document.getElementById('pods').offsetTop"
     few, page = report(found), report(attrs.evolve(found, effects=effects))
     closed = page.evaluate(place)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import (
@@ -69,7 +70,10 @@ PODS = {
     ),
 }
 WITH_IMAGE = attrs.evolve(
-    ALONE, spec=attrs.evolve(ALONE.spec, containers=(attrs.evolve(ALONE.spec.containers[0], image="web:1"),))
+    ALONE,
+    spec=msgspec.structs.replace(
+        ALONE.spec, containers=(msgspec.structs.replace(ALONE.spec.containers[0], image="web:1"),)
+    ),
 )
 
 
@@ -85,7 +89,7 @@ def decided(folder: Path, release: str, priority: str, extenders: list[dict[str,
     given: dict[str, Any] = {priority: 1}
     weights = json.loads(Path(policies.policy(release, **given).policy_file or "").read_text())["priorities"]
     spec = policies.written(release, predicates=[], priorities=weights, extenders=extenders)
-    spec = attrs.evolve(spec, feature_gates="EvenPodsSpread=true" if priority.startswith("Even") else "")
+    spec = msgspec.structs.replace(spec, feature_gates="EvenPodsSpread=true" if priority.startswith("Even") else "")
     service = Service(ObjectMeta("web", "default"), selector=labels({"app": "web"}))
     return spec.engine(print).scheduler(cache_of([*NODES, PEER, service], spec.release_view())).decide(pod)
 

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import Node, ObjectMeta
@@ -123,7 +123,9 @@ def test_proxies_of_the_environment_are_ignored(asking: Asking, monkeypatch: pyt
 def test_basic_authentication(asking: Asking, wire: WireFormat, userinfo: str, sent: str) -> None:
     """What stands before the @ is sent as Go's client sends it, and not in the request line or the host."""
     extender = asking("request", wire)
-    config = attrs.evolve(extender.config, url_prefix=extender.config.url_prefix.replace("://", f"://{userinfo}@"))
+    config = msgspec.structs.replace(
+        extender.config, url_prefix=extender.config.url_prefix.replace("://", f"://{userinfo}@")
+    )
     seen = json.loads(error_of(HTTPExtender(config, wire).filter, POD, NODES))
     headers = {name.lower(): value for name, value in seen["headers"].items()}
     assert base64.b64decode(headers["authorization"].removeprefix("Basic ")).decode() == sent

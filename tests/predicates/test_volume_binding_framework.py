@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -150,7 +150,7 @@ def test_nodes_that_handed_a_plugin_over_are_asked_for_the_label_of_its_driver()
     info = cluster.info(claiming("c"))
     assert by_text(cluster.snapshot, VOLUME_BINDING_1_36.check(info, cluster.snapshot)) == {CONFLICT: ["b"]}
     assert by_text(cluster.snapshot, VOLUME_BINDING_1_20.check(info, cluster.snapshot)) == {}
-    gated = attrs.evolve(VOLUME_BINDING_1_20, plugins=frozenset({ebs}))
+    gated = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=frozenset({ebs}))
     assert by_text(cluster.snapshot, gated.check(info, cluster.snapshot)) == {CONFLICT_1_20: ["b"]}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -100,7 +100,7 @@ def test_scalar_resources_count_what_runs() -> None:
 def test_cpu_overhead_counts_in_whole_cores() -> None:
     """With gate PodOverhead the incoming pod's cpu overhead of 2 is taken for 2 millicores, a running one's is not."""
     cluster = Cluster()
-    cluster.columns = Columns(attrs.evolve(VIEW_1_16, accounting=account_1_16_with_overhead))
+    cluster.columns = Columns(msgspec.structs.replace(VIEW_1_16, accounting=account_1_16_with_overhead))
     cluster.columns.put_node(cluster.columns.row("n"), make_node("n", allocatable=resources(cpu=4000, memory=1)))
     pod = make_pod(requests=resources(cpu=98, memory=0), overhead=resources(cpu=2000))
     assert utilization(cluster.info(pod), cluster.snapshot, "cpu").tolist() == [3]

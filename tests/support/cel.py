@@ -94,7 +94,7 @@ def _bare(part: Any) -> Any:
     if isinstance(part, Literal):
         return ("literal", type(part.value).__name__, part.value)
     if isinstance(part, Ident | Select | Call | ListNode | MapNode | MapEntry):
-        names = [field.name for field in part.__attrs_attrs__ if field.name != "at"]
+        names = [name for name in part.__struct_fields__ if name != "at"]
         return (type(part).__name__, *(_bare(getattr(part, name)) for name in names))
     return part
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.devices.resource_claims import without_consumer
@@ -45,7 +46,9 @@ class Api:
 
     def create_claim(self, claim: ResourceClaim) -> ResourceClaim:
         self._say("create", claim)
-        return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, name=f"{claim.metadata.name}-x7", uid="made"))
+        return attrs.evolve(
+            claim, metadata=msgspec.structs.replace(claim.metadata, name=f"{claim.metadata.name}-x7", uid="made")
+        )
 
     def update_claim(self, claim: ResourceClaim, change: Callable[[ResourceClaim], ResourceClaim]) -> ResourceClaim:
         self._say("update", claim)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
@@ -118,7 +118,7 @@ def running(
         live_release(release),
         engine,
         ServerSettings(master=server.url, qps=0),
-        attrs.evolve(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
+        msgspec.structs.replace(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
         serving=serving,
     )
     process = SchedulerProcess(settings, LogWriter(log.append))

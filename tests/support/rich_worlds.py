@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 import attrs
+import msgspec
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -220,7 +221,9 @@ budgets = st.lists(
         st.sampled_from([(), (), ("p0", "p1")]),
     ),
     max_size=2,
-).map(lambda found: [attrs.evolve(b, metadata=ObjectMeta(f"b{at}", "default")) for at, b in enumerate(found)])
+).map(
+    lambda found: [msgspec.structs.replace(b, metadata=ObjectMeta(f"b{at}", "default")) for at, b in enumerate(found)]
+)
 
 
 @attrs.frozen

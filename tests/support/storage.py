@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import (
     AWSElasticBlockStore,
@@ -50,7 +50,7 @@ def owned_claim(name: str, uid: str, *others: OwnerReference, **fields: Any) -> 
     """A claim whose controller is the pod of that uid."""
     claim = make_claim(name, **fields)
     owners = (*others, OwnerReference("Pod", "p", uid, controller=True))
-    return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=owners))
+    return msgspec.structs.replace(claim, metadata=msgspec.structs.replace(claim.metadata, owner_references=owners))
 
 
 def make_volume(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.cel.checking.cel_assignability import Bindings, assigned, most_general, substituted
 from clusterstate.cel.functions.cel_overloads import Signature
@@ -27,8 +28,7 @@ from clusterstate.cel.values.cel_types import CelType, is_dynamic, is_optional
 from clusterstate.cel.values.cel_values import type_of
 
 
-@attrs.frozen(eq=False)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True, eq=False):
     """The function that a call means."""
 
     function: KnownFunction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import NotEvaluatedError, ValueFault
 from clusterstate.cel.evaluation.evaluation_frame import UNSET, EvaluationFrame, Term
@@ -13,8 +13,7 @@ from clusterstate.cel.values.cel_arithmetic import checked_size
 from clusterstate.cel.values.cel_values import CelMap, Value, go_name
 
 
-@attrs.frozen
-class Raised:
+class Raised(msgspec.Struct, frozen=True):
     """What a variable has whose value failed."""
 
     fault: ValueFault
@@ -24,8 +23,7 @@ class Growing(list[Value]):
     """A list that a macro makes, element by element."""
 
 
-@attrs.frozen(eq=False)
-class Fold:
+class Fold(msgspec.Struct, frozen=True, eq=False):
     """A comprehension, its parts as terms."""
 
     range: Term

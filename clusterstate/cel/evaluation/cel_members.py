@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.evaluation.evaluation_frame import EvaluationFrame, Term
@@ -24,8 +24,7 @@ _KEYS = (str, int, UInt, bool, float)
 """Types that can pick a member."""
 
 
-@attrs.frozen(eq=False)
-class Qualifier:
+class Qualifier(msgspec.Struct, frozen=True, eq=False):
     """One step from a value to a member of it."""
 
     key: Term

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import CompileFault, ValueFault
 from clusterstate.cel.checking.cel_checker import Checked, Resolved
@@ -26,8 +26,7 @@ _MEMBERS = ("_[_]", "_[?_]", "_?._")
 _PRIMITIVES = (bool, float, int, str, UInt)
 
 
-@attrs.frozen(eq=False)
-class Planned:
+class Planned(msgspec.Struct, frozen=True, eq=False):
     """A node, ready to be evaluated."""
 
     term: Term
@@ -35,8 +34,7 @@ class Planned:
     """Its value if it is known beforehand."""
 
 
-@attrs.frozen(eq=False)
-class _Path:
+class _Path(msgspec.Struct, frozen=True, eq=False):
     """A value and the steps behind it."""
 
     root: Term

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import NO_OVERLOAD, ValueFault
 from clusterstate.cel.values.cel_types import CelType, parse_type
@@ -14,8 +14,7 @@ from clusterstate.cel.values.cel_values import CelMap, Value, type_name, type_of
 Act = Callable[..., Value]
 
 
-@attrs.frozen
-class Overload:
+class Overload(msgspec.Struct, frozen=True):
     """One signature of a function."""
 
     id: str
@@ -26,8 +25,7 @@ class Overload:
     """None where the function acts for all signatures."""
 
 
-@attrs.frozen
-class Function:
+class Function(msgspec.Struct, frozen=True):
     """A function or method of a name."""
 
     name: str
@@ -43,8 +41,7 @@ class Function:
         return cls(name, tuple(Overload(*one) for one in overloads))
 
 
-@attrs.frozen
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A signature, read."""
 
     id: str

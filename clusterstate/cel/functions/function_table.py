@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-import attrs
+import msgspec
 
 from clusterstate.cel.functions.address_functions import addresses
 from clusterstate.cel.functions.cel_overloads import Act, Function, Signature, fits, missing_overload, read_signature
@@ -25,8 +25,7 @@ from clusterstate.cel.functions.url_functions import urls
 from clusterstate.cel.values.cel_values import Value
 
 
-@attrs.frozen(eq=False)
-class KnownFunction:
+class KnownFunction(msgspec.Struct, frozen=True, eq=False):
     """A function with what all libraries declare of it."""
 
     name: str

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import ClassVar
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cel.cel_faults import ValueFault
@@ -23,8 +23,7 @@ class AddressFault(ValueError):
     """A text that is no address: Go's message."""
 
 
-@attrs.frozen(eq=False)
-class IP:
+class IP(msgspec.Struct, frozen=True, eq=False):
     """An address."""
 
     cel_type: ClassVar[CelType] = types.IP
@@ -35,8 +34,7 @@ class IP:
         return self.address == other.address
 
 
-@attrs.frozen(eq=False)
-class CIDR:
+class CIDR(msgspec.Struct, frozen=True, eq=False):
     """An address and the length of a prefix."""
 
     cel_type: ClassVar[CelType] = types.CIDR

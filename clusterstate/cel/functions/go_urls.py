@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 from urllib.parse import quote, unquote_to_bytes
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cel.values import cel_types as types
@@ -26,8 +26,7 @@ class UrlFault(ValueError):
     """A text that is no URL: Go's message."""
 
 
-@attrs.frozen(eq=False)
-class URL:
+class URL(msgspec.Struct, frozen=True, eq=False):
     """A URL, in its parts."""
 
     cel_type: ClassVar[CelType] = types.URL

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import (
     is_too_long,
@@ -32,8 +32,7 @@ _LABEL_LENGTH = 63
 Check = Callable[[str], tuple[str, ...]]
 
 
-@attrs.frozen(eq=False)
-class NamedFormat:
+class NamedFormat(msgspec.Struct, frozen=True, eq=False):
     """A format that text may have."""
 
     cel_type: ClassVar[CelType] = types.NAMED_FORMAT

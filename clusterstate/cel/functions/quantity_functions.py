@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.functions.cel_overloads import Function
@@ -27,8 +27,7 @@ _FURTHEST = 40
 """Powers of ten beyond which an amount is the largest one, or the smallest."""
 
 
-@attrs.frozen(eq=False)
-class Quantity:
+class Quantity(msgspec.Struct, frozen=True, eq=False):
     """An amount."""
 
     cel_type: ClassVar[CelType] = types.QUANTITY

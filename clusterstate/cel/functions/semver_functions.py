@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import ClassVar
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cel.cel_faults import ValueFault
@@ -24,8 +24,7 @@ Identifier = tuple[int, int, str]
 """Of a prerelease, as it is ordered: numbers before words."""
 
 
-@attrs.frozen(eq=False)
-class Semver:
+class Semver(msgspec.Struct, frozen=True, eq=False):
     """A semantic version; what it was built from does not count."""
 
     cel_type: ClassVar[CelType] = types.SEMVER

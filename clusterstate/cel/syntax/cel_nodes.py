@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import NotEvaluatedError
 from clusterstate.cel.values.cel_values import Value
@@ -14,8 +14,7 @@ DEEPEST, LARGEST = 110, 20_000
 """Levels and nodes of an expression, macros expanded."""
 
 
-@attrs.frozen(eq=False)
-class Literal:
+class Literal(msgspec.Struct, frozen=True, eq=False):
     """A constant."""
 
     at: int
@@ -23,16 +22,14 @@ class Literal:
     value: Value
 
 
-@attrs.frozen(eq=False)
-class Ident:
+class Ident(msgspec.Struct, frozen=True, eq=False):
     """A name."""
 
     at: int
     name: str
 
 
-@attrs.frozen(eq=False)
-class Select:
+class Select(msgspec.Struct, frozen=True, eq=False):
     """``operand.field``."""
 
     at: int
@@ -42,8 +39,7 @@ class Select:
     """It is ``has(operand.field)``."""
 
 
-@attrs.frozen(eq=False)
-class Call:
+class Call(msgspec.Struct, frozen=True, eq=False):
     """A function, method or operator with its arguments."""
 
     at: int
@@ -54,8 +50,7 @@ class Call:
     """What a method is called on."""
 
 
-@attrs.frozen(eq=False)
-class ListNode:
+class ListNode(msgspec.Struct, frozen=True, eq=False):
     """``[a, ?b]``."""
 
     at: int
@@ -64,8 +59,7 @@ class ListNode:
     """Positions of elements that are left out where they have no value."""
 
 
-@attrs.frozen(eq=False)
-class MapEntry:
+class MapEntry(msgspec.Struct, frozen=True, eq=False):
     """``key: value`` or ``?key: value``."""
 
     key: Node
@@ -73,16 +67,14 @@ class MapEntry:
     optional: bool = False
 
 
-@attrs.frozen(eq=False)
-class MapNode:
+class MapNode(msgspec.Struct, frozen=True, eq=False):
     """``{key: value}``."""
 
     at: int
     entries: tuple[MapEntry, ...]
 
 
-@attrs.frozen(eq=False)
-class StructNode:
+class StructNode(msgspec.Struct, frozen=True, eq=False):
     """``name{field: value}``."""
 
     at: int
@@ -90,8 +82,7 @@ class StructNode:
     fields: tuple[tuple[str, Node], ...]
 
 
-@attrs.frozen(eq=False)
-class Comprehension:
+class Comprehension(msgspec.Struct, frozen=True, eq=False):
     """What a macro over the elements of something stands for."""
 
     at: int

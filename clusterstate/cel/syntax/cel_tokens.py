@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import attrs
+import msgspec
 
 from clusterstate.cel.syntax.cel_source import Issues
 
@@ -23,8 +23,7 @@ _TOKEN = re.compile(
 _KEYWORDS = ("in", "true", "false", "null")
 
 
-@attrs.frozen
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A piece of an expression."""
 
     kind: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class CelType:
+class CelType(msgspec.Struct, frozen=True):
     """A type: what the checker reasons with, and what ``type(x)`` gives."""
 
     kind: str

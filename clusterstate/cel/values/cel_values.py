@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.values import cel_types as types
@@ -20,30 +20,26 @@ Value = Any
 LEAST_INT, MOST_INT, MOST_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
 
-@attrs.frozen
-class UInt:
+class UInt(msgspec.Struct, frozen=True):
     """An unsigned whole number below 2**64."""
 
     number: int
 
 
-@attrs.frozen
-class Duration:
+class Duration(msgspec.Struct, frozen=True):
     """A span of time."""
 
     nanoseconds: int
 
 
-@attrs.frozen
-class Timestamp:
+class Timestamp(msgspec.Struct, frozen=True):
     """A point in time, between the years 1 and 9999."""
 
     nanoseconds: int
     """Since 1970, UTC."""
 
 
-@attrs.frozen
-class Optional:
+class Optional(msgspec.Struct, frozen=True):
     """A value that may be missing."""
 
     held: tuple[Value, ...] = ()

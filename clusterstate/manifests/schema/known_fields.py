@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.fields import describe, step
 from clusterstate.manifests.schema.known_cluster import CLUSTER
@@ -26,8 +26,7 @@ TYPE_META = ("apiVersion", "kind")
 _ALL: AcceptedValues = {}
 
 
-@attrs.frozen
-class KnownField:
+class KnownField(msgspec.Struct, frozen=True):
     """What a field may hold."""
 
     type: str = ""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import attrs
 import click
+import msgspec
 from click.core import ParameterSource
 
 from clusterstate.errors import InputError
@@ -37,8 +37,7 @@ SHORTEST_TOKEN = 16
 """Characters of a token that nobody finds by trying."""
 
 
-@attrs.frozen
-class PageOptions:
+class PageOptions(msgspec.Struct, frozen=True):
     """Where and how the page is served."""
 
     listen: str | None
@@ -122,16 +121,18 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
     title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
     state = Scene.opened(found, pods=pods, sides=[side], title=title).state
-    return attrs.evolve(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
+    return msgspec.structs.replace(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
 
 
 def with_plugin_files(state: SceneState, files: Sequence[PluginFile]) -> SceneState:
     """The state with plugins that are whatever their files say when a scheduler is made."""
     sides = (
-        attrs.evolve(side, spec=attrs.evolve(side.spec, plugins=from_files(side.spec.plugins, files)))
+        msgspec.structs.replace(
+            side, spec=msgspec.structs.replace(side.spec, plugins=from_files(side.spec.plugins, files))
+        )
         for side in state.sides
     )
-    return attrs.evolve(state, sides=tuple(sides))
+    return msgspec.structs.replace(state, sides=tuple(sides))
 
 
 def _side(engine: EngineOptions) -> Side:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
@@ -43,8 +42,7 @@ PLACES = frozenset({"secure-port", "bind-address", "port", "address"})
 """Flags that say where to serve: who gives one wants it."""
 
 
-@attrs.frozen
-class DryRunOptions:
+class DryRunOptions(msgspec.Struct, frozen=True):
     """What the command line says of a dry run."""
 
     real: str
@@ -95,7 +93,7 @@ def whole_dry_run(
 
     settings = settings_of(CommandLine(release, values, plugins, context, os.environ), notice, lambda _: None)
     if settings is not None and named:
-        settings = attrs.evolve(settings, server=attrs.evolve(settings.server, kubeconfig=named))
+        settings = msgspec.structs.replace(settings, server=msgspec.structs.replace(settings.server, kubeconfig=named))
     return 0 if settings is None else dry_run(settings, options, says, must_serve=not PLACES.isdisjoint(values.given))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TextIO
 
-import attrs
+import msgspec
 
 from kubescheduler.sources.foreign_text import escaped
 
@@ -25,8 +25,7 @@ NARROWEST = 20
 """Columns; a terminal that says it has fewer is written to as if it had so many."""
 
 
-@attrs.frozen
-class Screen:
+class Screen(msgspec.Struct, frozen=True):
     """Where text is shown."""
 
     width: int | None = None

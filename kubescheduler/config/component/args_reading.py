@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
 from kubescheduler.config.component.type_meta import (
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from kubescheduler.framework.args.document_schema import Struct
 
 
-@attrs.frozen
-class ArgsReading:
+class ArgsReading(msgspec.Struct, frozen=True):
     """The args of a plugin as they were read."""
 
     args: Any
     """The record, or what is written for a plugin without args of its own type."""
-    decoder: GoDecoder = attrs.Factory(GoDecoder)
+    decoder: GoDecoder = msgspec.field(default_factory=GoDecoder)
     """Has the faults and unknown keys."""
     type_problem: str | None = None
     """What is wrong with kind and apiVersion."""

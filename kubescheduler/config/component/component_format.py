@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.written_config import Written, WrittenProfile
@@ -31,8 +31,7 @@ class UnknownText(Protocol):
     def __call__(self, document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str: ...
 
 
-@attrs.frozen(eq=False)
-class ComponentFormat:
+class ComponentFormat(msgspec.Struct, frozen=True, eq=False):
     """How one release reads, checks and writes configurations."""
 
     release: str

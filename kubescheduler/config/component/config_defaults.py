@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.written_config import WrittenProfile
 from kubescheduler.framework.contract.profile import (
@@ -75,7 +75,7 @@ def with_default_args(profile: Profile, names: list[str], keys: Mapping[str, Str
     """The profile with args also for those of the named plugins that have none but could."""
     given = {name for name, _ in profile.plugin_config}
     added = ((name, keys[name].build()) for name in names if name in keys and name not in given)
-    return attrs.evolve(profile, plugin_config=(*profile.plugin_config, *added))
+    return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, *added))
 
 
 # --- addresses, release 1.20 -----------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.written_config import MULTI_POINT, PluginConfig, Written, WrittenProfile
 from kubescheduler.config.policy.policy_schema import EXTENDER
@@ -93,7 +93,7 @@ _OTHERWISE = {
     "enableHttps": Field("enableHTTPS", "enable_https", BOOL),
     "httpTimeout": Field("httpTimeout", "http_timeout_ns", GO_DURATION),
 }
-COMPONENT_EXTENDER = attrs.evolve(
+COMPONENT_EXTENDER = msgspec.structs.replace(
     EXTENDER,
     name="Extender",
     fields=tuple(_OTHERWISE.get(field.key, field) for field in EXTENDER.fields),

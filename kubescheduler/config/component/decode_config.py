@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.args_reading import read_args
 from kubescheduler.config.component.config_schema import CONFIGURATION
@@ -30,8 +30,7 @@ REMOVED = {
 """Keys of other versions → what to do instead."""
 
 
-@attrs.frozen
-class DecodedConfig:
+class DecodedConfig(msgspec.Struct, frozen=True):
     """A decoded document, and what is wrong with it."""
 
     written: Written
@@ -81,7 +80,7 @@ def _all_args(
 
 def _with_args(written: Written, args: Mapping[Path, ArgsReading]) -> Written:
     profiles = tuple(
-        attrs.evolve(
+        msgspec.structs.replace(
             profile,
             plugin_config=tuple(
                 PluginConfig(entry.name, args["profiles", at, "pluginConfig", number, "args"].args)
@@ -90,7 +89,7 @@ def _with_args(written: Written, args: Mapping[Path, ArgsReading]) -> Written:
         )
         for at, profile in enumerate(written.profiles)
     )
-    return attrs.evolve(written, profiles=profiles)
+    return msgspec.structs.replace(written, profiles=profiles)
 
 
 # --- what is reported ------------------------------------------------------------------------

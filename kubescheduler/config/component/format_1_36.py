@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_checks_1_36 import validate_1_36
@@ -83,5 +83,5 @@ FORMAT_1_36 = ComponentFormat(
     written_args=written_args_1_36,
 )
 
-FORMAT_V1BETA = attrs.evolve(FORMAT_1_36, versions=(V1BETA3, V1BETA2), elsewhere={})
+FORMAT_V1BETA = msgspec.structs.replace(FORMAT_1_36, versions=(V1BETA3, V1BETA2), elsewhere={})
 """v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_defaults import complete
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
-@attrs.frozen
-class _Rules:
+class _Rules(msgspec.Struct, frozen=True):
     """How one document is read."""
 
     form: ComponentFormat
@@ -117,7 +116,7 @@ def component_config_from(
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     notes = (*behind_notes(document), *version_notes(decoded.written, version), *_unused(decoded, config))
-    return attrs.evolve(config, notes=notes, document=component_document(config, form))
+    return msgspec.structs.replace(config, notes=notes, document=component_document(config, form))
 
 
 def default_config(
@@ -131,7 +130,7 @@ def default_config(
     known = points_by_plugin(form.plugins) if points is None else points
     rules = _Rules(form, form.native, provider, known, feature_gates or {})
     config = rules.finish(rules.complete(Written()))
-    return attrs.evolve(config, document=component_document(config, form))
+    return msgspec.structs.replace(config, document=component_document(config, form))
 
 
 def customises_plugins(document: Mapping[str, Any]) -> bool:
@@ -162,7 +161,7 @@ def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     problems = list(decoded.problems)
     if error := rules.form.provider_problem(rules.provider):
         problems.append(error)
-        rules = attrs.evolve(rules, provider=DEFAULT_PROVIDER)
+        rules = msgspec.structs.replace(rules, provider=DEFAULT_PROVIDER)
     config = rules.complete(decoded.written)
     found = [*rules.errors(decoded.written, config), *_args_errors(config, rules.form)]
     problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
@@ -37,7 +37,7 @@ def with_ignored_1_20(profile: Profile, ignored: tuple[str, ...]) -> Profile:
     if not ignored:
         return profile
     entry: tuple[str, Any] = (FIT, NodeResourcesFitArgs(ignored_resources=ignored))
-    return attrs.evolve(profile, plugin_config=(*profile.plugin_config, entry))
+    return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, entry))
 
 
 def with_ignored_1_36(profile: Profile, ignored: tuple[str, ...]) -> Profile:
@@ -48,5 +48,5 @@ def with_ignored_1_36(profile: Profile, ignored: tuple[str, ...]) -> Profile:
     if at is None:
         raise ConfigError("couldn't build extenders: can't find NodeResourcesFitArgs in plugin config")
     entries = list(profile.plugin_config)
-    entries[at] = (FIT, attrs.evolve(entries[at][1], ignored_resources=ignored))
-    return attrs.evolve(profile, plugin_config=tuple(entries))
+    entries[at] = (FIT, msgspec.structs.replace(entries[at][1], ignored_resources=ignored))
+    return msgspec.structs.replace(profile, plugin_config=tuple(entries))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
@@ -60,9 +60,9 @@ def finish_1_20(
 
     def finish(profile: Profile) -> Profile:
         plugins = merged_plugins(defaults, profile.sets)
-        folded = with_ignored_1_20(attrs.evolve(profile, plugins=plugins, sets={}), ignored)
+        folded = with_ignored_1_20(msgspec.structs.replace(profile, plugins=plugins, sets={}), ignored)
         names = sorted({plugin.name for enabled in plugins.values() for plugin in enabled})
         return with_default_args(folded, names, keys)
 
     profiles = tuple(map(finish, config.profiles))
-    return attrs.evolve(config, profiles=profiles, extenders=extenders, provider=provider)
+    return msgspec.structs.replace(config, profiles=profiles, extenders=extenders, provider=provider)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.config_versions import merged_with_defaults
@@ -28,9 +28,9 @@ def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str
     def merge(profile: Profile) -> Profile:
         sets = merged_with_defaults(profile.sets, version, feature_gates)
         names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
-        return with_default_args(attrs.evolve(profile, sets=sets), names, keys)
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
 
-    return attrs.evolve(config, profiles=tuple(map(merge, config.profiles)))
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
 
 
 def finish_1_36(
@@ -46,7 +46,7 @@ def finish_1_36(
 
     def finish(profile: Profile) -> Profile:
         everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
-        expansion = attrs.evolve(profile, plugins=expanded(profile.sets, points), multi_point=everywhere)
+        expansion = msgspec.structs.replace(profile, plugins=expanded(profile.sets, points), multi_point=everywhere)
         return with_ignored_1_36(expansion, ignored)
 
-    return attrs.evolve(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from kubescheduler.extender.config import ExtenderConfig
@@ -18,8 +18,7 @@ ALL = "*"
 """In a disabled list: all defaults."""
 
 
-@attrs.frozen
-class PluginConfig:
+class PluginConfig(msgspec.Struct, frozen=True):
     """An entry of ``pluginConfig``."""
 
     name: str = ""
@@ -27,8 +26,7 @@ class PluginConfig:
     """As written; after decoding a record of ``framework.args`` where the plugin has an args type."""
 
 
-@attrs.frozen
-class WrittenProfile:
+class WrittenProfile(msgspec.Struct, frozen=True):
     """A profile."""
 
     scheduler_name: str | None = None
@@ -38,14 +36,13 @@ class WrittenProfile:
     percentage_of_nodes_to_score: int | None = None
 
 
-@attrs.frozen
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The whole document."""
 
     parallelism: int | None = None
-    leader_election: Mapping[str, Any] = attrs.field(factory=dict)
+    leader_election: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Attribute of the record → value."""
-    client_connection: Mapping[str, Any] = attrs.field(factory=dict)
+    client_connection: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Attribute of the record → value."""
     healthz_bind_address: str | None = None
     metrics_bind_address: str | None = None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
@@ -92,8 +92,7 @@ def _custom_error(priority: PriorityPolicy, argument: PriorityArgument, seen: di
 # --- registration: the first fault ends the process ----------------------------------------
 
 
-@attrs.frozen
-class Fatal:
+class Fatal(msgspec.Struct, frozen=True):
     """An entry for which the release's process ends."""
 
     path: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
 
@@ -96,14 +96,13 @@ DEFAULT_PRIORITIES: dict[str, int] = {
 """Those of a policy without a list, with their weights."""
 
 
-@attrs.frozen(eq=False)
-class DefaultLists:
+class DefaultLists(msgspec.Struct, frozen=True, eq=False):
     """What a release with plugins selects where a policy has no list, as predicates and priorities."""
 
     predicates: tuple[str, ...]
     priorities: Mapping[str, int]
     """Priority → its weight."""
-    exchanged: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    exchanged: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     """Provider → priority → the one that it has instead."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import (
     DEFAULT_PREDICATES,
@@ -126,11 +127,11 @@ class Args:
 
     def _more_label(self, member: str, labels: tuple[str, ...]) -> None:
         before = self.label or NodeLabelArgs()
-        self.label = attrs.evolve(before, **{member: (*getattr(before, member), *labels)})
+        self.label = msgspec.structs.replace(before, **{member: (*getattr(before, member), *labels)})
 
     def _more_service(self, member: str, labels: tuple[str, ...]) -> None:
         before = self.service or ServiceAffinityArgs()
-        self.service = attrs.evolve(before, **{member: (*getattr(before, member), *labels)})
+        self.service = msgspec.structs.replace(before, **{member: (*getattr(before, member), *labels)})
 
 
 def collect(policy: Policy) -> tuple[set[str], dict[str, int], Args]:

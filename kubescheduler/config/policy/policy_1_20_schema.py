@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from kubescheduler.config.policy.policy_model import Policy, RequestedToCapacityRatio, ResourceWeight, UtilizationPoint
 from kubescheduler.config.policy.policy_schema import EXTENDER, PREDICATE, priority_entry
@@ -40,7 +40,7 @@ _CHANGED: dict[str, Field] = {
     "httpTimeout": Field("httpTimeout", "http_timeout_ns", DURATION, "HTTPTimeout", internal_kind=GO_DURATION),
 }
 
-EXTENDER_1_20 = attrs.evolve(
+EXTENDER_1_20 = msgspec.structs.replace(
     EXTENDER,
     name="LegacyExtender",
     fields=tuple(_CHANGED.get(field.key, field) for field in EXTENDER.fields),

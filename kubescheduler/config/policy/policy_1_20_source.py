@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-@attrs.frozen
-class AlgorithmSource:
+class AlgorithmSource(msgspec.Struct, frozen=True):
     """Exactly one is set: a provider's name, or the path of a policy or of a ConfigMap's manifest."""
 
     provider: str | None = None

@@ -5,28 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
+import msgspec
 
 if TYPE_CHECKING:
     from kubescheduler.extender.config import ExtenderConfig
 
 
-@attrs.frozen
-class ServiceAffinity:
+class ServiceAffinity(msgspec.Struct, frozen=True):
     """The argument of a predicate: pods of a service go to nodes with equal values of these labels."""
 
     labels: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class LabelsPresence:
+class LabelsPresence(msgspec.Struct, frozen=True):
     """The argument of a predicate: nodes must have, or must not have, all of these labels."""
 
     labels: tuple[str, ...] = ()
     presence: bool = False
 
 
-@attrs.frozen
-class PredicateArgument:
+class PredicateArgument(msgspec.Struct, frozen=True):
     """Builds a predicate of its own; exactly one member is to be set."""
 
     service_affinity: ServiceAffinity | None = None
@@ -38,23 +36,20 @@ class PredicateArgument:
         return _count(self.service_affinity, self.labels_presence)
 
 
-@attrs.frozen
-class PredicatePolicy:
+class PredicatePolicy(msgspec.Struct, frozen=True):
     """An entry of ``predicates``."""
 
     name: str = ""
     argument: PredicateArgument | None = None
 
 
-@attrs.frozen
-class ServiceAntiAffinity:
+class ServiceAntiAffinity(msgspec.Struct, frozen=True):
     """The argument of a priority: pods of a service are spread over the values of this label."""
 
     label: str = ""
 
 
-@attrs.frozen
-class LabelPreference:
+class LabelPreference(msgspec.Struct, frozen=True):
     """The argument of a priority: nodes that have this label, or that do not have it, are preferred."""
 
     label: str = ""
@@ -75,8 +70,7 @@ class ResourceWeight(NamedTuple):
     weight: int = 0
 
 
-@attrs.frozen
-class RequestedToCapacityRatio:
+class RequestedToCapacityRatio(msgspec.Struct, frozen=True):
     """``resources`` as written; what counts is ``resource_weights``."""
 
     shape: tuple[UtilizationPoint, ...] = ()
@@ -90,8 +84,7 @@ class RequestedToCapacityRatio:
         return tuple(ResourceWeight(name, weight) for name, weight in weights.items())
 
 
-@attrs.frozen
-class PriorityArgument:
+class PriorityArgument(msgspec.Struct, frozen=True):
     """Builds a priority of its own; exactly one member is to be set."""
 
     service_anti_affinity: ServiceAntiAffinity | None = None
@@ -104,8 +97,7 @@ class PriorityArgument:
         return _count(self.service_anti_affinity, self.label_preference, self.requested_to_capacity_ratio)
 
 
-@attrs.frozen
-class PriorityPolicy:
+class PriorityPolicy(msgspec.Struct, frozen=True):
     """An entry of ``priorities``."""
 
     name: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.config_schema import CLIENT_CONNECTION, LEADER_ELECTION, PLUGIN_SET
 from kubescheduler.framework.args.document_schema import BOOL, INT32, INT64, TEXT, Anything, Field, ListOf, Struct
@@ -33,16 +33,14 @@ MEMBERS = (
 """The members of ``plugins``."""
 
 
-@attrs.frozen
-class ConfigMapName:
+class ConfigMapName(msgspec.Struct, frozen=True):
     """Where a ConfigMap is in the cluster."""
 
     namespace: str = ""
     name: str = ""
 
 
-@attrs.frozen
-class V1Alpha1Config:
+class V1Alpha1Config(msgspec.Struct, frozen=True):
     """A KubeSchedulerConfiguration of release 1.16; one of provider, policy_file and policy_configmap is set."""
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
@@ -61,16 +59,16 @@ class V1Alpha1Config:
     """No pod is evicted for another."""
     bind_timeout_seconds: int = 600
     """How long binding of volumes may take."""
-    leader_election: LeaderElection = attrs.field(factory=partial(LeaderElection, resource_lock="endpoints"))
+    leader_election: LeaderElection = msgspec.field(default_factory=partial(LeaderElection, resource_lock="endpoints"))
     """The lock's name under either spelling."""
-    client_connection: ClientConnection = attrs.field(factory=ClientConnection)
+    client_connection: ClientConnection = msgspec.field(default_factory=ClientConnection)
     healthz_bind_address: str = "0.0.0.0:10251"
     metrics_bind_address: str = "0.0.0.0:10251"
     enable_profiling: bool = False
     enable_contention_profiling: bool = False
-    plugins: Mapping[str, PluginSet] = attrs.field(factory=dict)
+    plugins: Mapping[str, PluginSet] = msgspec.field(default_factory=dict)
     """Extension point → its set; 1.16 has no plugins of its own."""
-    notes: tuple[str, ...] = attrs.field(default=(), eq=False)
+    notes: tuple[str, ...] = ()
     """What someone who wrote the configuration may not expect."""
 
 
@@ -96,7 +94,7 @@ _SOURCE = Struct(
     given_values,
     (Field("policy", "policy", _POLICY), Field("provider", "provider", TEXT)),
 )
-_ELECTION = attrs.evolve(
+_ELECTION = msgspec.structs.replace(
     LEADER_ELECTION,
     name="KubeSchedulerLeaderElectionConfiguration",
     fields=(

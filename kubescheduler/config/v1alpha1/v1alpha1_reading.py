@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_defaults import bind_address, said_values
@@ -56,7 +56,7 @@ def read_v1alpha1(document: Mapping[str, Any], *, strict: bool = False) -> V1Alp
     if problems:
         raise ConfigError(problems)
     notes = (*ignored_notes(decoder.unknown, "1.16"), *text_notes(document, "1.16"))
-    return attrs.evolve(_completed(written), notes=notes)
+    return msgspec.structs.replace(_completed(written), notes=notes)
 
 
 # --- faults --------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _source(written: Mapping[str, Any]) -> dict[str, Any]:
     if "file" in policy:
         return {"policy_file": policy["file"].get("path", "")}
     found: ConfigMapName = policy["config_map"]
-    return {"policy_configmap": attrs.evolve(found, namespace=found.namespace or NAMESPACE)}
+    return {"policy_configmap": msgspec.structs.replace(found, namespace=found.namespace or NAMESPACE)}
 
 
 def _election(written: Mapping[str, Any]) -> LeaderElection:

@@ -7,6 +7,7 @@ from functools import partial
 from heapq import heapify, heappop, heapreplace, nsmallest
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -25,8 +26,7 @@ Choose = Callable[[IntArray, IntArray], int]
 """Of (n,) rows and (n,) what they total: the position of the one that is taken."""
 
 
-@attrs.frozen(eq=False)
-class Choice:
+class Choice(msgspec.Struct, frozen=True, eq=False):
     """Among which nodes a pod was given its own."""
 
     total: int

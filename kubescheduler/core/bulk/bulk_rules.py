@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -34,8 +34,7 @@ class RunOverError(Exception):
     """What holds for one pod does not hold for the next: pods have to be decided one by one from here on."""
 
 
-@attrs.frozen(eq=False)
-class WeightedRule:
+class WeightedRule(msgspec.Struct, frozen=True, eq=False):
     """A rule that scores."""
 
     config: PriorityConfig
@@ -44,8 +43,7 @@ class WeightedRule:
     """(N,) its numbers as the cluster is now."""
 
 
-@attrs.frozen(eq=False)
-class RunRules:
+class RunRules(msgspec.Struct, frozen=True, eq=False):
     """What is asked for the pods of a run."""
 
     info: PodInfo

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -26,8 +27,7 @@ FEWEST = 8
 """Pods that are not worth a run."""
 
 
-@attrs.frozen(eq=False)
-class BulkPlacement:
+class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
     """Where one pod of a run went: what is shown of a decision in a line."""
 
     run: PlacedRun
@@ -118,8 +118,7 @@ class PlacedRun:
         return [1 if kept else tied for tied, kept in zip(self._ties(), self.by_ranking.tolist(), strict=True)]
 
 
-@attrs.frozen(eq=False)
-class ReadyRun:
+class ReadyRun(msgspec.Struct, frozen=True, eq=False):
     """A run whose pods, rules and nodes are known."""
 
     cache: ClusterCache
@@ -149,7 +148,9 @@ class ReadyRun:
     def over(self, alike: LikePods) -> ReadyRun:
         """The same with its pods."""
         infos = alike.classes()
-        return attrs.evolve(self, infos=infos, rules=attrs.evolve(self.rules, likes=AlikeClasses(infos)))
+        return msgspec.structs.replace(
+            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=AlikeClasses(infos))
+        )
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
         """Where the pods go, as far as the run goes; nothing is assumed yet.
@@ -218,8 +219,7 @@ def can_run(algorithm: Algorithm) -> bool:
     return all(priority.config.evidence is not None for priority in algorithm.priorities)
 
 
-@attrs.frozen(eq=False)
-class LikePods:
+class LikePods(msgspec.Struct, frozen=True, eq=False):
     """The first of some pods, as far as no rule can tell them apart."""
 
     pods: Sequence[Pod]

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
@@ -54,8 +55,7 @@ class AskedLater:
         return attrs.evolve(self.afresh(self.pod), host=self.host)
 
 
-@attrs.frozen(eq=False)
-class Expected:
+class Expected(msgspec.Struct, frozen=True, eq=False):
     """The cluster as it was when a pod was chosen a row, to see whether only this pod has come since."""
 
     cache: ClusterCache
@@ -90,8 +90,7 @@ class Expected:
         return self.cache.info(now[-1]).key == self.info.key
 
 
-@attrs.frozen(eq=False)
-class RunLike:
+class RunLike(msgspec.Struct, frozen=True, eq=False):
     """What the pods of a run have in common."""
 
     state: ClassState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.growable import IntArray
 from kubescheduler.core.holding.number_table import Blocks, line
@@ -15,8 +15,7 @@ TOTAL = 0
 """The index of the totals in a table of scores."""
 
 
-@attrs.frozen(eq=False)
-class ScoreLayout:
+class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
     """Where a table of scores has the numbers of each rule: an index of the table, or one number for all rows."""
 
     names: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -124,7 +124,7 @@ class TotalTable:
         """The raw number that a rule gives every row, where it gives them all one."""
         if name in self._layout.constant_raws:
             constants = {**self._layout.constant_raws, name: number}
-            self._layout = attrs.evolve(self._layout, constant_raws=constants)
+            self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
 
     def put(self, changes: Mapping[int, Numbers], fits: Mask, reduce: Reduce) -> bool:
         """Sets the numbers of some rows, which may have come to fit or no longer do. False: rows that are not among

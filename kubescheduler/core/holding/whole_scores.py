@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -12,8 +12,7 @@ from kubescheduler.core.score_table import Scores
 from kubescheduler.core.selection import TieBreak
 
 
-@attrs.frozen(eq=False)
-class WholeScores:
+class WholeScores(msgspec.Struct, frozen=True, eq=False):
     """Of one decision, over the rows that fit."""
 
     names: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -50,8 +50,7 @@ def judge(
     return tuple(found)
 
 
-@attrs.frozen
-class NominatedJudgement:
+class NominatedJudgement(msgspec.Struct, frozen=True):
     """What predicates say of one row."""
 
     found: Found = ()

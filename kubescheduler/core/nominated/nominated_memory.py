@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -23,13 +23,12 @@ MOST_STATES = 256
 """Classes of pods of which judgements are remembered."""
 
 
-@attrs.frozen(eq=False)
-class Beside:
+class Beside(msgspec.Struct, frozen=True, eq=False):
     """The rows where a pod does not fit beside the pods nominated there."""
 
-    found: Mapping[int, Found] = attrs.field(factory=dict)
+    found: Mapping[int, Found] = msgspec.field(default_factory=dict)
     """Row → why."""
-    codes: Mapping[int, Code] = attrs.field(factory=dict)
+    codes: Mapping[int, Code] = msgspec.field(default_factory=dict)
     """Row → with which code."""
     error: tuple[str, NodeError] | None = None
     """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -35,8 +35,7 @@ Note = Callable[[str, IntArray], object]
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
-@attrs.frozen(eq=False)
-class KindCosts:
+class KindCosts(msgspec.Struct, frozen=True, eq=False):
     """What preemption costs on nodes that lose pods at the same places; all (k,) int64, by kind."""
 
     violations: IntArray
@@ -71,8 +70,7 @@ def earliest_starts(victims: Mask, priorities: IntArray, starts: Floats) -> Floa
     return out
 
 
-@attrs.frozen(eq=False)
-class Costs:
+class Costs(msgspec.Struct, frozen=True, eq=False):
     """What preemption on each of n nodes costs; all but the last are (k,) int64 by kind."""
 
     kinds: IntArray

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -42,8 +42,7 @@ class Trial(Protocol):
         """Reason → on how many rows the first predicate that refuses the pod gives it."""
 
 
-@attrs.frozen(eq=False)
-class PreemptionAttempt:
+class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
     """The pod that is tried, and by what."""
 
     pod: Pod
@@ -57,8 +56,7 @@ class PreemptionAttempt:
         return PreemptionAttempt(self.pod, self.info, predicates, self.cache, self.roster)
 
 
-@attrs.frozen(eq=False)
-class Part:
+class Part(msgspec.Struct, frozen=True, eq=False):
     """Rows that are tried together."""
 
     rows: IntArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cluster_objects import ClusterObjects
@@ -23,8 +23,7 @@ Protect = Callable[[Roster, IntArray, Mask], Mask]
 """Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
 
 
-@attrs.frozen(eq=False)
-class VictimRules:
+class VictimRules(msgspec.Struct, frozen=True, eq=False):
     """How a release finds the victims on a node."""
 
     protect: Protect
@@ -60,8 +59,7 @@ def find_candidates(attempt: PreemptionAttempt, rows: IntArray, rules: VictimRul
     )
 
 
-@attrs.frozen(eq=False)
-class FoundVictims:
+class FoundVictims(msgspec.Struct, frozen=True, eq=False):
     """What was found on rows that were tried together."""
 
     rows: IntArray

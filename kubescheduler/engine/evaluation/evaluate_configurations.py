@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.v1alpha1_engine import component_notes
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_flags import EngineFlags
 
 
-@attrs.frozen(eq=False)
-class Asked:
+class Asked(msgspec.Struct, frozen=True, eq=False):
     """One configuration that queries name."""
 
     engine: Engine

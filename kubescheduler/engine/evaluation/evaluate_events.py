@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from kubescheduler.cycle.bindings import InOrderBindings
@@ -28,8 +29,7 @@ LONGEST = 7 * 24 * 3600.0
 """Seconds that an event may come after the attempt."""
 
 
-@attrs.frozen
-class TimedEvent:
+class TimedEvent(msgspec.Struct, frozen=True):
     """An object that came (``old`` is None), changed or went (``new`` is None); neither: only time passed."""
 
     after: float

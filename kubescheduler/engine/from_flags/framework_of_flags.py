@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.custom_code import exception_text, raised_at
@@ -135,8 +135,8 @@ def _called(flags: EngineFlags, config: SchedulerConfig, notice: Notice) -> Sche
     if flags.config_file is not None or flags.component is not None:
         notice("--scheduler-name has no effect beside --config")
         return config
-    profiles = (attrs.evolve(profile, scheduler_name=flags.scheduler_name) for profile in config.profiles)
-    return attrs.evolve(config, profiles=tuple(profiles))
+    profiles = (msgspec.structs.replace(profile, scheduler_name=flags.scheduler_name) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=tuple(profiles))
 
 
 def _with_hard_weight(config: SchedulerConfig, weight: int | None) -> SchedulerConfig:
@@ -144,10 +144,10 @@ def _with_hard_weight(config: SchedulerConfig, weight: int | None) -> SchedulerC
         return config
     name, args = "InterPodAffinity", InterPodAffinityArgs(weight)
     profiles = [
-        attrs.evolve(p, plugin_config=(*(c for c in p.plugin_config if c[0] != name), (name, args)))
+        msgspec.structs.replace(p, plugin_config=(*(c for c in p.plugin_config if c[0] != name), (name, args)))
         for p in config.profiles
     ]
-    return attrs.evolve(config, profiles=tuple(profiles))
+    return msgspec.structs.replace(config, profiles=tuple(profiles))
 
 
 def _config(flags: EngineFlags) -> SchedulerConfig:

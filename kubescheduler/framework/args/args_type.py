@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.framework.args.document_schema import GO_DURATION, Field, Struct
 from kubescheduler.framework.args.field_errors import FieldError
@@ -19,8 +19,7 @@ def no_errors(_: Any) -> Iterator[FieldError]:
     return iter(())
 
 
-@attrs.frozen(eq=False)
-class ArgsType:
+class ArgsType(msgspec.Struct, frozen=True, eq=False):
     """What one release reads as the args of a plugin."""
 
     record: type[Any]
@@ -33,7 +32,7 @@ class ArgsType:
     """Makes the record of the fields that are given, with the release's defaults; None: the record's own."""
     build_with: Callable[[Mapping[str, bool]], Callable[..., Any]] | None = None
     """Feature gates → ``build``, where defaults depend on gates."""
-    writers: Mapping[str, Callable[[Any], Any]] = attrs.field(factory=dict)
+    writers: Mapping[str, Callable[[Any], Any]] = msgspec.field(default_factory=dict)
     """Key → how its value is written, as None to leave it out; lists of texts and single values need none."""
     errors: Callable[[Any], Iterator[FieldError]] = no_errors
     """The faults of a record in the release's words, paths beginning at the args."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 
 
-@attrs.frozen
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True):
     """A single value. ``go`` is Go's name of its type; integers have ``bits``."""
 
     go: str
@@ -29,8 +29,7 @@ GO_DURATION = Scalar("v1.Duration", 'a duration such as "15s" or "1m30s"')
 """Nanoseconds, written as Go writes durations."""
 
 
-@attrs.frozen
-class ListOf:
+class ListOf(msgspec.Struct, frozen=True):
     """A list, as a tuple; null elements are zero values."""
 
     item: Kind
@@ -41,8 +40,7 @@ class ListOf:
         return f"[]{self.item.go}"
 
 
-@attrs.frozen
-class MapOf:
+class MapOf(msgspec.Struct, frozen=True):
     """A mapping of texts to scalars, as a FrozenMap."""
 
     item: Scalar
@@ -53,8 +51,7 @@ class MapOf:
         return f"map[string]{self.item.go}"
 
 
-@attrs.frozen
-class Anything:
+class Anything(msgspec.Struct, frozen=True):
     """A value that is decoded later, or never."""
 
     go: str = "runtime.RawExtension"
@@ -76,8 +73,7 @@ class Field:
     internal_kind: Kind | None = None
 
 
-@attrs.frozen
-class Struct:
+class Struct(msgspec.Struct, frozen=True):
     """An object. ``build`` takes the fields that were given, by attribute."""
 
     name: str

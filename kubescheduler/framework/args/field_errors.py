@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
@@ -19,8 +19,7 @@ PERCENT = range(101)
 """The values of a percentage."""
 
 
-@attrs.frozen
-class FieldError:
+class FieldError(msgspec.Struct, frozen=True):
     """A fault. ``shown`` is the value as the release prints it, None where it prints none.
 
     Without a ``kind`` the fault is a plain text that the release tells without any path.
@@ -38,7 +37,7 @@ class FieldError:
 
     def under(self, prefix: str) -> FieldError:
         """The same fault of something that is itself at ``prefix``."""
-        return attrs.evolve(self, path=join(prefix, self.path))
+        return msgspec.structs.replace(self, path=join(prefix, self.path))
 
     @property
     def problem(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import attrs
+import msgspec
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, code_of
@@ -159,8 +160,7 @@ class NoObserver:
         """Nothing is reported."""
 
 
-@attrs.frozen(eq=False)
-class Watch:
+class Watch(msgspec.Struct, frozen=True, eq=False):
     """Runs calls that answer (status, value) and reports them for one profile."""
 
     observer: Observer

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
@@ -51,15 +51,13 @@ class Plugin(Protocol):
         """The name that profiles enable it by."""
 
 
-@attrs.frozen
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """The names of the nodes that alone may be considered; None: all."""
 
     node_names: frozenset[str] | None = None
 
 
-@attrs.frozen
-class PreFlight:
+class PreFlight(msgspec.Struct, frozen=True):
     """What a PreBind plugin says before it is run (1.36)."""
 
     status: Status | None = None
@@ -74,8 +72,7 @@ class Unresolvable(str):
     __slots__ = ()
 
 
-@attrs.frozen(eq=False)
-class ColumnPlugin:
+class ColumnPlugin(msgspec.Struct, frozen=True, eq=False):
     """A plugin that judges or scores all nodes at once and does nothing else."""
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
@@ -21,8 +21,7 @@ Upstream: 1.36 SignPlugin.SignPod.
 """
 
 
-@attrs.frozen(eq=False)
-class SignedPod:
+class SignedPod(msgspec.Struct, frozen=True, eq=False):
     """A pod that is to be signed."""
 
     pod: Pod

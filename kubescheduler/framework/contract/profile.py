@@ -5,35 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.framework.contract.points import Point
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
 
-@attrs.frozen
-class Enabled:
+class Enabled(msgspec.Struct, frozen=True):
     """An entry of an enabled list; weight 0: not given."""
 
     name: str
     weight: int = 0
 
 
-@attrs.frozen
-class PluginSet:
+class PluginSet(msgspec.Struct, frozen=True):
     """What a profile says of one point, or of multiPoint; ``*`` in disabled stands for all defaults."""
 
     enabled: tuple[Enabled, ...] = ()
     disabled: tuple[str, ...] = ()
 
 
-@attrs.frozen(eq=False)
-class Profile:
+class Profile(msgspec.Struct, frozen=True, eq=False):
     """One profile of a completed configuration."""
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
-    plugins: Mapping[Point, tuple[Enabled, ...]] = attrs.field(factory=dict)
+    plugins: Mapping[Point, tuple[Enabled, ...]] = msgspec.field(default_factory=dict)
     """Point → its plugins in the order they run, after merging with the defaults and, in 1.36, after multiPoint was
     expanded.
     """
@@ -47,12 +44,11 @@ class Profile:
     """How many of the nodes are looked at; None: the configuration's value counts."""
     run_all_filters: bool = False
     """A 1.20 policy's alwaysCheckAllPredicates."""
-    sets: Mapping[str, PluginSet] = attrs.field(factory=dict)
+    sets: Mapping[str, PluginSet] = msgspec.field(default_factory=dict)
     """Member of ``plugins`` → the set a configuration names there; empty: ``plugins`` of this record says it all."""
 
 
-@attrs.frozen
-class LeaderElection:
+class LeaderElection(msgspec.Struct, frozen=True):
     """Durations in nanoseconds."""
 
     leader_elect: bool = True
@@ -64,8 +60,7 @@ class LeaderElection:
     resource_name: str = "kube-scheduler"
 
 
-@attrs.frozen
-class ClientConnection:
+class ClientConnection(msgspec.Struct, frozen=True):
     """How the API server is talked to."""
 
     kubeconfig: str = ""
@@ -76,8 +71,7 @@ class ClientConnection:
     burst: int = 100
 
 
-@attrs.frozen(eq=False)
-class SchedulerConfig:
+class SchedulerConfig(msgspec.Struct, frozen=True, eq=False):
     """A completed KubeSchedulerConfiguration as the scheduler uses it; backoffs in seconds."""
 
     release: str
@@ -102,5 +96,5 @@ class SchedulerConfig:
     """1.36."""
     notes: tuple[str, ...] = ()
     """What someone who wrote the configuration may not expect."""
-    document: Mapping[str, Any] = attrs.field(factory=dict)
+    document: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The completed configuration as it would be written, in its own API version."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -14,8 +14,7 @@ Names = frozenset[str]
 """Of nodes."""
 
 
-@attrs.frozen
-class PreFilterOutcome:
+class PreFilterOutcome(msgspec.Struct, frozen=True):
     """What all PreFilter plugins came to."""
 
     status: Status | None = None
@@ -28,8 +27,7 @@ class PreFilterOutcome:
     """The plugin after which no other was asked, empty when all were."""
 
 
-@attrs.frozen(eq=False)
-class PluginScores:
+class PluginScores(msgspec.Struct, frozen=True, eq=False):
     """One plugin's scores of the nodes that fit: (n,) int64 as given, and (n,) int64 normalised, before ``weight``."""
 
     raw: IntArray
@@ -37,11 +35,10 @@ class PluginScores:
     weight: int
 
 
-@attrs.frozen(eq=False)
-class ScoreOutcome:
+class ScoreOutcome(msgspec.Struct, frozen=True, eq=False):
     """What all Score plugins came to."""
 
     status: Status | None = None
-    scores: Mapping[str, PluginScores] = attrs.field(factory=dict)
-    totals: IntArray = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    scores: Mapping[str, PluginScores] = msgspec.field(default_factory=dict)
+    totals: IntArray = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     """(n,) int64 weighted sums, wrapping at 64 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.errors import SchedulingError
@@ -153,8 +153,7 @@ def _tie_rule(host: Host, ready: ReadyRun) -> tuple[Choose | None, IntArray | No
 # --- rankings that are kept ------------------------------------------------------------------
 
 
-@attrs.frozen(eq=False)
-class Rankings:
+class Rankings(msgspec.Struct, frozen=True, eq=False):
     """The attempts of a run as opportunistic batching sees them: the pod after one that filled its node takes the next
     node of the ranking kept from before, if both have the same signature. As no other total has changed since, that is
     the node that scoring would find.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.preempting.preemption_candidates import Candidates
 
 
-@attrs.frozen(eq=False)
-class CandidateSampling:
+class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
     """How many candidates are enough, and where the search for them begins."""
 
     percentage: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import attrs
+import msgspec
 
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.fit_errors import fit_error_1_16, fit_error_1_36
@@ -26,8 +26,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import Collect, collec
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 
 
-@attrs.frozen
-class FrameworkDecisionRules:
+class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """How one release decides, apart from plugins."""
 
     narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], PreFilterOutcome] = narrow_1_36

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
@@ -41,12 +41,11 @@ def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
     return None
 
 
-@attrs.frozen(eq=False)
-class Evictions:
+class Evictions(msgspec.Struct, frozen=True, eq=False):
     """The preemptions that are still being carried out. Upstream: 1.36 Executor."""
 
     handle: Handle
-    last: dict[str, str] = attrs.field(factory=dict)
+    last: dict[str, str] = msgspec.field(default_factory=dict)
     """uid of the preemptor → the uid of its last victim, empty while others are being preempted."""
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:

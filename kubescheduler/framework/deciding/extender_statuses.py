@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
@@ -40,8 +40,7 @@ def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
         refused[name] = Status.unresolvable(message)
 
 
-@attrs.frozen(eq=False)
-class LeftByExtenders:
+class LeftByExtenders(msgspec.Struct, frozen=True, eq=False):
     """What extenders' filters leave of the nodes."""
 
     feasible: IntArray

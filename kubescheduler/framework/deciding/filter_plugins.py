@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -40,8 +41,7 @@ class Passed:
     nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
 
 
-@attrs.frozen(eq=False)
-class Filtering:
+class Filtering(msgspec.Struct, frozen=True, eq=False):
     """One attempt's Filter plugins on one pod."""
 
     pod: Pod

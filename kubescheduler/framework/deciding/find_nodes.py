@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -136,7 +137,7 @@ class Finding:
         if self.passed is not None:
             self.passed.feasible, self.passed.everywhere = rows, False
         if self.filtered is not None:
-            self.filtered = attrs.evolve(self.filtered, feasible=rows)
+            self.filtered = msgspec.structs.replace(self.filtered, feasible=rows)
         return rows
 
     def forget(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.errors import SchedulingError
 from kubescheduler.framework.contract.custom_answers import custom_fragments
@@ -32,8 +33,7 @@ Signature = Fragments
 """Of a pod; compared by value."""
 
 
-@attrs.frozen
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """Where an attempt stands in the row of all attempts of a scheduler."""
 
     number: int
@@ -55,8 +55,7 @@ class TurnNumbers:
         return self.last
 
 
-@attrs.frozen(eq=False)
-class Signers:
+class Signers(msgspec.Struct, frozen=True, eq=False):
     """The plugins of a profile that sign pods."""
 
     signs: tuple[Sign, ...]
@@ -97,8 +96,7 @@ def sign_of(plugin: Plugin) -> Sign | None:
     return sign_pod
 
 
-@attrs.frozen(eq=False)
-class Kept:
+class Kept(msgspec.Struct, frozen=True, eq=False):
     """A ranking that pods may take nodes of."""
 
     signature: Signature

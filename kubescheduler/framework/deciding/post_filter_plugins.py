@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import SchedulingError
 from kubescheduler.core.decision import Decision
@@ -85,8 +85,7 @@ def searches(plugin: Any) -> bool:
     return hasattr(plugin, "search") and not hasattr(plugin, "post_filter")
 
 
-@attrs.frozen(eq=False)
-class PostFiltered:
+class PostFiltered(msgspec.Struct, frozen=True, eq=False):
     """What all PostFilter plugins came to."""
 
     preemption: Preemption | None = None

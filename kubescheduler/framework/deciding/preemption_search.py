@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -45,8 +45,7 @@ class ProcessCrash(SchedulingError):
     """What ends the release's process."""
 
 
-@attrs.frozen(eq=False)
-class Search:
+class Search(msgspec.Struct, frozen=True, eq=False):
     """One pod that fits nowhere, and what is known of it."""
 
     pod: Pod
@@ -65,8 +64,7 @@ class Search:
         return Trials(self.pod, self.filtering.state.info, self.filtering.checks(), self.cache, roster)
 
 
-@attrs.frozen
-class PreemptionRules:
+class PreemptionRules(msgspec.Struct, frozen=True):
     """How one release preempts."""
 
     leaving: Callable[[Pod], bool]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
@@ -37,8 +38,7 @@ class FrameworkScores:
     raws: dict[str, Scores] = attrs.field(factory=dict)
 
 
-@attrs.frozen(eq=False)
-class Scoring:
+class Scoring(msgspec.Struct, frozen=True, eq=False):
     """One attempt's PreScore and Score plugins over the nodes that pass."""
 
     pod: Pod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
@@ -18,8 +18,7 @@ NAME = "DefaultBinder"
 POINTS = frozenset({Point.BIND})
 
 
-@attrs.frozen(eq=False)
-class DefaultBinder:
+class DefaultBinder(msgspec.Struct, frozen=True, eq=False):
     """Upstream: 1.20 and 1.36 DefaultBinder."""
 
     handle: Handle

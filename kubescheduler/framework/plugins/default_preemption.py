@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import Preemption
@@ -33,8 +34,7 @@ POINTS_1_36 = POINTS_1_20 | {Point.PRE_ENQUEUE}
 BUSY = "waiting for the preemption for this pod to be finished"
 
 
-@attrs.frozen
-class DefaultPreemptionArgs:
+class DefaultPreemptionArgs(msgspec.Struct, frozen=True):
     """How many candidates are enough: the larger of the two numbers."""
 
     min_candidate_nodes_percentage: int = 10
@@ -149,7 +149,7 @@ How many candidates are enough: the larger of the two numbers. kubescheduler tri
 [deviations](../explanation/deviations.md).""",
     errors=_errors_1_20,
 )
-ARGS_1_36 = attrs.evolve(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
+ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
 # --- what it is in each release ---------------------------------------------------------------

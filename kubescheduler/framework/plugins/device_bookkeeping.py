@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.devices.device_allocation import allocations
@@ -60,8 +61,7 @@ def deallocated(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
     return attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=())
 
 
-@attrs.frozen(eq=False)
-class DeviceBooks:
+class DeviceBooks(msgspec.Struct, frozen=True, eq=False):
     """Writes go to the API if there is one, and into the cache."""
 
     handle: Handle
@@ -240,7 +240,9 @@ class DeviceBooks:
         if allocation is None or allocation.timestamp is not None or not self.features.binding:
             return claim
         now = datetime.fromtimestamp(int(self.today()), UTC)
-        return attrs.evolve(claim, allocation=attrs.evolve(allocation, timestamp=f"{now:%Y-%m-%dT%H:%M:%SZ}"))
+        return attrs.evolve(
+            claim, allocation=msgspec.structs.replace(allocation, timestamp=f"{now:%Y-%m-%dT%H:%M:%SZ}")
+        )
 
     @staticmethod
     def _reserved(state: CycleState) -> ReservedDevices | None:
@@ -269,4 +271,4 @@ class DeviceBooks:
 def _owned(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
     """The claim for a pod's extended resources, which goes with the pod."""
     owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True, api_version="v1")
-    return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=(owner,)))
+    return attrs.evolve(claim, metadata=msgspec.structs.replace(claim.metadata, owner_references=(owner,)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import go_quote
@@ -67,8 +67,7 @@ POINTS = frozenset(
 )
 
 
-@attrs.frozen
-class DynamicResourcesArgs:
+class DynamicResourcesArgs(msgspec.Struct, frozen=True):
     """1.36; durations in nanoseconds."""
 
     filter_timeout: int = 10 * SECOND

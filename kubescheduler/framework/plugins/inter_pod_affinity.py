@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
@@ -31,8 +31,7 @@ NAME = "InterPodAffinity"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
 
 
-@attrs.frozen
-class InterPodAffinityArgs:
+class InterPodAffinityArgs(msgspec.Struct, frozen=True):
     """What running pods' own terms count."""
 
     hard_pod_affinity_weight: int = 1
@@ -106,7 +105,7 @@ What a running pod's required affinity to the new pod counts, 0–100. With `ign
 is scored for pods without preferred terms of their own.""",
     errors=_errors_1_20,
 )
-ARGS_1_36 = attrs.evolve(
+ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(
         *ARGS_1_20.fields,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.manifests.encode_parts import encode_term, encode_terms, present
@@ -59,8 +59,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 NO_TERM = NodeSelectorTerm()
 
 
-@attrs.frozen
-class AddedAffinity:
+class AddedAffinity(msgspec.Struct, frozen=True):
     """Node affinity that every pod of the profile has besides its own."""
 
     required: tuple[NodeSelectorTerm, ...] | None = None
@@ -72,8 +71,7 @@ class AddedAffinity:
 NO_ADDED_AFFINITY = AddedAffinity()
 
 
-@attrs.frozen
-class NodeAffinityArgs:
+class NodeAffinityArgs(msgspec.Struct, frozen=True):
     """The profile's own node affinity."""
 
     added_affinity: AddedAffinity | None = None
@@ -233,7 +231,7 @@ Node affinity that every pod of the profile has besides its own. Keys are those 
     writers={"addedAffinity": _written},
     errors=_errors_1_20,
 )
-ARGS_1_36 = attrs.evolve(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
+ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
 # --- what it is in each release ---------------------------------------------------------------

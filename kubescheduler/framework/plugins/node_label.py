@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
@@ -29,8 +29,7 @@ NAME = "NodeLabel"
 POINTS = frozenset({Point.FILTER, Point.SCORE})
 
 
-@attrs.frozen
-class NodeLabelArgs:
+class NodeLabelArgs(msgspec.Struct, frozen=True):
     """1.20: keys of labels."""
 
     present_labels: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.selectors.pod_traits import spec_alone
@@ -32,8 +32,7 @@ POINTS_1_20 = frozenset({Point.SCORE})
 POINTS_1_36 = frozenset({Point.PRE_SCORE, Point.SCORE})
 
 
-@attrs.frozen
-class NodeResourcesBalancedAllocationArgs:
+class NodeResourcesBalancedAllocationArgs(msgspec.Struct, frozen=True):
     """1.36."""
 
     resources: Resources = CPU_AND_MEMORY

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
@@ -69,8 +69,7 @@ UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not fou
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 
 
-@attrs.frozen
-class ScoringStrategy:
+class ScoringStrategy(msgspec.Struct, frozen=True):
     """1.36: which node is best by what is in use."""
 
     type: str = "LeastAllocated"
@@ -81,8 +80,7 @@ class ScoringStrategy:
     """(utilization 0-100, score 0-10) points; None when the configuration has no requestedToCapacityRatio."""
 
 
-@attrs.frozen
-class NodeResourcesFitArgs:
+class NodeResourcesFitArgs(msgspec.Struct, frozen=True):
     """Which resources are not tested, and how nodes are scored."""
 
     ignored_resources: tuple[str, ...] = ()
@@ -271,7 +269,7 @@ is best: type LeastAllocated, MostAllocated or RequestedToCapacityRatio. Only th
 points rise in utilisation, within 0–100, with scores 0–10. Weights are 1–100.""",
     errors=partial(_ignored_errors, worded=worded_1_20),
 )
-ARGS_1_36 = attrs.evolve(
+ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, Field("scoringStrategy", "scoring_strategy", _SCORING)),
     writers={"scoringStrategy": _written},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
@@ -23,8 +23,7 @@ NAME = "NodeResourcesLeastAllocated"
 POINTS = frozenset({Point.SCORE})
 
 
-@attrs.frozen
-class NodeResourcesLeastAllocatedArgs:
+class NodeResourcesLeastAllocatedArgs(msgspec.Struct, frozen=True):
     """1.20."""
 
     resources: Resources = CPU_AND_MEMORY

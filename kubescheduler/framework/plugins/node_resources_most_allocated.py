@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.field_errors import refuse
@@ -23,8 +23,7 @@ NAME = "NodeResourcesMostAllocated"
 POINTS = frozenset({Point.SCORE})
 
 
-@attrs.frozen
-class NodeResourcesMostAllocatedArgs:
+class NodeResourcesMostAllocatedArgs(msgspec.Struct, frozen=True):
     """1.20."""
 
     resources: Resources = CPU_AND_MEMORY
@@ -57,7 +56,7 @@ def _build(resources: Resources = ()) -> NodeResourcesMostAllocatedArgs:
     return NodeResourcesMostAllocatedArgs(resources or CPU_AND_MEMORY)
 
 
-ARGS = attrs.evolve(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAllocatedArgs, build=_build)
+ARGS = msgspec.structs.replace(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAllocatedArgs, build=_build)
 
 
 # --- what it is in each release ---------------------------------------------------------------

@@ -6,7 +6,7 @@ which events let a pod be tried again, and their pages of the documentation.
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.contract.plugin import PluginFactory
@@ -19,8 +19,7 @@ BY_NODE = f"{UNSCHEDULABLE} or {UNRESOLVABLE}"
 """The code of a reason differs from node to node."""
 
 
-@attrs.frozen
-class PluginReason:
+class PluginReason(msgspec.Struct, frozen=True):
     """A reason for which a plugin refuses a pod or a node."""
 
     text: str
@@ -31,8 +30,7 @@ class PluginReason:
     """Where it is given; several points are separated by commas."""
 
 
-@attrs.frozen(eq=False)
-class InTreePlugin:
+class InTreePlugin(msgspec.Struct, frozen=True, eq=False):
     """A plugin of one release, as the plugin's own file states it."""
 
     name: str

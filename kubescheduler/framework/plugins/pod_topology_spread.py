@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.encode_pod import encode_spread_constraint
 from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
@@ -44,8 +44,7 @@ ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 Constraints = tuple[TopologySpreadConstraint, ...]
 
 
-@attrs.frozen
-class PodTopologySpreadArgs:
+class PodTopologySpreadArgs(msgspec.Struct, frozen=True):
     """The constraints of a pod that has none."""
 
     default_constraints: Constraints = ()
@@ -121,8 +120,7 @@ def _build_1_36(default_constraints: Constraints = (), defaulting_type: str = ""
     return PodTopologySpreadArgs(default_constraints, defaulting_type or SYSTEM)
 
 
-@attrs.frozen
-class SpreadTexts:
+class SpreadTexts(msgspec.Struct, frozen=True):
     """What the releases say differently of the args."""
 
     unknown_type: Callable[[str], FieldError]
@@ -234,7 +232,7 @@ given.""",
     writers={"defaultConstraints": lambda constraints: [*map(encode_spread_constraint, constraints)] or None},
     errors=_errors_1_20,
 )
-ARGS_1_36 = attrs.evolve(
+ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=_fields(_CONSTRAINT_1_36),
     build=_build_1_36,

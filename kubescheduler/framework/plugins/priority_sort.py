@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
@@ -27,8 +27,7 @@ class QueuedPodInfo(Protocol):
         """When it came into the queue."""
 
 
-@attrs.frozen
-class PrioritySort:
+class PrioritySort(msgspec.Struct, frozen=True):
     """Upstream: 1.20 and 1.36 PrioritySort."""
 
     name: str = NAME

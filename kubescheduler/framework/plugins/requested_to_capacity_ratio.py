@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
-import attrs
+import msgspec
 
 from clusterstate.selectors.pod_traits import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
@@ -34,8 +34,7 @@ NAME = "RequestedToCapacityRatio"
 POINTS = frozenset({Point.SCORE})
 
 
-@attrs.frozen
-class RequestedToCapacityRatioArgs:
+class RequestedToCapacityRatioArgs(msgspec.Struct, frozen=True):
     """1.20."""
 
     shape: Shape = ()

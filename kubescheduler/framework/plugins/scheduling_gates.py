@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
@@ -18,8 +18,7 @@ NAME = "SchedulingGates"
 POINTS = frozenset({Point.PRE_ENQUEUE})
 
 
-@attrs.frozen
-class SchedulingGates:
+class SchedulingGates(msgspec.Struct, frozen=True):
     """Upstream: 1.36 SchedulingGates."""
 
     name: str = NAME

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
@@ -26,8 +26,7 @@ READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
 UNPREPARED = 'error reading "PreFilterServiceAffinity" from cycleState: not found'
 
 
-@attrs.frozen
-class ServiceAffinityArgs:
+class ServiceAffinityArgs(msgspec.Struct, frozen=True):
     """1.20: keys of node labels."""
 
     affinity_labels: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import go_quote
@@ -61,8 +61,7 @@ CAPACITY_GATE_1_20 = "CSIStorageCapacity"
 NO_VOLUMES = PodVolumes()
 
 
-@attrs.frozen
-class VolumeBindingArgs:
+class VolumeBindingArgs(msgspec.Struct, frozen=True):
     """How long PreBind waits, and how storage is scored."""
 
     bind_timeout_seconds: int = 600
@@ -73,8 +72,7 @@ class VolumeBindingArgs:
     """1.36: gate StorageCapacityScoring is on, ``shape`` may be given."""
 
 
-@attrs.frozen
-class BindingWords:
+class BindingWords(msgspec.Struct, frozen=True):
     """A release's texts for errors of PreBind; ``nothing_found`` is about a node."""
 
     nothing_found: str
@@ -218,9 +216,9 @@ def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
     gates = handle.feature_gates
-    rule = attrs.evolve(VOLUME_BINDING_1_20, plugins=plugins_1_20(gate for gate, on in gates.items() if on))
+    rule = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=plugins_1_20(gate for gate, on in gates.items() if on))
     if gates.get(CAPACITY_GATE_1_20, False):
-        rule = attrs.evolve(rule, rules=RULES_1_20_WITH_CAPACITY)
+        rule = msgspec.structs.replace(rule, rules=RULES_1_20_WITH_CAPACITY)
     return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
 
 
@@ -296,7 +294,7 @@ How long PreBind waits for claims to be bound. `shape` needs feature gate Storag
 seconds, too.""",
     errors=_errors_1_20,
 )
-ARGS_1_36 = attrs.evolve(
+ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, SHAPE),
     build_with=_build_with,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import KEPT
@@ -67,15 +68,15 @@ def given_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persiste
     meta, own = volume.metadata, claim.metadata
     reference = ClaimReference(own.namespace, own.name, own.uid)
     if not is_reserved(claim, volume) and BOUND_BY_CONTROLLER not in meta.annotations:
-        meta = attrs.evolve(meta, annotations=FrozenMap({**meta.annotations, BOUND_BY_CONTROLLER: "yes"}))
-    return attrs.evolve(volume, metadata=meta, claim_ref=reference)
+        meta = msgspec.structs.replace(meta, annotations=FrozenMap({**meta.annotations, BOUND_BY_CONTROLLER: "yes"}))
+    return msgspec.structs.replace(volume, metadata=meta, claim_ref=reference)
 
 
 def sent_to(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeClaim:
     """The claim with the node that its volume is to be made for."""
     meta = claim.metadata
     annotations = FrozenMap({**meta.annotations, SELECTED_NODE_ANNOTATION: node_name})
-    return attrs.evolve(claim, metadata=attrs.evolve(meta, annotations=annotations))
+    return msgspec.structs.replace(claim, metadata=msgspec.structs.replace(meta, annotations=annotations))
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
@@ -83,8 +84,7 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
     return bool(claim.volume_name) and BIND_COMPLETED_ANNOTATION in claim.metadata.annotations
 
 
-@attrs.frozen(eq=False)
-class VolumeBooks:
+class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
     """What is taken shows in the cache's objects at once; it is put back unless something newer came meanwhile."""
 
     handle: Handle

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
@@ -102,8 +102,7 @@ def _factory(found: Callable[..., Any], source: str) -> PluginFactory:
 # --- args --------------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """Args of a plugin without a type, as they were written. Upstream: runtime.Unknown."""
 
     raw: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.errors import RegistryError
 from kubescheduler.framework.contract.plugin import PluginFactory
@@ -45,8 +45,7 @@ class PluginRegistry(Mapping[str, PluginFactory]):
         self._factories.update(others)
 
 
-@attrs.frozen
-class PluginOption:
+class PluginOption(msgspec.Struct, frozen=True):
     """A custom plugin, to be registered when a scheduler is made."""
 
     name: str

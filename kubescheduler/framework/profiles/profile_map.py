@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
@@ -119,8 +120,7 @@ def profile_1_36(profile: Profile, checks: ProfileChecks, build: Build) -> Frame
     return framework
 
 
-@attrs.frozen(eq=False)
-class ProfileRules:
+class ProfileRules(msgspec.Struct, frozen=True, eq=False):
     """One release's way to make the frameworks of all profiles."""
 
     construction: FrameworkConstruction

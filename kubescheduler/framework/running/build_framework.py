@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text, raised_at
 from clusterstate.api_names import go_quote
@@ -55,8 +55,7 @@ def check_required_1_36(profile: Profile, plugins: Mapping[Point, tuple[Plugin, 
         raise ConfigError(text)
 
 
-@attrs.frozen(eq=False)
-class FrameworkConstruction:
+class FrameworkConstruction(msgspec.Struct, frozen=True, eq=False):
     """One release's way to make a framework."""
 
     order: tuple[Point, ...]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
@@ -23,8 +24,7 @@ from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
 RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
 
 
-@attrs.frozen(eq=False)
-class RunnerReactions:
+class RunnerReactions(msgspec.Struct, frozen=True, eq=False):
     """How one release's runner reacts to what plugins answer."""
 
     rejected: frozenset[Code]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.plugin import Plugin, points_of
@@ -32,12 +32,11 @@ WEIGHING_ORDER_1_20 = (
 """A weight in a later list replaces that of an earlier one."""
 
 
-@attrs.frozen
-class Weights:
+class Weights(msgspec.Struct, frozen=True):
     """Plugin name → weight, of Score and of PlacementScore plugins."""
 
     score: Mapping[str, int]
-    placement: Mapping[str, int] = attrs.field(factory=dict)
+    placement: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def weights_1_20(profile: Profile, instances: Mapping[str, Plugin]) -> Weights:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.custom_code import exception_text
 
@@ -16,8 +16,7 @@ _ABOUT = re.compile(r"^(?P<file>.+?), line (?P<line>\d+): (?P<rest>.*)$", re.DOT
 _POD, _NODE = re.compile(r"[,(] ?pod ([^\s,):]+)"), re.compile(r", node ([^\s,:]+)")
 
 
-@attrs.frozen
-class CodeFault:
+class CodeFault(msgspec.Struct, frozen=True):
     """One fault."""
 
     text: str

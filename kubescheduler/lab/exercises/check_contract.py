@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import kubescheduler as ks
 
 
-@attrs.frozen
-class StudentFiles:
+class StudentFiles(msgspec.Struct, frozen=True):
     """The files of one student, beside those of the exercise."""
 
     folder: Path
@@ -27,8 +26,7 @@ class StudentFiles:
     """The same files as the exercise gives them."""
 
 
-@attrs.frozen(eq=False)
-class PodPlacement:
+class PodPlacement(msgspec.Struct, frozen=True, eq=False):
     """What became of one pod."""
 
     pod: Pod
@@ -48,8 +46,7 @@ class PodPlacement:
         return self.pod.key.removeprefix("default/")
 
 
-@attrs.frozen(eq=False)
-class ScenarioRun:
+class ScenarioRun(msgspec.Struct, frozen=True, eq=False):
     """What came of a scenario."""
 
     cluster: ks.Cluster
@@ -86,8 +83,7 @@ class RunRule(Protocol):
         """What is wrong, in a sentence; empty when nothing is."""
 
 
-@attrs.frozen
-class ExerciseCheck:
+class ExerciseCheck(msgspec.Struct, frozen=True):
     """One check as the student sees it."""
 
     name: str

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.config.config_text import read_text
@@ -29,8 +29,7 @@ class Standing(StrEnum):
     """Not tried, as the student's files do what they must not."""
 
 
-@attrs.frozen
-class CheckOutcome:
+class CheckOutcome(msgspec.Struct, frozen=True):
     """What came of one check."""
 
     name: str
@@ -47,8 +46,7 @@ class CheckOutcome:
     """What the student is told beside that."""
 
 
-@attrs.frozen
-class CheckedExercise:
+class CheckedExercise(msgspec.Struct, frozen=True):
     """What came of an exercise's checks."""
 
     exercise: Exercise
@@ -71,7 +69,7 @@ class CheckedExercise:
             "title": self.exercise.title,
             "release": self.exercise.scheduler.release,
             "passed": self.passed,
-            "checks": [attrs.asdict(one) | {"standing": one.standing.value} for one in self.outcomes],
+            "checks": [msgspec.structs.asdict(one) | {"standing": one.standing.value} for one in self.outcomes],
         }
 
 

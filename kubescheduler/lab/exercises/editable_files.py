@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class EditableFile:
+class EditableFile(msgspec.Struct, frozen=True):
     """A file that the student writes or changes; it stands in ``start/`` and ``solution/``."""
 
     file: str

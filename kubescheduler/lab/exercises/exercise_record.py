@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck
 from kubescheduler.lab.exercises.editable_files import EditableFile
@@ -15,8 +15,7 @@ EXERCISE_FILE, TASK_FILE = "exercise.yaml", "task.md"
 START, SOLUTION = "start", "solution"
 
 
-@attrs.frozen
-class CodeFile:
+class CodeFile(msgspec.Struct, frozen=True):
     """A Python file of the student's, and what of it is asked for."""
 
     file: str
@@ -25,8 +24,7 @@ class CodeFile:
     """A function that registers predicates and priorities, or a plugin's factory."""
 
 
-@attrs.frozen
-class SchedulerChoice:
+class SchedulerChoice(msgspec.Struct, frozen=True):
     """What decides: the arguments of a Scheduler, with files by name."""
 
     release: str
@@ -37,7 +35,7 @@ class SchedulerChoice:
     """The file of a Policy."""
     config: str | None = None
     """The file of a KubeSchedulerConfiguration."""
-    gates: Mapping[str, bool] = attrs.field(factory=dict)
+    gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     """Feature gates that are not at their default."""
     rules: CodeFile | None = None
     """What registers custom predicates and priorities (1.4, 1.16)."""
@@ -50,8 +48,7 @@ class SchedulerChoice:
         return said | ({"gates": dict(self.gates)} if self.gates else {})
 
 
-@attrs.frozen
-class ExtenderChoice:
+class ExtenderChoice(msgspec.Struct, frozen=True):
     """An HTTP extender that the student writes: a program that takes ``--port``."""
 
     file: str
@@ -60,8 +57,7 @@ class ExtenderChoice:
     """Where policies and configurations of the exercise expect it; a check puts its own address in its place."""
 
 
-@attrs.frozen
-class ExerciseScenario:
+class ExerciseScenario(msgspec.Struct, frozen=True):
     """A cluster, the pods that are placed in it, and what has to come of it."""
 
     name: str
@@ -74,8 +70,7 @@ class ExerciseScenario:
     """What has to be so."""
 
 
-@attrs.frozen
-class Exercise:
+class Exercise(msgspec.Struct, frozen=True):
     """An exercise: what is given, what may be edited, and what has to come of it."""
 
     folder: Path

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.fields import Fields, describe
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck, StudentFiles
@@ -15,8 +15,7 @@ from kubescheduler.lab.exercises.document_paths import Path, leaves, shown_path,
 from kubescheduler.lab.exercises.editable_files import EditableFile
 
 
-@attrs.frozen
-class ForbiddenFields:
+class ForbiddenFields(msgspec.Struct, frozen=True):
     """``forbidden``: fields that no document of the student's may set, such as ``**.nodeName``."""
 
     fields: tuple[str, ...]
@@ -46,8 +45,7 @@ class ForbiddenFields:
         return not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values)
 
 
-@attrs.frozen
-class OnlyEdits:
+class OnlyEdits(msgspec.Struct, frozen=True):
     """In every exercise: only what may be edited differs from what the exercise gives."""
 
     edit: tuple[EditableFile, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import attrs
+import msgspec
 
 from clusterstate.manifests.fields import Fields
 from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, where
@@ -28,8 +28,7 @@ def _bounded(fields: Fields) -> tuple[str, int | None, int | None]:
     return needed_text(fields, "pods"), count_of(fields, "least"), count_of(fields, "most")
 
 
-@attrs.frozen
-class EveryPlaced:
+class EveryPlaced(msgspec.Struct, frozen=True):
     """``placed``: every pod of a name has a node, and there are as many as asked for."""
 
     pods: str
@@ -53,8 +52,7 @@ class EveryPlaced:
         return _those([each for each in found if each.node is None])
 
 
-@attrs.frozen
-class OnNodes:
+class OnNodes(msgspec.Struct, frozen=True):
     """``runsOn`` and ``runsNotOn``: every pod of a name runs on one of some nodes, or runs, and on none of them."""
 
     pods: str
@@ -77,8 +75,7 @@ class OnNodes:
         return _those(wrong) if found else no_such_pod(self.pods, run)
 
 
-@attrs.frozen
-class NodesUsed:
+class NodesUsed(msgspec.Struct, frozen=True):
     """``nodesUsed``: on how many nodes the pods of a name run, each of them running."""
 
     pods: str
@@ -108,8 +105,7 @@ class NodesUsed:
         return ""
 
 
-@attrs.frozen
-class HowManyRun:
+class HowManyRun(msgspec.Struct, frozen=True):
     """``running``: how many pods of a name have a node."""
 
     pods: str
@@ -137,8 +133,7 @@ class HowManyRun:
         return ""
 
 
-@attrs.frozen
-class SpreadOver:
+class SpreadOver(msgspec.Struct, frozen=True):
     """``spread``: over the domains of a node label the numbers of running pods of a name differ by so much at most."""
 
     pods: str
@@ -167,8 +162,7 @@ class SpreadOver:
         return ", ".join(f"{count} in {domain}" for domain, count in counts.items())
 
 
-@attrs.frozen
-class AllOrNone:
+class AllOrNone(msgspec.Struct, frozen=True):
     """``together``: of the pods that share a label's value either all run, bound at one time, or none has been."""
 
     label: str

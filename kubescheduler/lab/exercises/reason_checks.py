@@ -7,14 +7,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.manifests.fields import Fields
 from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, where
 from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
 
 
-@attrs.frozen
-class RefusedFor:
+class RefusedFor(msgspec.Struct, frozen=True):
     """``refused``: a node refuses a pod for a reason."""
 
     pod: str
@@ -44,8 +44,7 @@ class RefusedFor:
         return f"{self.node} {why}"
 
 
-@attrs.frozen
-class StaysPending:
+class StaysPending(msgspec.Struct, frozen=True):
     """``pending``: a pod has no node, and the message says why."""
 
     pod: str
@@ -66,8 +65,7 @@ class StaysPending:
         return "; ".join(map(where, wrong)) if found else no_such_pod(self.pod, run)
 
 
-@attrs.frozen
-class ScoreOrder:
+class ScoreOrder(msgspec.Struct, frozen=True):
     """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next."""
 
     pod: str
@@ -105,8 +103,7 @@ class ScoreOrder:
         return f"{placement.name}: " + ", ".join(f"{node} {scores[node]}" for node in self.order)
 
 
-@attrs.frozen
-class Evicts:
+class Evicts(msgspec.Struct, frozen=True):
     """``evicts``: whom a pod that fits nowhere makes leave."""
 
     pod: str

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
@@ -19,8 +19,7 @@ from kubescheduler.lab.exercises.extender_processes import running_extender
 from kubescheduler.lab.exercises.student_code import student_code
 
 
-@attrs.frozen
-class StudentScheduler:
+class StudentScheduler(msgspec.Struct, frozen=True):
     """What decides, with a student's files in it, while they are loaded and running."""
 
     exercise: Exercise
@@ -107,11 +106,11 @@ def student_scheduler(exercise: Exercise, work: Path) -> Iterator[StudentSchedul
         made = StudentScheduler(exercise, work, options, lambda: "")
         files = {key: made.file(name) for key in ("policy", "config") if (name := getattr(choice, key)) is not None}
         if exercise.extender is None:
-            yield attrs.evolve(made, options=options | {key: str(file) for key, file in files.items()})
+            yield msgspec.structs.replace(made, options=options | {key: str(file) for key, file in files.items()})
             return
         address, last_words = stack.enter_context(running_extender(work / exercise.extender.file))
         moved = {key: _moved(file, exercise.extender.address, address) for key, file in files.items()}
-        yield attrs.evolve(made, options=options | moved, last_words=last_words)
+        yield msgspec.structs.replace(made, options=options | moved, last_words=last_words)
 
 
 def _moved(file: Path, given: str, address: str) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.scheduler_loop import Attempt
@@ -28,8 +29,7 @@ LANES = {
 """Place in the queue → lane."""
 
 
-@attrs.frozen
-class TriedPod:
+class TriedPod(msgspec.Struct, frozen=True):
     """One attempt of a run."""
 
     number: int

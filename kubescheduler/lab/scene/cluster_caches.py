@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
+import msgspec
 
 from clusterstate.cache import TERMINATED, ClusterCache
 from clusterstate.objects import ClusterObject, Node, Pod
@@ -28,8 +29,7 @@ class FilledCache:
     """How often it was changed; what was decided before says nothing of its scores any more."""
 
 
-@attrs.frozen(eq=False)
-class CacheChange:
+class CacheChange(msgspec.Struct, frozen=True, eq=False):
     """What makes the cache of one cluster that of another."""
 
     gone: Sequence[str]

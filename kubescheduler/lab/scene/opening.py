@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -50,7 +49,7 @@ def opened_state(
 
 def numbered(side: Side | EngineSpec, letter: str) -> Side:
     """A side of that id."""
-    return attrs.evolve(side, id=letter) if isinstance(side, Side) else side_of(side, letter)
+    return msgspec.structs.replace(side, id=letter) if isinstance(side, Side) else side_of(side, letter)
 
 
 def _cluster(things: list[Any], release: str) -> Cluster:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import attrs
+import msgspec
 
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
@@ -30,8 +30,7 @@ MOST_DECISIONS = 64
 """Decisions that are kept."""
 
 
-@attrs.frozen(eq=False)
-class EditStep:
+class EditStep(msgspec.Struct, frozen=True, eq=False):
     """An edit that was made."""
 
     text: str
@@ -197,8 +196,8 @@ class Scene:
         """As ``decision``, of a scheduler that passes its extenders over: its ``feasible`` are the nodes that the first
         of them is asked about. Raises SceneFault."""
         described = self.side(side)
-        spec = attrs.evolve(described.spec, extenders=PASS)
-        return self._decided(attrs.evolve(described, spec=spec), pod, thorough=False)
+        spec = msgspec.structs.replace(described.spec, extenders=PASS)
+        return self._decided(msgspec.structs.replace(described, spec=spec), pod, thorough=False)
 
     def _decided(self, described: Side, pod: str | None, *, thorough: bool) -> Decision:
         key = self.pod_key(pod)

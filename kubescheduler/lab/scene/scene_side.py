@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import attrs
+import msgspec
 import yaml
 
 from clusterstate.release_names import POLICY_RELEASES
@@ -29,8 +29,7 @@ DEFAULT_TEXT = "DefaultProvider"
 """What describes a side of a release with providers that nothing is said of."""
 
 
-@attrs.frozen(eq=False)
-class Side:
+class Side(msgspec.Struct, frozen=True, eq=False):
     """One scheduler of a scene."""
 
     id: str
@@ -74,12 +73,12 @@ class Side:
         """Described otherwise: by a provider's name, or by a document's text. Raises ConfigError for a text that cannot
         be read; whether an engine can be made of it shows when one is."""
         if kind == "provider":
-            spec = attrs.evolve(self.spec, provider=text.strip() or None, policy=None, component=None)
-            return attrs.evolve(self, spec=spec, text="")
+            spec = msgspec.structs.replace(self.spec, provider=text.strip() or None, policy=None, component=None)
+            return msgspec.structs.replace(self, spec=spec, text="")
         document = parse_first_document(text, kind)
         policy, component = (document, None) if kind == "policy" else (None, document)
-        spec = attrs.evolve(self.spec, provider=None, policy=policy, component=component)
-        return attrs.evolve(self, spec=spec, text=text)
+        spec = msgspec.structs.replace(self.spec, provider=None, policy=policy, component=component)
+        return msgspec.structs.replace(self, spec=spec, text=text)
 
 
 def default_name(release: str) -> str:
@@ -100,7 +99,7 @@ def side_of(spec: EngineSpec, letter: str = SIDE_IDS[0], name: str = "", **ties:
 
 
 def _without_files(spec: EngineSpec) -> EngineSpec:
-    return attrs.evolve(spec, policy_file=None, policy_configmap=None, config_file=None)
+    return msgspec.structs.replace(spec, policy_file=None, policy_configmap=None, config_file=None)
 
 
 def _documents(spec: EngineSpec) -> list[tuple[Kind, Mapping[str, Any], Path | None]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 
 
-@attrs.frozen(eq=False)
-class SceneState:
+class SceneState(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """One moment of a scene. It never changes: an edit makes another."""
 
     cluster: Cluster
@@ -34,5 +33,5 @@ class SceneState:
     def with_side(self, side: Side) -> SceneState:
         """With a side in place of the one of its id, or as another one."""
         if all(each.id != side.id for each in self.sides):
-            return attrs.evolve(self, sides=(*self.sides, side))
-        return attrs.evolve(self, sides=tuple(side if each.id == side.id else each for each in self.sides))
+            return msgspec.structs.replace(self, sides=(*self.sides, side))
+        return msgspec.structs.replace(self, sides=tuple(side if each.id == side.id else each for each in self.sides))

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.api.cluster import Cluster
@@ -20,8 +20,7 @@ from kubescheduler.lab.scene.scene_side import Side
 T = TypeVar("T")
 
 
-@attrs.frozen(eq=False)
-class MadeEngine:
+class MadeEngine(msgspec.Struct, frozen=True, eq=False):
     """A side's engine, or why there is none."""
 
     engine: Engine | None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -64,8 +64,7 @@ def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = No
     return Response(body, status, {"cache-control": "no-store", **(headers or {})}, JSON)
 
 
-@attrs.frozen
-class AskedVerbs:
+class AskedVerbs(msgspec.Struct, frozen=True):
     """Answers the page's questions, each in the thread of its scene."""
 
     verbs: Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,8 +31,7 @@ HASH_DIGITS = 12
 """Hexadecimal digits of a file's hash that an address needs for its answer to be kept for good."""
 
 
-@attrs.frozen
-class LabParts:
+class LabParts(msgspec.Struct, frozen=True):
     """What a server is made of."""
 
     verbs: Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
@@ -45,7 +44,7 @@ class LabParts:
     """What the page's address can be."""
     unexpected: Callable[[Exception], str]
     """What is said of a fault in this program."""
-    limits: ServerLimits = attrs.field(factory=ServerLimits)
+    limits: ServerLimits = msgspec.field(default_factory=ServerLimits)
     """How much it takes on."""
     page: Path = PAGE
     """The folder of the page."""

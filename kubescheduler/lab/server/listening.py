@@ -5,15 +5,14 @@ from __future__ import annotations
 import ipaddress
 import socket
 
-import attrs
+import msgspec
 
 from clusterstate.errors import InputError
 
 LOOPBACK = "127.0.0.1"
 
 
-@attrs.frozen
-class Listening:
+class Listening(msgspec.Struct, frozen=True):
     """An address and port of this machine."""
 
     host: str = LOOPBACK

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
+import msgspec
 
 MEDIA_TYPES: Mapping[str, str] = {
     ".html": "text/html; charset=utf-8",
@@ -33,8 +33,7 @@ SMALL = 500
 """Bytes below which packing gains nothing."""
 
 
-@attrs.frozen
-class PageFile:
+class PageFile(msgspec.Struct, frozen=True):
     """A file as it is served."""
 
     content: bytes

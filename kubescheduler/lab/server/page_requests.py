@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import InputError
@@ -21,8 +20,7 @@ LONG_NUMBER = re.compile(rb"[0-9]{16}")
 """What an answer with a number beyond that has in it."""
 
 
-@attrs.frozen
-class PageRequest:
+class PageRequest(msgspec.Struct, frozen=True):
     """What a page sent."""
 
     tab: str

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
-import attrs
+import msgspec
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -41,8 +41,7 @@ HEADERS = (
 """On every answer, errors too."""
 
 
-@attrs.frozen
-class AllowedHosts:
+class AllowedHosts(msgspec.Struct, frozen=True):
     """What a request may name as its host: a foreign name that resolves to this machine is refused (DNS rebinding)."""
 
     names: frozenset[str]
@@ -75,8 +74,7 @@ def _split(host: str) -> tuple[str, int]:
     return name.strip("[]").lower(), int(port) if port.isascii() and port.isdecimal() and len(port) < 6 else -1
 
 
-@attrs.frozen
-class RequestGuard:
+class RequestGuard(msgspec.Struct, frozen=True):
     """Lets through what comes from the page itself; everything else has 403, without a word on what was wrong."""
 
     application: Application

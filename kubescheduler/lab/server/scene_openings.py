@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.lab.scene.scene import Scene
@@ -15,8 +15,7 @@ from kubescheduler.lab.scene.sharing.share_text import shared_document
 START, BUNDLED = "start", "bundled"
 
 
-@attrs.frozen
-class SceneOpenings:
+class SceneOpenings(msgspec.Struct, frozen=True):
     """Makes the scene of a tab. Only ``start`` has the user's plugins, and extenders that are asked."""
 
     start: Callable[[], Scene]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class ServerLimits:
+class ServerLimits(msgspec.Struct, frozen=True):
     """Bounds of one server; tests choose smaller ones."""
 
     sessions: int = 64

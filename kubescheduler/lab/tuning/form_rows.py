@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.rule_docs import rule_text
 
@@ -13,8 +13,7 @@ CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 """Where docs/ tell of rules that users write."""
 
 
-@attrs.frozen
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A check, a priority or a plugin."""
 
     id: str
@@ -45,8 +44,7 @@ class Row:
         return out | {key: value for key, value in optional.items() if value}
 
 
-@attrs.frozen
-class ArgumentField:
+class ArgumentField(msgspec.Struct, frozen=True):
     """One key of a rule's arguments."""
 
     path: str
@@ -66,8 +64,7 @@ class ArgumentField:
         return out | ({"choices": list(self.choices)} if self.choices else {})
 
 
-@attrs.frozen
-class RuleArguments:
+class RuleArguments(msgspec.Struct, frozen=True):
     """The arguments of one rule."""
 
     rule: str
@@ -82,8 +79,7 @@ class RuleArguments:
         return {"rule": self.rule, "text": self.text, "schema": [field.to_dict() for field in self.fields]}
 
 
-@attrs.frozen
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """Everything that a configuration can be changed in."""
 
     rules: tuple[Row, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from clusterstate.errors import ConfigError
@@ -108,7 +108,7 @@ def _row(form: Form, name: str) -> tuple[Row, str]:
 def _changed(side: SideText, change: Callable[[Document], Document]) -> SideText:
     made = rewritten(side.text, change)
     notes = side.notes if made.kept else (*side.notes, NORMALISED)
-    return attrs.evolve(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
+    return msgspec.structs.replace(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
 
 
 def _key(mapping: Mapping[str, Any], key: str) -> str:

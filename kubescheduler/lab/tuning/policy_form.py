@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER, registry
 from algorithmprovider.registry import Registry
@@ -28,8 +28,7 @@ ELSEWHERE = "the configuration names its provider or Policy, in which this is sa
 INT64, INT32 = 2**63 - 1, 2**31 - 1
 
 
-@attrs.frozen
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What is selected."""
 
     predicates: tuple[str, ...]

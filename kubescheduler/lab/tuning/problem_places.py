@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
+import msgspec
 import yaml
 
 _POSITION = re.compile(r"^(?:\w+):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)$", re.DOTALL)
@@ -15,8 +15,7 @@ _PATH = re.compile(r"^(?P<path>[A-Za-z][\w-]*(?:\.[\w-]+|\[\d+\])*): ")
 _STEP = re.compile(r"([\w-]+)|\[(\d+)\]")
 
 
-@attrs.frozen
-class PlacedProblem:
+class PlacedProblem(msgspec.Struct, frozen=True):
     """A problem of a text."""
 
     text: str
@@ -29,7 +28,7 @@ class PlacedProblem:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return attrs.asdict(self)
+        return msgspec.structs.asdict(self)
 
 
 def placed_problems(text: str, problems: Iterable[str]) -> list[PlacedProblem]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import nearest
@@ -120,7 +120,7 @@ def _toggle(side: SideText, document: Document, found: Running, name: str, point
 
 def _at(side: SideText, document: Document, profile: str, point: Point) -> list[str]:
     """The plugins that a document has at a point. Raises ConfigError."""
-    config = attrs.evolve(side.spec, component=deepcopy(document)).component_config(no_notice)
+    config = msgspec.structs.replace(side.spec, component=deepcopy(document)).component_config(no_notice)
     chosen = next(one for one in config.profiles if one.scheduler_name == profile)
     return [entry.name for entry in chosen.plugins.get(point, ())]
 
@@ -192,7 +192,7 @@ def _document(side: SideText) -> Document:
 def _saying(side: SideText, document: Document) -> SideText:
     made = rewritten(side.text, lambda _: document)
     notes = side.notes if made.kept else (*side.notes, NORMALISED)
-    return attrs.evolve(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
+    return msgspec.structs.replace(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
 
 
 def _profile(document: Document, name: str) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -27,8 +27,7 @@ NEEDED = {
 """Point → why its last plugin cannot be switched off."""
 
 
-@attrs.frozen
-class Running:
+class Running(msgspec.Struct, frozen=True):
     """What one profile runs."""
 
     weights: Mapping[str, int]

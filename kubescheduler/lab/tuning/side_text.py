@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-import attrs
+import msgspec
 
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -17,8 +17,7 @@ POLICY: Final = "policy"
 CONFIG: Final = "config"
 
 
-@attrs.frozen
-class SideText:
+class SideText(msgspec.Struct, frozen=True):
     """One scheduler as somebody wrote it. Nothing here is checked before ``spec`` or ``engine`` is asked for."""
 
     flags: EngineSpec
@@ -45,7 +44,7 @@ class SideText:
             given["provider"] = self.text.strip() or None
         elif self.text.strip():
             given["policy" if self.kind == POLICY else "component"] = parse_first_document(self.text, self.kind)
-        return attrs.evolve(self.flags, **given)
+        return msgspec.structs.replace(self.flags, **given)
 
     def checked(self) -> SideText:
         """Itself. Raises ConfigError with every problem for a text of which no engine can be made."""
@@ -54,4 +53,4 @@ class SideText:
 
     def saying(self, kind: Kind, text: str, *notes: str) -> SideText:
         """The same scheduler, described by another text."""
-        return attrs.evolve(self, kind=kind, text=text, notes=notes)
+        return msgspec.structs.replace(self, kind=kind, text=text, notes=notes)

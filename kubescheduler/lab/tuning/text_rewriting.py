@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import document_format, parse_first_document
@@ -15,8 +15,7 @@ from kubescheduler.sources.foreign_text import json_text, yaml_dumper
 NORMALISED = "the text was written anew: comments and layout could not be kept"
 
 
-@attrs.frozen
-class Rewritten:
+class Rewritten(msgspec.Struct, frozen=True):
     """A text with other content."""
 
     text: str

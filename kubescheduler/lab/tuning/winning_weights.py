@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -13,8 +13,7 @@ from kubescheduler.core.decision import Decision
 LARGEST_TOTAL = 2**63 - 1
 
 
-@attrs.frozen
-class WinningRange:
+class WinningRange(msgspec.Struct, frozen=True):
     """The whole numbers from ``low`` to ``high``: with any of them as its weight the node wins, with no other one."""
 
     rule: str

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 
-@attrs.frozen(eq=False)
-class ObjectChange:
+class ObjectChange(msgspec.Struct, frozen=True, eq=False):
     """An object came, changed or went."""
 
     kind: str

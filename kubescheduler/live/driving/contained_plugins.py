@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 
 from algorithmprovider.custom_code import exception_text
 from clusterstate.errors import KubeSchedulerError
@@ -36,7 +37,7 @@ def contained(parts: LoopParts, report: Report) -> LoopParts:
             report(f"scheduling pod {pod.key}", error)
             return given_up(parts, pod, raised_text(error))
 
-    return attrs.evolve(parts, plugins=ContainedProfiles(parts.plugins, report), decide=decide)
+    return msgspec.structs.replace(parts, plugins=ContainedProfiles(parts.plugins, report), decide=decide)
 
 
 def given_up(parts: LoopParts, pod: Pod, text: str) -> Decision:
@@ -54,8 +55,7 @@ def raised_text(error: BaseException) -> str:
     return str(error) if isinstance(error, KubeSchedulerError) else exception_text(error)
 
 
-@attrs.frozen(eq=False)
-class ContainedProfiles:
+class ContainedProfiles(msgspec.Struct, frozen=True, eq=False):
     """The profiles of a scheduler, none of whose plugins raises."""
 
     profiles: PluginsByPod
@@ -67,8 +67,7 @@ class ContainedProfiles:
         return None if plugins is None else ContainedPlugins(plugins, self.report)
 
 
-@attrs.frozen(eq=False)
-class ContainedPlugins:
+class ContainedPlugins(msgspec.Struct, frozen=True, eq=False):
     """The plugins of one profile; what they raise becomes an error status. See CyclePlugins."""
 
     plugins: CyclePlugins

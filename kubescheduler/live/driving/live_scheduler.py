@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.cycle.bindings import Binding
@@ -53,8 +54,7 @@ class TickedQueue(Protocol):
         """Pods that have lain for too long are tried again."""
 
 
-@attrs.frozen(eq=False)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True, eq=False):
     """What the loop writes to and runs by."""
 
     client: Client

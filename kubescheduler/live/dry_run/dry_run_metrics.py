@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from kubescheduler.live.dry_run.sightings import Agreement
 from kubescheduler.live.metrics.metric_family import Family, counter, gauge
@@ -35,7 +35,9 @@ class DryRunMetrics:
     def __init__(self, rules: ReleaseMetrics, settings: MetricsSettings, says: Callable[[str], None]) -> None:
         """rules: of the release whose process it stands for; its metrics of a scheduler's loop are left out."""
         kept = (family for family in rules.families if not family.name.startswith(SCHEDULES))
-        self.process = ProcessMetrics(attrs.evolve(rules, families=(*DRY_RUN_FAMILIES, *kept)), settings, says)
+        self.process = ProcessMetrics(
+            msgspec.structs.replace(rules, families=(*DRY_RUN_FAMILIES, *kept)), settings, says
+        )
         """What is not of the dry run alone."""
         registry = self.process.registry
         self._pods, self._causes = registry.instrument(PODS), registry.instrument(CAUSES)

@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
@@ -30,15 +30,14 @@ CONNECTING = 30.0
 """Seconds until a server that does not answer at the start counts as unreachable."""
 
 
-@attrs.frozen(eq=False)
-class DryRunSettings:
+class DryRunSettings(msgspec.Struct, frozen=True, eq=False):
     """What a dry run watches, and how."""
 
     access: Callable[[IoThread], ServerAccess]
     """Finds the server; raises ConfigError."""
     rules: InformerRules
     """Which kinds are watched, as a release watches them."""
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     user_agent: str = "kubescheduler"
     records: TrafficMirror | None = None
     """Gets every change in order; None: nothing is recorded."""

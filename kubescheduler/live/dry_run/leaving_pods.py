@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 
@@ -12,8 +12,7 @@ DISRUPTION, PREEMPTED = "DisruptionTarget", "PreemptionByScheduler"
 """The condition, and its reason, that 1.36 writes into its victims before it deletes them."""
 
 
-@attrs.frozen
-class Departure:
+class Departure(msgspec.Struct, frozen=True):
     """A pod that began to leave."""
 
     key: str

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 
@@ -19,8 +19,7 @@ class RealEnd(StrEnum):
     DELETED = "deleted"
 
 
-@attrs.frozen(eq=False)
-class FirstChoice:
+class FirstChoice(msgspec.Struct, frozen=True, eq=False):
     """What this configuration did with a pod when it appeared, with its own earlier choices not yet bound in place."""
 
     node: str | None
@@ -29,8 +28,7 @@ class FirstChoice:
     """The release's words where there is no node."""
 
 
-@attrs.frozen(eq=False)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True, eq=False):
     """A pod whose attempt by the real scheduler has come to an end."""
 
     pod: Pod
@@ -50,8 +48,7 @@ class Sighting:
     """The pods below it that began to leave that node while it waited: their keys."""
 
 
-@attrs.frozen
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True):
     """What a listener makes of an attempt."""
 
     agrees: bool

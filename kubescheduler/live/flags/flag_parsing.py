@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_kinds import ALONE, COLLECTING, FlagKind, read_value
 
 
-@attrs.frozen
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """One flag."""
 
     name: str
@@ -31,8 +30,7 @@ class Flag:
     """Whether it is read, and has no effect here."""
 
 
-@attrs.frozen(eq=False)
-class FlagValues:
+class FlagValues(msgspec.Struct, frozen=True, eq=False):
     """What a command line says."""
 
     values: Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.live.flags.flag_kinds import FlagKind
 from kubescheduler.live.flags.flag_parsing import Flag
@@ -36,7 +36,7 @@ def idle(name: str, kind: FlagKind, default: Any, text: str) -> Flag:
 
 def section(name: str, *flags: Flag) -> Flags:
     """Flags under one heading of help."""
-    return tuple(attrs.evolve(flag, section=name) for flag in flags)
+    return tuple(msgspec.structs.replace(flag, section=name) for flag in flags)
 
 
 MISC = section(
@@ -53,16 +53,16 @@ def connection(*, profiling: bool) -> Flags:
     return section(
         "Deprecated",
         old("kubeconfig", T, "", "path to kubeconfig file with authorization and master location information."),
-        attrs.evolve(
+        msgspec.structs.replace(
             old("kube-api-content-type", T, "application/vnd.kubernetes.protobuf", "content type of requests."),
             idle=True,
         ),
         old("kube-api-qps", F, 50.0, "QPS to use while talking with kubernetes apiserver."),
         old("kube-api-burst", FlagKind.INT32, 100, "burst to use while talking with kubernetes apiserver."),
-        attrs.evolve(
+        msgspec.structs.replace(
             old("profiling", B, profiling, "enable profiling via web interface host:port/debug/pprof/."), idle=True
         ),
-        attrs.evolve(
+        msgspec.structs.replace(
             old("contention-profiling", B, profiling, "enable block profiling, if profiling is enabled."), idle=True
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 """Pods that have ended are of no interest; a pod that ends arrives as deleted."""
@@ -11,8 +11,7 @@ NOT_ENDED_SORTED = "status.phase!=Failed,status.phase!=Succeeded"
 """The same, as 1.16 writes it."""
 
 
-@attrs.frozen
-class InformerKind:
+class InformerKind(msgspec.Struct, frozen=True):
     """One kind of object, read whole and watched."""
 
     kind: str

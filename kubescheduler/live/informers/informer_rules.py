@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -21,8 +21,7 @@ class ListVersion(Protocol):
     def __call__(self, known: str, *, newest: bool) -> str | None: ...
 
 
-@attrs.frozen(eq=False)
-class InformerRules:
+class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """How one release reads and watches."""
 
     kinds: tuple[InformerKind, ...]
@@ -91,14 +90,14 @@ RULES_1_16 = InformerRules(
     pauses=fixed_pauses,
     trouble=trouble_1_16,
 )
-RULES_1_20 = attrs.evolve(
+RULES_1_20 = msgspec.structs.replace(
     RULES_1_16,
     kinds=KINDS_1_20,
     list_version=list_version_1_20,
     asks_newest_when_expired=True,
     pauses=GrowingPauses,
 )
-RULES_1_36 = attrs.evolve(
+RULES_1_36 = msgspec.structs.replace(
     RULES_1_20,
     kinds=KINDS_1_36,
     streams_first=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-import attrs
+import msgspec
 
 from clusterstate.objects import ClusterObject
 from kubescheduler.live.contract.object_change import ObjectChange
@@ -13,8 +13,7 @@ Key = tuple[str, str]
 """(namespace, name)."""
 
 
-@attrs.frozen(eq=False)
-class Stored:
+class Stored(msgspec.Struct, frozen=True, eq=False):
     """An object at one version."""
 
     version: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import attrs
+import msgspec
 
 from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
 
@@ -12,8 +12,7 @@ JITTER = 1.2
 """A candidate waits for the retry period times 1 to 1 + this."""
 
 
-@attrs.frozen
-class ElectionTiming:
+class ElectionTiming(msgspec.Struct, frozen=True):
     """In seconds."""
 
     lease: float = 15.0
@@ -32,8 +31,7 @@ class ElectionTiming:
         return ""
 
 
-@attrs.frozen(eq=False)
-class ElectionRules:
+class ElectionRules(msgspec.Struct, frozen=True, eq=False):
     """In what the releases' elections differ."""
 
     trusts_record: bool

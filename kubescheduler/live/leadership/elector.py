@@ -7,7 +7,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.leadership.election_rules import JITTER, ElectionRules, ElectionTiming
@@ -21,8 +21,7 @@ def nothing_counted() -> None:
     """Nobody counts."""
 
 
-@attrs.frozen(eq=False)
-class ElectionListener:
+class ElectionListener(msgspec.Struct, frozen=True, eq=False):
     """What an elector reports to; all of it is called on the I/O thread."""
 
     leads: Callable[[bool], None]
@@ -145,7 +144,7 @@ class LeaderElector:
         now = self._lock.time(self._clock.now())
         wanted = LeaderRecord(self._identity, int(self._timing.lease), now, now)
         if self._rules.fast_path and self.is_leader and self._valid():
-            renewed = attrs.evolve(wanted, acquired=self._seen.acquired, transitions=self._seen.transitions)
+            renewed = msgspec.structs.replace(wanted, acquired=self._seen.acquired, transitions=self._seen.transitions)
             if await self._written(renewed, "fast path"):
                 return True
             self._listener.slowed()
@@ -161,10 +160,10 @@ class LeaderElector:
         if found.holder and not self.is_leader and self._valid():
             return False
         if self.is_leader:
-            wanted = attrs.evolve(wanted, acquired=found.acquired, transitions=found.transitions)
+            wanted = msgspec.structs.replace(wanted, acquired=found.acquired, transitions=found.transitions)
         else:
             self.succeeds = True
-            wanted = attrs.evolve(wanted, transitions=found.transitions + 1)
+            wanted = msgspec.structs.replace(wanted, transitions=found.transitions + 1)
         return await self._written(wanted, "writing failed")
 
     async def _created(self, record: LeaderRecord) -> bool:

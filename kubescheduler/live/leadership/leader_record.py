@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import attrs
 import msgspec
 
 Document = dict[str, Any]
@@ -15,8 +14,7 @@ LEADER_ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
 """Where Endpoints and ConfigMaps keep the record."""
 
 
-@attrs.frozen
-class LeaderRecord:
+class LeaderRecord(msgspec.Struct, frozen=True):
     """Upstream: resourcelock.LeaderElectionRecord."""
 
     holder: str = ""

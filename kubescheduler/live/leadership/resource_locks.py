@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 
 from kubescheduler.live.leadership.leader_record import (
     Document,
@@ -22,8 +22,7 @@ from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 
 
-@attrs.frozen(eq=False)
-class LockKind:
+class LockKind(msgspec.Struct, frozen=True, eq=False):
     """A kind of object that holds the record."""
 
     kind: str
@@ -158,7 +157,7 @@ class TwofoldLock:
             if error.code == 404:
                 return record
             raise
-        return record if record.holder == other.holder else attrs.evolve(record, holder="*unknown*")
+        return record if record.holder == other.holder else msgspec.structs.replace(record, holder="*unknown*")
 
     async def create(self, record: LeaderRecord) -> None:
         """Makes both; one that is there already is another's."""

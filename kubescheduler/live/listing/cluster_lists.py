@@ -34,8 +34,7 @@ class _Page(msgspec.Struct):
 _parse_page: Callable[[bytes], _Page] = msgspec.json.Decoder(_Page).decode
 
 
-@attrs.frozen(eq=False)
-class KindList:
+class KindList(msgspec.Struct, frozen=True, eq=False):
     """All objects of one kind."""
 
     kind: str
@@ -47,8 +46,7 @@ class KindList:
     """What keeps it from being complete."""
 
 
-@attrs.frozen(eq=False)
-class ClusterLists:
+class ClusterLists(msgspec.Struct, frozen=True, eq=False):
     """A cluster as its API server listed it."""
 
     kinds: tuple[KindList, ...]
@@ -110,8 +108,7 @@ class _Progress:
         self.tell(self.done, self.done + sum(self.remaining.values()))
 
 
-@attrs.frozen(eq=False)
-class _Listing:
+class _Listing(msgspec.Struct, frozen=True, eq=False):
     """The list of one kind."""
 
     client: ApiClient

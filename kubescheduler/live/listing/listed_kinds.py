@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 CORE = "/api/v1"
 NEEDED = frozenset({"Node", "Pod"})
 """Kinds without which there is nothing to decide."""
 
 
-@attrs.frozen
-class ListedKind:
+class ListedKind(msgspec.Struct, frozen=True):
     """One kind of object that is read whole."""
 
     kind: str

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from kubescheduler.live.listing.cluster_lists import ClusterLists, Progress, list_cluster
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
@@ -19,8 +19,7 @@ CONNECTING = 30.0
 """Seconds until a server that does not answer counts as unreachable; a page of a list is given as long."""
 
 
-@attrs.frozen
-class ListedServer:
+class ListedServer(msgspec.Struct, frozen=True):
     """Which cluster is read, and how gently."""
 
     kubeconfig: str = ""
@@ -28,7 +27,7 @@ class ListedServer:
     KUBERNETES_MASTER says."""
     context: str | None = None
     """Of the kubeconfig; None: its current one."""
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     """Of all requests together."""
 
     async def access(self, environment: Mapping[str, str]) -> ServerAccess:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 
@@ -25,8 +25,7 @@ class Severity(enum.Enum):
     FATAL = "F"
 
 
-@attrs.frozen
-class LogLine:
+class LogLine(msgspec.Struct, frozen=True):
     """One line before it is written."""
 
     severity: Severity

@@ -12,15 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.logs.log_lines import LogLine, Severity, read_structured
 from kubescheduler.live.logs.verbosity import Verbosity
 
 
-@attrs.frozen
-class LogPlace:
+class LogPlace(msgspec.Struct, frozen=True):
     """From where a line is written."""
 
     file: str

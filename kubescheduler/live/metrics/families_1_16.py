@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
+import msgspec
 
 from kubescheduler.live.metrics.metric_family import Family, counter, exponential, gauge, histogram
 
@@ -40,7 +40,7 @@ FAMILIES_1_16: tuple[Family, ...] = (
     Family("scheduler_scheduling_latency_seconds", "summary", f"(Deprecated) {SUMMED}", ("operation",)),
     gauge("scheduler_pod_preemption_victims", "Number of selected preemption victims"),
     counter("scheduler_total_preemption_attempts", "Total preemption attempts in the cluster till now"),
-    attrs.evolve(
+    msgspec.structs.replace(
         counter(
             "scheduler_schedule_attempts_total",
             "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, "
@@ -49,7 +49,7 @@ FAMILIES_1_16: tuple[Family, ...] = (
         ),
         registered=False,
     ),
-    attrs.evolve(
+    msgspec.structs.replace(
         gauge(
             "scheduler_pending_pods",
             "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from kubescheduler.live.metrics.families_1_36 import LONG, PLUGIN, SECONDS, SHORT, VOLUME_ERRORS
 from kubescheduler.live.metrics.metric_family import Family, counter, exponential, gauge, histogram, linear
@@ -15,7 +15,7 @@ FAMILIES_1_20: tuple[Family, ...] = (
         "'error' means an internal scheduler problem.",
         *("result", "profile"),
     ),
-    attrs.evolve(
+    msgspec.structs.replace(
         Family(
             "scheduler_scheduling_duration_seconds",
             "summary",
@@ -33,7 +33,7 @@ FAMILIES_1_20: tuple[Family, ...] = (
     histogram(
         "scheduler_scheduling_algorithm_duration_seconds", "Scheduling algorithm latency in seconds", buckets=SECONDS
     ),
-    attrs.evolve(
+    msgspec.structs.replace(
         histogram(
             "scheduler_scheduling_algorithm_preemption_evaluation_seconds",
             "Scheduling algorithm preemption evaluation duration in seconds",
@@ -41,7 +41,7 @@ FAMILIES_1_20: tuple[Family, ...] = (
         ),
         deprecated="1.20.0",
     ),
-    attrs.evolve(
+    msgspec.structs.replace(
         histogram("scheduler_binding_duration_seconds", "Binding latency in seconds", buckets=SECONDS),
         deprecated="1.20.0",
     ),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 
 from kubescheduler.core.decision import Decision
@@ -33,8 +33,7 @@ MOST_ATTEMPTS = 15
 """Pods that were tried so often, or more often, share a series."""
 
 
-@attrs.frozen
-class CountedPlugins:
+class CountedPlugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that are counted for each attempt."""
 
     filters: tuple[str, ...] = ()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class LoopNames:
+class LoopNames(msgspec.Struct, frozen=True):
     """The names of metrics, without the prefix ``scheduler_``; empty for what a release does not measure."""
 
     attempts: str = "schedule_attempts_total"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """A metric's name, type and labels, and how far a release stands by it."""
 
     name: str
@@ -63,8 +62,7 @@ def linear(start: float, width: float, count: int) -> tuple[float, ...]:
     return tuple(start + width * step for step in range(count))
 
 
-@attrs.frozen
-class Visibility:
+class Visibility(msgspec.Struct, frozen=True):
     """Which of a release's families a process shows."""
 
     version: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class MetricsSettings:
+class MetricsSettings(msgspec.Struct, frozen=True):
     """Which metrics a process shows."""
 
     shows_hidden: bool = False

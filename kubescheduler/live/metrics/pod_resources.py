@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import attrs
+import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 
@@ -24,8 +24,7 @@ FINISHED = ("Succeeded", "Failed")
 UNITS = {"cpu": "cores", "memory": "bytes", "storage": "bytes", "ephemeral-storage": "bytes"}
 
 
-@attrs.frozen(eq=False)
-class PodResources:
+class PodResources(msgspec.Struct, frozen=True, eq=False):
     """Writes the amounts of all pods that have not ended. prefix: of the help texts, as ``[ALPHA] ``."""
 
     prefix: str
@@ -64,7 +63,7 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
 
     Overhead counts only where the containers have a limit.
     """
-    bounded = attrs.evolve(
+    bounded = msgspec.structs.replace(
         spec,
         containers=tuple(map(_limited, spec.containers)),
         init_containers=tuple(map(_limited, spec.init_containers)),
@@ -77,7 +76,7 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
 
 
 def _limited(container: Container) -> Container:
-    return attrs.evolve(container, requests=container.limits)
+    return msgspec.structs.replace(container, requests=container.limits)
 
 
 def _add(family: GaugeMetricFamily, pod: Pod, amounts: Mapping[str, int]) -> None:

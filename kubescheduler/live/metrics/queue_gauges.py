@@ -7,7 +7,7 @@ from collections.abc import Sized
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.live.metrics.loop_names import LoopNames
@@ -24,8 +24,7 @@ class SizedQueue(ListenedQueue, Protocol):
         ...
 
 
-@attrs.frozen(eq=False)
-class LoopState:
+class LoopState(msgspec.Struct, frozen=True, eq=False):
     """What gauges are read from."""
 
     queue: SizedQueue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import attrs
+import msgspec
 from prometheus_client.registry import Collector
 
 from kubescheduler.live.contract.rest_observer import RestObserver
@@ -26,8 +26,7 @@ Says = Callable[[str], None]
 """Writes a line of the log."""
 
 
-@attrs.frozen(eq=False)
-class ReleaseMetrics:
+class ReleaseMetrics(msgspec.Struct, frozen=True, eq=False):
     """The metrics of one release."""
 
     version: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
@@ -20,8 +20,7 @@ DETAILS, STEPS = 2, 3
 """Verbosity from which on every pod's outcome, and every step, is written."""
 
 
-@attrs.frozen(eq=False)
-class AttemptLines:
+class AttemptLines(msgspec.Struct, frozen=True, eq=False):
     """The lines of a release."""
 
     tried: Callable[[Pod], str]
@@ -36,8 +35,7 @@ class AttemptLines:
     """Of (pod, error): it is tried again."""
 
 
-@attrs.frozen(eq=False)
-class AttemptLog:
+class AttemptLog(msgspec.Struct, frozen=True, eq=False):
     """Writes a line about each attempt that the verbosity asks for; errors always."""
 
     lines: AttemptLines

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
@@ -22,8 +22,7 @@ STEPS = 3
 Names = list[str]
 
 
-@attrs.frozen(eq=False)
-class DumpLines:
+class DumpLines(msgspec.Struct, frozen=True, eq=False):
     """The lines of a release."""
 
     started: LogLine

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.go_durations import SECOND
@@ -110,7 +110,7 @@ class Candidacy:
             checked_timing(settings.election),
             settings.release.election,
             context.clock,
-            attrs.evolve(heard, slowed=lambda: context.metrics.slow_path(self._name)),
+            msgspec.structs.replace(heard, slowed=lambda: context.metrics.slow_path(self._name)),
             context.rng,
         )
 

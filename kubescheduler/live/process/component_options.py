@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, component_document
@@ -36,8 +36,7 @@ def _whole_document(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-@attrs.frozen(eq=False)
-class Configured:
+class Configured(msgspec.Struct, frozen=True, eq=False):
     """What flags and files come to, before the engine is made."""
 
     spec: EngineSpec
@@ -63,7 +62,7 @@ class Configured:
 
 def of_legacy(spec: EngineSpec, flags: FlagValues, notice: Notice) -> Configured:
     """With a file, the file alone counts; ``--write-config-to`` writes what the flags say all the same."""
-    bare = _with_legacy_flags(attrs.evolve(spec, config_file=None), flags)
+    bare = _with_legacy_flags(msgspec.structs.replace(spec, config_file=None), flags)
     by_flags = _v1alpha1_of(bare, flags)
     config = _bare(lambda: read_component(spec), spec)
     if config is None:
@@ -72,7 +71,7 @@ def of_legacy(spec: EngineSpec, flags: FlagValues, notice: Notice) -> Configured
         for note in ignored_beside_file(flags, (*SOURCES, *BESIDES, *CONNECTION, *ELECTION)):
             notice(note)
     return Configured(
-        spec=attrs.evolve(spec, percentage_of_nodes_to_score=config.percentage_of_nodes_to_score),
+        spec=msgspec.structs.replace(spec, percentage_of_nodes_to_score=config.percentage_of_nodes_to_score),
         config=config,
         document=lambda _: v1alpha1_document(config),
         addresses=(config.healthz_bind_address, config.metrics_bind_address),
@@ -84,9 +83,11 @@ def of_legacy(spec: EngineSpec, flags: FlagValues, notice: Notice) -> Configured
 
 def _v1alpha1_of(spec: EngineSpec, flags: FlagValues) -> V1Alpha1Config:
     """The configuration that the flags alone say."""
-    config, place = component_of_flags(attrs.evolve(spec, percentage_of_nodes_to_score=0)), _configmap(flags)
+    config, place = component_of_flags(msgspec.structs.replace(spec, percentage_of_nodes_to_score=0)), _configmap(flags)
     return _filled(
-        attrs.evolve(config, provider=None if place else config.provider, policy_configmap=place, **_addresses(flags)),
+        msgspec.structs.replace(
+            config, provider=None if place else config.provider, policy_configmap=place, **_addresses(flags)
+        ),
         flags,
     )
 
@@ -166,10 +167,10 @@ def _whole(spec: EngineSpec, flags: FlagValues, *, legacy: bool) -> SchedulerCon
     """The completed configuration with the flags that count beside it."""
     config = spec.component_config(lambda _: None)
     if spec.config_file is None:
-        return _filled(attrs.evolve(config, **(_addresses(flags) if legacy else {})), flags)
+        return _filled(msgspec.structs.replace(config, **(_addresses(flags) if legacy else {})), flags)
     if legacy:
         return config
-    return attrs.evolve(config, leader_election=overridden(config.leader_election, ELECTION, flags))
+    return msgspec.structs.replace(config, leader_election=overridden(config.leader_election, ELECTION, flags))
 
 
 def _check_file(spec: EngineSpec) -> None:
@@ -191,7 +192,7 @@ def _check_file(spec: EngineSpec) -> None:
 
 def _filled(config: C, flags: FlagValues) -> C:
     """The defaults with what the command line says."""
-    whole: C = attrs.evolve(
+    whole: C = msgspec.structs.replace(
         overridden(config, PROFILING, flags),
         client_connection=overridden(config.client_connection, CONNECTION, flags),
         leader_election=overridden(config.leader_election, ELECTION, flags),
@@ -219,7 +220,7 @@ def _bare(read: Callable[[], Any], spec: EngineSpec) -> Any:
 
 def _with_legacy_flags(spec: EngineSpec, flags: FlagValues) -> EngineSpec:
     """With the flags that count only where there is no file."""
-    return attrs.evolve(
+    return msgspec.structs.replace(
         _with_source(spec, flags),
         hard_pod_affinity_symmetric_weight=flags.said("hard-pod-affinity-symmetric-weight"),
         scheduler_name=flags.said("scheduler-name"),
@@ -230,7 +231,7 @@ def _with_source(spec: EngineSpec, flags: FlagValues) -> EngineSpec:
     """Where the algorithm comes from, if it is no ConfigMap: a file goes before a provider."""
     if _configmap(flags) is not None:
         return spec
-    return attrs.evolve(
+    return msgspec.structs.replace(
         spec,
         provider=flags["algorithm-provider"] or None,
         policy_file=flags["policy-config-file"] or None,

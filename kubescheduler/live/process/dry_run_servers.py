@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.wall_clock import SystemClock
 from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
@@ -42,5 +42,5 @@ def dry_run_servers(
         observed=lambda name, path, passed: watched.health.checked(name, path, passed=passed),
         access=watched.access,
     )
-    election = attrs.evolve(settings.election, leader_elect=False)
-    return process_servers(attrs.evolve(settings, election=election), settings.serving, served)
+    election = msgspec.structs.replace(settings.election, leader_elect=False)
+    return process_servers(msgspec.structs.replace(settings, election=election), settings.serving, served)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.gates import ReleaseGates
@@ -41,7 +41,7 @@ COMPONENT = "kube:"
 def overridden(record: Any, fields: Mapping[str, str], flags: FlagValues) -> Any:
     """A record with what the command line says of it."""
     said = {fields[name]: flags[name] for name in flags.given if name in fields}
-    return attrs.evolve(record, **said)
+    return msgspec.structs.replace(record, **said)
 
 
 def ignored_beside_file(flags: FlagValues, names: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import attrs
+import msgspec
 
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
@@ -14,8 +14,7 @@ from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.server_access import ServerAccess
 
 
-@attrs.frozen
-class ServerSettings:
+class ServerSettings(msgspec.Struct, frozen=True):
     """How the API server is reached."""
 
     kubeconfig: str = ""
@@ -39,8 +38,7 @@ class ServerSettings:
         return await ServerAccess.unnamed(os.environ)
 
 
-@attrs.frozen(eq=False)
-class LiveSettings:
+class LiveSettings(msgspec.Struct, frozen=True, eq=False):
     """A process that is ready to start."""
 
     release: LiveRelease
@@ -56,7 +54,7 @@ class LiveSettings:
     """Whether the cluster is read only by a leader (1.36: delayCacheUntilActive)."""
     unschedulable_seconds: float | None = None
     """Seconds after which an unschedulable pod is tried again whatever happens; None: the release's own (1.36)."""
-    metrics: MetricsSettings = attrs.field(factory=MetricsSettings)
+    metrics: MetricsSettings = msgspec.field(default_factory=MetricsSettings)
     """Which metrics are shown."""
 
     @property

@@ -7,6 +7,7 @@ import threading
 import traceback
 
 import attrs
+import msgspec
 
 from clusterstate.errors import KubeSchedulerError
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -35,8 +36,7 @@ class ProcessState:
     """Whether something was raised that ends the process."""
 
 
-@attrs.frozen(eq=False)
-class ProcessContext:
+class ProcessContext(msgspec.Struct, frozen=True, eq=False):
     """The settings of a process, and what its parts share."""
 
     settings: LiveSettings
@@ -48,9 +48,9 @@ class ProcessContext:
     outages: ServerOutages
     """What is logged when a server does not answer."""
     metrics: ProcessMetrics
-    inbox: Inbox = attrs.field(factory=Inbox)
+    inbox: Inbox = msgspec.field(default_factory=Inbox)
     """What informers have read."""
-    state: ProcessState = attrs.field(factory=ProcessState)
+    state: ProcessState = msgspec.field(default_factory=ProcessState)
 
     def raised(self, doing: str, error: BaseException) -> None:
         """Logs an unforeseen exception, with its traceback where its text is no message to a user."""

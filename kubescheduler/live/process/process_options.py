@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.write_config import document_yaml
@@ -28,8 +28,7 @@ from kubescheduler.live.serving.serving_settings import insecure_ports, serving_
 Notice = Callable[[str], None]
 
 
-@attrs.frozen(eq=False)
-class CommandLine:
+class CommandLine(msgspec.Struct, frozen=True, eq=False):
     """What the user of one run says."""
 
     release: LiveRelease
@@ -37,7 +36,7 @@ class CommandLine:
     plugins: tuple[PluginOption, ...] = ()
     context: str | None = None
     """Of the kubeconfig."""
-    environment: Mapping[str, str] = attrs.field(factory=dict)
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def settings_of(line: CommandLine, notice: Notice, wrote: Callable[[str], None]) -> LiveSettings | None:
@@ -68,7 +67,7 @@ def _spec(line: CommandLine, notice: Notice) -> EngineSpec:
     gates, notes = gates_of(line.flags, spec.record.gates)
     for note in notes:
         notice(note)
-    return attrs.evolve(spec, feature_gates=gates)
+    return msgspec.structs.replace(spec, feature_gates=gates)
 
 
 def _settled(
@@ -83,7 +82,7 @@ def _settled(
         wrote(target)
     if configured.policy_place is not None:
         agent = f"kube-scheduler/{release.version}"
-        spec = attrs.evolve(spec, policy=policy_in_cluster(server, configured.policy_place, agent))
+        spec = msgspec.structs.replace(spec, policy=policy_in_cluster(server, configured.policy_place, agent))
     engine, document = spec.engine(notice), configured.document(spec)
     if target and configured.written_before is None:
         _write(Path(target), document)

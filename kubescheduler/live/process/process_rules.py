@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+import msgspec
 
 from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
 
 
-@attrs.frozen(eq=False)
-class ProcessRules:
+class ProcessRules(msgspec.Struct, frozen=True, eq=False):
     """In what the processes of the releases differ."""
 
     started: Callable[[str], LogLine]
@@ -106,7 +105,7 @@ RULES_1_16 = ProcessRules(
     version_first=True,
     goes_on_with_arguments=True,
 )
-RULES_1_20 = attrs.evolve(RULES_1_16, started=started_1_20, wrote=wrote_1_20, goes_on_with_arguments=False)
+RULES_1_20 = msgspec.structs.replace(RULES_1_16, started=started_1_20, wrote=wrote_1_20, goes_on_with_arguments=False)
 RULES_1_36 = ProcessRules(
     started=started_1_36,
     lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -31,8 +31,7 @@ REVIEW_LIMITS = Limits(200.0, 400)
 """Of the clients that ask for reviews."""
 
 
-@attrs.frozen(eq=False)
-class ServedProcess:
+class ServedProcess(msgspec.Struct, frozen=True, eq=False):
     """A process, as its servers see it. Everything is called on the I/O thread."""
 
     is_overdue: Callable[[float], bool]
@@ -48,11 +47,11 @@ class ServedProcess:
     """Gets each client that is made, to close it in the end."""
     clock: WallClock
     rng: random.Random
-    metrics: MetricsSources = attrs.field(factory=MetricsSources)
-    verbosity: Verbosity = attrs.field(factory=Verbosity)
+    metrics: MetricsSources = msgspec.field(default_factory=MetricsSources)
+    verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
     observed: Observed = lambda _name, _path, _passed: None
     """Told of every health check."""
-    access: AccessObserver = attrs.field(factory=NoAccessObserver)
+    access: AccessObserver = msgspec.field(default_factory=NoAccessObserver)
     """Told of who asks."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_parsing import Flag
@@ -29,8 +29,7 @@ from kubescheduler.live.writes import write_rules
 from kubescheduler.live.writes.write_rules import WriteRules
 
 
-@attrs.frozen(eq=False)
-class LiveRelease:
+class LiveRelease(msgspec.Struct, frozen=True, eq=False):
     """One release as a process."""
 
     name: str

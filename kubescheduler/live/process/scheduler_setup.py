@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
@@ -53,8 +53,7 @@ class PreemptionPool:
             self._raised("preempting", error)
 
 
-@attrs.frozen(eq=False)
-class SchedulerParts:
+class SchedulerParts(msgspec.Struct, frozen=True, eq=False):
     """What a scheduler process consists of beside its servers."""
 
     client: ApiClient

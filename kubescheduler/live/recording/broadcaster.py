@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -31,8 +30,7 @@ TRIES, PAUSE = 12, 10.0
 """Tries for an event whose server cannot be reached, and the seconds between them, times 1 to 1.25."""
 
 
-@attrs.frozen(eq=False)
-class Surface:
+class Surface(msgspec.Struct, frozen=True, eq=False):
     """What one process says of itself in its events."""
 
     host: str
@@ -41,8 +39,7 @@ class Surface:
     """The resourceVersion of a pod as it was seen."""
 
 
-@attrs.frozen(eq=False)
-class PodEvent:
+class PodEvent(msgspec.Struct, frozen=True, eq=False):
     """An event about a pod, as it was recorded."""
 
     controller: str
@@ -282,8 +279,7 @@ def _reference(pod: Pod, version: str) -> Document:
     return {**reference, "resourceVersion": version} if version else reference
 
 
-@attrs.frozen(eq=False)
-class PodEventRecorder:
+class PodEventRecorder(msgspec.Struct, frozen=True, eq=False):
     """Records events about pods; each profile is a controller of its own."""
 
     broadcaster: EventBroadcaster

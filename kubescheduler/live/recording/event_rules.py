@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-import attrs
+import msgspec
 
 Document = dict[str, Any]
 
@@ -16,8 +16,7 @@ SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z
 LONGEST_NAME = 253
 
 
-@attrs.frozen(eq=False)
-class EventRules:
+class EventRules(msgspec.Struct, frozen=True, eq=False):
     """How one release writes its events."""
 
     group_version: str
@@ -96,8 +95,10 @@ RULES_1_16 = EventRules(
     says_related=True,
     core_component=False,
 )
-RULES_1_20 = attrs.evolve(RULES_1_16, group_version="events.k8s.io/v1", source=no_source, series=series, by_type=True)
-RULES_1_36 = attrs.evolve(
+RULES_1_20 = msgspec.structs.replace(
+    RULES_1_16, group_version="events.k8s.io/v1", source=no_source, series=series, by_type=True
+)
+RULES_1_36 = msgspec.structs.replace(
     RULES_1_20,
     discovery_timeout="",
     metadata={},

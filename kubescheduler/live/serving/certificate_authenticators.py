@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import attrs
+import msgspec
 
 from kubescheduler.live.serving.certificate_pool import CertificatePool
 from kubescheduler.live.serving.user_info import AuthenticationError, UserInfo
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 
 
-@attrs.frozen(eq=False)
-class RequestHeaders:
+class RequestHeaders(msgspec.Struct, frozen=True, eq=False):
     """Front proxies, and the headers in which they say for whom they ask."""
 
-    authorities: CertificatePool = attrs.field(factory=CertificatePool)
+    authorities: CertificatePool = msgspec.field(default_factory=CertificatePool)
     allowed_names: tuple[str, ...] = ()
     """Common names of front proxies; none: any that the authorities vouch for."""
     username_headers: tuple[str, ...] = ()
@@ -31,13 +30,12 @@ class RequestHeaders:
     uid_headers: tuple[str, ...] = ()
 
 
-@attrs.frozen(eq=False)
-class ClientTrust:
+class ClientTrust(msgspec.Struct, frozen=True, eq=False):
     """By whose word certificates are believed."""
 
-    clients: CertificatePool = attrs.field(factory=CertificatePool)
+    clients: CertificatePool = msgspec.field(default_factory=CertificatePool)
     """Those who vouch for users."""
-    proxies: RequestHeaders = attrs.field(factory=RequestHeaders)
+    proxies: RequestHeaders = msgspec.field(default_factory=RequestHeaders)
 
 
 def proxied_user(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.logs.log_lines import LogLine, error_line, warning_line
@@ -88,7 +89,8 @@ class TrustKeeper:
         settings = self._settings
         authorities = _pool(settings.proxy_ca_file, "request-header")
         return ClientTrust(
-            _pool(settings.client_ca_file, "client-ca-bundle"), attrs.evolve(settings.proxies, authorities=authorities)
+            _pool(settings.client_ca_file, "client-ca-bundle"),
+            msgspec.structs.replace(settings.proxies, authorities=authorities),
         )
 
     def _joined(self) -> ClientTrust:

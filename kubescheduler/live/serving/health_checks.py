@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer, not_found, text_answer
@@ -13,8 +13,7 @@ Observed = Callable[[str, str, bool], None]
 """Told of (the check's name, healthz or livez or readyz, whether it passed)."""
 
 
-@attrs.frozen(eq=False)
-class HealthCheck:
+class HealthCheck(msgspec.Struct, frozen=True, eq=False):
     """One thing that may be wrong."""
 
     name: str
@@ -27,8 +26,7 @@ PING = HealthCheck("ping", lambda: "")
 """Passes while the process answers at all."""
 
 
-@attrs.frozen(eq=False)
-class HealthPath:
+class HealthPath(msgspec.Struct, frozen=True, eq=False):
     """A path with its checks: ``/healthz``, ``/livez`` or ``/readyz``."""
 
     name: str

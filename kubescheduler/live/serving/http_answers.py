@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 
@@ -19,30 +19,28 @@ PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
 """User agents that begin so are a person's: they get JSON on several lines."""
 
 
-@attrs.frozen(eq=False)
-class HttpAnswer:
+class HttpAnswer(msgspec.Struct, frozen=True, eq=False):
     """One answer of a server, before it is sent."""
 
     code: int
     """The HTTP status."""
     body: bytes
     content_type: str = TEXT
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Besides the content type and those that every answer has."""
     compressible: bool = False
     """Whether it is sent compressed to those who accept that."""
 
 
-@attrs.frozen(eq=False)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, frozen=True, eq=False):
     """What of a request an answer depends on."""
 
     method: str
     path: str
     """Decoded, without the query."""
-    query: Mapping[str, list[str]] = attrs.field(factory=dict)
+    query: Mapping[str, list[str]] = msgspec.field(default_factory=dict)
     """Key → its values, in order."""
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: bytes = b""
     target: str = ""
     """The path with its query, as it was sent."""
@@ -110,7 +108,7 @@ def refused_1_16(code: int, message: str, reason: str, request: HttpRequest) -> 
 def refused_1_36(code: int, message: str, reason: str, request: HttpRequest) -> HttpAnswer:
     """A refusal as a Status."""
     answer = status_answer(code, message, reason, pretty=request.pretty, details=code == 403)
-    return attrs.evolve(answer, headers=NOSNIFF) if code == 403 else answer
+    return msgspec.structs.replace(answer, headers=NOSNIFF) if code == 403 else answer
 
 
 def forbidden_text(user: str, verb: str, path: str) -> str:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -21,8 +21,7 @@ TIMEOUT = 10.0
 TRANSIENT = frozenset({"InternalError", "Timeout", "ServerTimeout", "TooManyRequests"})
 
 
-@attrs.frozen(eq=False)
-class ReviewApi:
+class ReviewApi(msgspec.Struct, frozen=True, eq=False):
     """Where a kind of review is asked for."""
 
     kind: str
@@ -30,10 +29,10 @@ class ReviewApi:
     plural: str
     versions: tuple[str, ...]
     """The release's own, then today's where that is gone."""
-    metadata: Mapping[str, Any] = attrs.field(factory=dict)
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the release writes there."""
     query: Query = ()
-    names: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    names: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     """Version → the members of the spec that it calls otherwise than the last version does."""
 
 

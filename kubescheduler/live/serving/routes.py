@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-import attrs
+import msgspec
 
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.debugging_pages import FLAGS_PAGE, flag_page, profile_page
@@ -20,8 +20,7 @@ def nothing() -> bytes:
     return b""
 
 
-@attrs.frozen(eq=False)
-class MetricsSources:
+class MetricsSources(msgspec.Struct, frozen=True, eq=False):
     """Where metrics come from, in the text format of Prometheus. Called by any thread."""
 
     all: Callable[[], bytes] = nothing
@@ -93,7 +92,7 @@ def _metrics(sources: MetricsSources, form: HttpAnswer, request: HttpRequest) ->
 
 
 def _exported(source: Callable[[], bytes], form: HttpAnswer, _: HttpRequest) -> HttpAnswer:
-    return attrs.evolve(form, body=source())
+    return msgspec.structs.replace(form, body=source())
 
 
 def _moved(path: str) -> HttpAnswer:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
@@ -42,8 +42,7 @@ Watch = Callable[[ApiClient, Callable[[Data], None]], Coroutine[Any, Any, None]]
 """Reads the ConfigMap of clients' authorities and reports each of its versions, until it is cancelled."""
 
 
-@attrs.frozen(eq=False)
-class ServedParts:
+class ServedParts(msgspec.Struct, frozen=True, eq=False):
     """What the pages show, and what the servers need of the process."""
 
     release: str
@@ -57,8 +56,8 @@ class ServedParts:
     """Writes a line."""
     clock: WallClock
     rng: random.Random
-    verbosity: Verbosity = attrs.field(factory=Verbosity)
-    access: AccessObserver = attrs.field(factory=NoAccessObserver)
+    verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
+    access: AccessObserver = msgspec.field(default_factory=NoAccessObserver)
     """Told of who asks."""
 
 
@@ -149,7 +148,7 @@ class SchedulerServers:
         """With the certificate that is given, or was kept, or is made now."""
         tls, address = self._settings.tls, self._settings.address
         if tls.files is None and tls.folder:
-            tls = attrs.evolve(tls, files=kept_pair(tls.folder, COMPONENT))
+            tls = msgspec.structs.replace(tls, files=kept_pair(tls.folder, COMPONENT))
         if tls.files is not None:
             return TlsContexts(tls)
         pair = await asyncio.to_thread(self_signed, address, self._parts.clock.now())
@@ -161,7 +160,7 @@ class SchedulerServers:
             return TlsContexts(tls, pair)
         files = keep_pair(tls.folder, COMPONENT, pair)
         self._parts.log(LogLine(Severity.INFO, f"Generated self-signed cert ({files.certificate}, {files.key})"))
-        return TlsContexts(attrs.evolve(tls, files=files))
+        return TlsContexts(msgspec.structs.replace(tls, files=files))
 
     async def _guard(self, tls: TlsContexts) -> DelegatingGuard:
         settings, rules, parts = self._settings.access, self._rules, self._parts

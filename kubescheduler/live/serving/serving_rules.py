@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.live.serving.configuration_pages import configz_1_16, configz_1_20, configz_1_36
 from kubescheduler.live.serving.guard import Refused
@@ -14,8 +14,7 @@ from kubescheduler.live.serving.http_answers import refused_1_16, refused_1_36
 from kubescheduler.live.serving.review_client import ReviewApi
 
 
-@attrs.frozen(eq=False)
-class ProcessChecks:
+class ProcessChecks(msgspec.Struct, frozen=True, eq=False):
     """What may be wrong with a scheduler."""
 
     election: HealthCheck | None
@@ -28,8 +27,7 @@ class ProcessChecks:
     """Told of every check."""
 
 
-@attrs.frozen(eq=False)
-class ServingRules:
+class ServingRules(msgspec.Struct, frozen=True, eq=False):
     """How one release serves."""
 
     health: Callable[[ProcessChecks], list[HealthPath]]
@@ -110,7 +108,7 @@ RULES_1_16 = ServingRules(
     watches_trust=False,
     credential_id=False,
 )
-RULES_1_20 = attrs.evolve(
+RULES_1_20 = msgspec.structs.replace(
     RULES_1_16,
     configz=configz_1_20,
     metrics_pages={"/metrics/resources": "resources"},
@@ -121,7 +119,7 @@ RULES_1_20 = attrs.evolve(
     remembered=8192,
     watches_trust=True,
 )
-RULES_1_36 = attrs.evolve(
+RULES_1_36 = msgspec.structs.replace(
     RULES_1_20,
     health=health_1_36,
     configz=configz_1_36,

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_kinds import written_value
@@ -25,8 +25,7 @@ SECOND = 1_000_000_000
 HIGHEST_PORT = 65535
 
 
-@attrs.frozen
-class InsecurePort:
+class InsecurePort(msgspec.Struct, frozen=True):
     """A port without TLS, on which everybody may ask for everything (1.16, 1.20)."""
 
     address: str
@@ -37,14 +36,13 @@ class InsecurePort:
     """Whether it has metrics and the configuration."""
 
 
-@attrs.frozen
-class AccessSettings:
+class AccessSettings(msgspec.Struct, frozen=True):
     """How the API server is asked who somebody is, and what they may."""
 
     authentication_kubeconfig: str = ""
     """Empty: as the service account of the pod, or nobody can be asked."""
     authorization_kubeconfig: str = ""
-    trust: TrustSettings = attrs.field(factory=TrustSettings)
+    trust: TrustSettings = msgspec.field(default_factory=TrustSettings)
     always_allowed: tuple[str, ...] = ("/healthz",)
     """Paths that need no rights."""
     token_seconds: float = 10.0
@@ -54,8 +52,7 @@ class AccessSettings:
     """For how long an access review counts."""
 
 
-@attrs.frozen(eq=False)
-class ServingSettings:
+class ServingSettings(msgspec.Struct, frozen=True, eq=False):
     """Everything that a process serves."""
 
     address: str = "0.0.0.0"
@@ -64,12 +61,12 @@ class ServingSettings:
     """0: no secure port."""
     shares_port: bool = False
     """Whether other processes may listen on it, too."""
-    tls: TlsSettings = attrs.field(factory=TlsSettings)
-    access: AccessSettings = attrs.field(factory=AccessSettings)
+    tls: TlsSettings = msgspec.field(default_factory=TlsSettings)
+    access: AccessSettings = msgspec.field(default_factory=AccessSettings)
     insecure: tuple[InsecurePort, ...] = ()
-    flags: Mapping[str, str] = attrs.field(factory=dict)
+    flags: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Flag → its value as text."""
-    configuration: Mapping[str, Any] = attrs.field(factory=dict)
+    configuration: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The completed configuration, in its own API version."""
     profiling: bool = True
     """Whether /debug is there."""

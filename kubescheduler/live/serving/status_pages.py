@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import attrs
+import msgspec
 import yaml
 
 from kubescheduler.live.contract.wall_clock import WallClock
@@ -30,8 +30,7 @@ PATHS = ("/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz")
 """As /statusz lists them."""
 
 
-@attrs.frozen(eq=False)
-class StatusPages:
+class StatusPages(msgspec.Struct, frozen=True, eq=False):
     """Both pages of one process."""
 
     version: str
@@ -87,7 +86,7 @@ def _page(request: HttpRequest, kind: str, lines: tuple[str, ...], members: Mapp
     if media == "application/yaml":
         return HttpAnswer(200, yaml.safe_dump(document, sort_keys=True).encode(), content_type)
     answer = json_answer(document, pretty=request.pretty, content_type=content_type)
-    return attrs.evolve(answer, headers=DEPRECATED.get(version, {}) if kind == "Statusz" else {})
+    return msgspec.structs.replace(answer, headers=DEPRECATED.get(version, {}) if kind == "Statusz" else {})
 
 
 def _form(accept: str, kind: str) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.serving.self_signed import PemPair
@@ -43,8 +43,7 @@ ALWAYS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHA
 """Those of TLS 1.3, which cannot be chosen among."""
 
 
-@attrs.frozen
-class CertificateFiles:
+class CertificateFiles(msgspec.Struct, frozen=True):
     """Files with a certificate and its key."""
 
     certificate: str
@@ -60,8 +59,7 @@ class CertificateFiles:
             raise ConfigError(f"open {error.filename}: {(error.strerror or '').lower()}") from None
 
 
-@attrs.frozen
-class TlsSettings:
+class TlsSettings(msgspec.Struct, frozen=True):
     """How connections are encrypted."""
 
     files: CertificateFiles | None = None

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 MASTERS = "system:masters"
 
 
-@attrs.frozen
-class UserInfo:
+class UserInfo(msgspec.Struct, frozen=True):
     """A user, as a credential says it. Upstream: user.Info."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """What else the credential says, by key."""
 
     def authenticated(self) -> UserInfo:
         """The user with the group of all who are known. Upstream: AuthenticatedGroupAdder."""
         if AUTHENTICATED in self.groups or UNAUTHENTICATED in self.groups:
             return self
-        return attrs.evolve(self, groups=(*self.groups, AUTHENTICATED))
+        return msgspec.structs.replace(self, groups=(*self.groups, AUTHENTICATED))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> UserInfo:

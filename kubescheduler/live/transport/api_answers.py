@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.api_names import go_quote
@@ -68,8 +67,7 @@ class DialError(OSError):
     """There is no connection to the API server; the text is that of Go's net."""
 
 
-@attrs.frozen(eq=False)
-class ApiAnswer:
+class ApiAnswer(msgspec.Struct, frozen=True, eq=False):
     """An answer of the API server."""
 
     code: int

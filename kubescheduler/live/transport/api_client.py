@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote_plus
 
-import attrs
 import msgspec
 
 from clusterstate.api_names import go_quote
@@ -45,8 +44,7 @@ NOT_ADMITTED = f"client rate limiter Wait returned an error: {GIVEN_UP}"
 FAILURES = (TimeoutError, OSError, asyncio.IncompleteReadError)
 
 
-@attrs.frozen
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
     """One request, as often as it is sent."""
 
     method: str
@@ -59,11 +57,10 @@ class _Request:
     """Seconds in place of the client's own; None: these."""
 
 
-@attrs.frozen
-class ClientOptions:
+class ClientOptions(msgspec.Struct, frozen=True):
     """What the clients of one process differ in."""
 
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     user_agent: str = "kube-scheduler"
     """Of all requests."""
     timeout: float | None = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-import attrs
+import msgspec
 
 
-@attrs.frozen
-class ExecCertificate:
+class ExecCertificate(msgspec.Struct, frozen=True):
     """One certificate; two are equal that are the same certificate."""
 
     pem: bytes

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 
 
-@attrs.frozen
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """How often a client may ask."""
 
     qps: float = 50.0

@@ -33,8 +33,7 @@ OBJECT_PATHS = {
 """Kind → where an object of it is written."""
 
 
-@attrs.frozen(eq=False)
-class SentBinding:
+class SentBinding(msgspec.Struct, frozen=True, eq=False):
     """A binding whose answer is awaited."""
 
     answer: Future[ApiAnswer]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.live.transport.api_answers import ApiError
@@ -13,8 +13,7 @@ from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE
 from kubescheduler.live.writes.status_patches import two_way_diff, whole_pod, with_generation
 
 
-@attrs.frozen(eq=False)
-class StatusWrite:
+class StatusWrite(msgspec.Struct, frozen=True, eq=False):
     """One request that changes a pod's status."""
 
     method: str
@@ -23,8 +22,7 @@ class StatusWrite:
     body: Mapping[str, Any]
 
 
-@attrs.frozen(eq=False)
-class WriteRules:
+class WriteRules(msgspec.Struct, frozen=True, eq=False):
     """How one release writes."""
 
     status: Callable[[Pod, Mapping[str, Any], str], StatusWrite | None]

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
@@ -86,7 +86,7 @@ def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = Fa
     )
     result = with_settings(translation, settings_for(PROCESSES[V1], document, lambda key: key))
     result = with_shares(result, _emphases_before(document, version), _checked(result, name))
-    result = attrs.evolve(result, notes=grouped((*result.notes, *emphasis_notes(result))))
+    result = msgspec.structs.replace(result, notes=grouped((*result.notes, *emphasis_notes(result))))
     if keep_emphasis:
         before = [shares.before for shares in result.shares]
         result = emphasis_kept(result)
@@ -102,7 +102,7 @@ def _no_errors(_: Written, __: SchedulerConfig, ___: str) -> list[FieldError]:
 def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis]:
     """Of each profile, in a release that reads the document."""
     old = version in (V1ALPHA2, V1BETA1)
-    form = attrs.evolve(FORMAT_1_20 if old else FORMAT_V1BETA, errors=_no_errors)
+    form = msgspec.structs.replace(FORMAT_1_20 if old else FORMAT_V1BETA, errors=_no_errors)
     known = points_by_plugin(form.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
@@ -115,8 +115,10 @@ def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis
 
 def _with_weights(profile: Profile) -> Profile:
     """A score without a weight has weight 1."""
-    scores = tuple(attrs.evolve(plugin, weight=plugin.weight or 1) for plugin in profile.plugins.get(Point.SCORE, ()))
-    return attrs.evolve(profile, plugins={**profile.plugins, Point.SCORE: scores})
+    scores = tuple(
+        msgspec.structs.replace(plugin, weight=plugin.weight or 1) for plugin in profile.plugins.get(Point.SCORE, ())
+    )
+    return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: scores})
 
 
 def _name(profile: Any, at: int) -> Said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.written_config import ALL
 from kubescheduler.config.policy.policy_model import (
@@ -30,8 +30,7 @@ FULLNESS: dict[str, tuple[str, Shape]] = {
 """Plugin → the priority that it was, and its shape."""
 
 
-@attrs.frozen
-class FitUpgrade:
+class FitUpgrade(msgspec.Struct, frozen=True):
     """How NodeResourcesFit scores."""
 
     weight: int

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.gates import ReleaseGates
@@ -63,8 +63,7 @@ GONE = {
 }
 
 
-@attrs.frozen
-class ProcessFlags:
+class ProcessFlags(msgspec.Struct, frozen=True):
     """The flags of a process, without dashes; the last of a name counts."""
 
     values: Mapping[str, str]

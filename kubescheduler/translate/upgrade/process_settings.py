@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.translate.translation_model import Note, NoteKind, Said, Translation
 from kubescheduler.translate.upgrade.target_process import TargetProcess
@@ -26,11 +26,10 @@ PREEMPTION = "DefaultPreemption"
 VOLUMES = "VolumeBinding"
 
 
-@attrs.frozen
-class ProcessSettings:
+class ProcessSettings(msgspec.Struct, frozen=True):
     """What is not of a profile's plugins, in the form of the target's version."""
 
-    top: Mapping[str, Said] = attrs.field(factory=dict)
+    top: Mapping[str, Said] = msgspec.field(default_factory=dict)
     """Top-level key → its value."""
     scheduler_name: Said | None = None
     """The name of the only profile."""
@@ -116,7 +115,7 @@ def with_settings(translation: Translation, settings: ProcessSettings) -> Transl
     document = dict(translation.document.value)
     head = {key: document.pop(key) for key in ("apiVersion", "kind")}
     document["profiles"] = [_profile(profile, settings) for profile in unsaid(document["profiles"])]
-    return attrs.evolve(
+    return msgspec.structs.replace(
         translation,
         document=Said({**head, **settings.top, **document}, translation.document.origin),
         notes=(*translation.notes, *settings.notes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.config_versions import GONE
 from kubescheduler.config.component.written_config import ALL, PluginConfig
@@ -32,8 +32,7 @@ OTHER_FORMULAS = {
 """Default score of 1.20 → what is to be said of it in 1.36."""
 
 
-@attrs.frozen
-class OldProfile:
+class OldProfile(msgspec.Struct, frozen=True):
     """A profile as it is written."""
 
     written: Mapping[str, Any]

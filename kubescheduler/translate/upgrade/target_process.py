@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 
 from kubescheduler.config.component.config_schema import V1, V1BETA1
 from kubescheduler.config.gates import GATES_1_20, GATES_1_36, ReleaseGates
@@ -27,8 +27,7 @@ STAYING = ("master", "bind-address", "secure-port", "cert-dir", "client-ca-file"
 STAYING_PREFIXES = ("tls-", "authentication-", "authorization-", "requestheader-", "http2-", "permit-", "logging-")
 
 
-@attrs.frozen(eq=False)
-class TargetProcess:
+class TargetProcess(msgspec.Struct, frozen=True, eq=False):
     """How a target release is run."""
 
     name: str

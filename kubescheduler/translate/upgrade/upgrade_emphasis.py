@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.points import Point
@@ -71,7 +71,7 @@ def with_shares(translation: Translation, before: Sequence[Emphasis], after: Sch
     if not shares:
         return translation
     first, *others = shares
-    return attrs.evolve(translation, before=first.before, after=first.after, others=tuple(others))
+    return msgspec.structs.replace(translation, before=first.before, after=first.after, others=tuple(others))
 
 
 def emphasis_kept(translation: Translation) -> Translation:
@@ -86,8 +86,8 @@ def emphasis_kept(translation: Translation) -> Translation:
             continue
         profiles[at] = _changed(unsaid(profiles[at]), suggestion)
         notes.append(Note(NoteKind.APPROXIMATE, path, f"written: {suggestion.text}"))
-    document = attrs.evolve(translation.document, value={**translation.document.value, "profiles": profiles})
-    return attrs.evolve(translation, document=document, notes=(*translation.notes, *notes))
+    document = msgspec.structs.replace(translation.document, value={**translation.document.value, "profiles": profiles})
+    return msgspec.structs.replace(translation, document=document, notes=(*translation.notes, *notes))
 
 
 def emphasis_notes(translation: Translation) -> list[Note]:
@@ -95,7 +95,7 @@ def emphasis_notes(translation: Translation) -> list[Note]:
     found: list[Note] = []
     for at, shares in enumerate(translation.shares):
         verdict = judge(shares.before, shares.after)
-        found += (attrs.evolve(note, path=f"profiles[{at}] {note.path}") for note in verdict.notes)
+        found += (msgspec.structs.replace(note, path=f"profiles[{at}] {note.path}") for note in verdict.notes)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,8 +28,8 @@ CONSUMED = {
     "at least the minimum": (RANGE, 1, 2000),
     "the minimum itself": (RANGE, 2000, 2000),
     "whole steps": (RANGE, 2001, 4000),
-    "steps from the minimum on": (attrs.evolve(RANGE, minimum=3000), 4000, 5000),
-    "no steps": (attrs.evolve(RANGE, step=None), 2001, 2001),
+    "steps from the minimum on": (msgspec.structs.replace(RANGE, minimum=3000), 4000, 5000),
+    "no steps": (msgspec.structs.replace(RANGE, step=None), 2001, 2001),
     "the next valid value": (VALUES, 1001, 4000),
     "no valid value is enough": (VALUES, 4001, 4001),
     "a policy without limits": (RequestPolicy(default=1), 7, 7),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.devices.device_demand import Demand, devices_on
@@ -70,7 +70,7 @@ def counter_slice(pool: str, most: int, **fields: Any) -> ResourceSlice:
     """The counters of a pool stand in a slice of their own."""
     total = CounterSet("chip", FrozenMap({"slices": most * 1000}))
     made = make_slice("n", pool=pool, shared_counters=(total,), **fields)
-    return attrs.evolve(made, metadata=ObjectMeta(f"{pool}-counters"))
+    return msgspec.structs.replace(made, metadata=ObjectMeta(f"{pool}-counters"))
 
 
 PARTS = make_slice("n", part("big", 4), part("half", 3), part("whole", 7), pool="p", slice_count=2)
@@ -304,7 +304,7 @@ CASES = {
     "counters of a shared device are taken once": (
         [make_claim("c", half()), make_claim("d", half())],
         [
-            make_slice("n", attrs.evolve(part("s", 7), **SHAREABLE), pool="p", slice_count=2),
+            make_slice("n", msgspec.structs.replace(part("s", 7), **SHAREABLE), pool="p", slice_count=2),
             counter_slice("p", 7, slice_count=2),
         ],
         [("r", "s"), ("r", "s")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import (
@@ -40,18 +40,18 @@ V0, V1, V2, V3 = (found for found in STARTED if isinstance(found, PersistentVolu
 LOCAL = ("put", make_class("late", "kubernetes.io/no-provisioner"))
 NO_V2, NO_V3 = ("take", V2), ("take", V3)
 NONE_FREE = (LOCAL, NO_V2, NO_V3)
-CLASS_NOW = attrs.evolve(V2, storage_class_name="now")
-ANOTHERS = attrs.evolve(V2, claim_ref=ClaimReference("default", "other", "u"))
-ITS_OWN = attrs.evolve(V3, claim_ref=ClaimReference("default", "c2", "uid-c2"))
+CLASS_NOW = msgspec.structs.replace(V2, storage_class_name="now")
+ANOTHERS = msgspec.structs.replace(V2, claim_ref=ClaimReference("default", "other", "u"))
+ITS_OWN = msgspec.structs.replace(V3, claim_ref=ClaimReference("default", "c2", "uid-c2"))
 C1_ONCE = make_claim("c1", "v1", storage_class="late", annotations=BOUND, access_modes=("ReadWriteOncePod",))
 C2_LARGE = make_claim("c2", storage_class="late", storage=3000)
 C2_BOUND = make_claim("c2", "v3", storage_class="late", annotations=BOUND)
-V0_ZONED = attrs.evolve(V0, metadata=ObjectMeta("v0", labels=labels({ZONE: "z1"})))
+V0_ZONED = msgspec.structs.replace(V0, metadata=ObjectMeta("v0", labels=labels({ZONE: "z1"})))
 V4, V4_NOW = free("v4"), free("v4", storage_class_name="now")
 FULL_B = CSINode(ObjectMeta("b"), (CSINodeDriver("d.io", count=0),))
 ZONED = make_claim("c3", storage_class="late", storage=1000, selector=LabelSelector(labels({ZONE: "z1"})))
 OLDER, YOUNGER = free("older"), free("younger", label={ZONE: "z1"})
-REPLACED = attrs.evolve(OLDER, metadata=ObjectMeta("older", annotations=labels({"k": "v"})))
+REPLACED = msgspec.structs.replace(OLDER, metadata=ObjectMeta("older", annotations=labels({"k": "v"})))
 TWO_ALIKE = (*NONE_FREE, ("put", ZONED), ("put", OLDER), ("put", YOUNGER))
 CAPACITY = CSIStorageCapacity(ObjectMeta("r0", "kube-system"), "late", LabelSelector(), 500)
 LIMITED = (
@@ -74,13 +74,19 @@ def case(name: str, since: str, claims: str, before: tuple[Any, ...], *events: A
     [
         case("free-volume-leaves", "1.16", "c2", (LOCAL,), NO_V2),
         case("free-volume-comes", "1.16", "c2", NONE_FREE, ("put", free("v4", node_affinity=on_nodes("c")))),
-        case("free-volume-shrinks", "1.16", "c2", (LOCAL,), ("put", attrs.evolve(V2, storage=500))),
+        case("free-volume-shrinks", "1.16", "c2", (LOCAL,), ("put", msgspec.structs.replace(V2, storage=500))),
         case("free-volume-changes-class", "1.16", "c2", (LOCAL,), ("put", CLASS_NOW)),
         case("free-volume-joins-class", "1.16", "c2", (*NONE_FREE, ("put", V4_NOW)), ("put", V4)),
         case("free-volume-is-reserved", "1.16", "c2", (LOCAL,), ("put", ANOTHERS)),
         case("reserved-for-the-claim", "1.16", "c2", (LOCAL,), ("put", ITS_OWN)),
-        case("free-volume-is-bound", "1.16", "c2", (LOCAL,), ("put", attrs.evolve(V2, phase="Bound"))),
-        case("free-volume-moves", "1.16", "c2", (LOCAL, NO_V2), ("put", attrs.evolve(V3, node_affinity=on_nodes("b")))),
+        case("free-volume-is-bound", "1.16", "c2", (LOCAL,), ("put", msgspec.structs.replace(V2, phase="Bound"))),
+        case(
+            "free-volume-moves",
+            "1.16",
+            "c2",
+            (LOCAL, NO_V2),
+            ("put", msgspec.structs.replace(V3, node_affinity=on_nodes("b"))),
+        ),
         case("smaller-volume-comes", "1.36", "c2", (LOCAL,), ("put", free("v4", 1000))),
         case("class-provisions", "1.16", "c2", NONE_FREE, ("put", make_class("late"))),
         case("claim-is-bound", "1.4", "c2", (LOCAL,), ("put", C2_BOUND)),
@@ -88,11 +94,11 @@ def case(name: str, since: str, claims: str, before: tuple[Any, ...], *events: A
         case("claim-leaves", "1.4", "c1", (), ("take", make_claim("c1"))),
         case("claim-is-for-one-pod", "1.36", "c1", (), ("put", C1_ONCE)),
         case("its-volume-leaves", "1.4", "c1", (), ("take", V1)),
-        case("its-volume-moves", "1.16", "c1", (), ("put", attrs.evolve(V1, node_affinity=on_nodes("b")))),
+        case("its-volume-moves", "1.16", "c1", (), ("put", msgspec.structs.replace(V1, node_affinity=on_nodes("b")))),
         case("its-volume-gets-a-zone", "1.4", "c0", (), ("put", V0_ZONED)),
         case("driver-takes-none", "1.16", "c1", (), ("put", FULL_B)),
         case("attachment-comes", "1.36", "c1", (), ("put", VolumeAttachment(ObjectMeta("t0"), "d.io", "b", "v2"))),
-        case("capacity-grows", "1.36", "c2", LIMITED, ("put", attrs.evolve(CAPACITY, capacity=2000))),
+        case("capacity-grows", "1.36", "c2", LIMITED, ("put", msgspec.structs.replace(CAPACITY, capacity=2000))),
         case("older-of-two-comes-again", "1.16", "c2 c3", TWO_ALIKE, ("take", OLDER), ("put", OLDER)),
         case("older-of-two-is-replaced", NEVER, "c2 c3", TWO_ALIKE, ("put", REPLACED)),
     ],

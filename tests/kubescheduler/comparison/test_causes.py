@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import (
@@ -298,9 +299,9 @@ def test_the_largest_step_is_named_beside_the_decisive_one() -> None:
         cause_sentence(facts)
         == "n2 was 43 behind and is 6 ahead against n1: mainly earlier choices (+40), then Balanced"
     )
-    nobody = attrs.evolve(facts, unequal=frozenset())
+    nobody = msgspec.structs.replace(facts, unequal=frozenset())
     assert cause_sentence(nobody).endswith("mainly earlier choices (+40), then changed formulas")
-    alone = attrs.evolve(facts, largest=steps[1])
+    alone = msgspec.structs.replace(facts, largest=steps[1])
     assert cause_sentence(alone).endswith(": scores are computed differently (Balanced)")
 
 

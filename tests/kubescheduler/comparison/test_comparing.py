@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -54,7 +54,7 @@ def test_a_node_from_a_kept_ranking_is_not_explained_by_scores(policies: Policie
     nodes = [sized("small", 3), sized("medium", 4), sized("large", 5), sized("huge", 6)]
     pods = [filling("p1"), filling("p2")]
     old = policies.policy("1.16", checks=[CHECK], LeastRequestedPriority=1)
-    found = compare(nodes, pods, old, [attrs.evolve(new, feature_gates=gates)], mode="sequence")
+    found = compare(nodes, pods, old, [msgspec.structs.replace(new, feature_gates=gates)], mode="sequence")
     assert [[outcome.host for outcome in one.outcomes] for one in found.pods] == [
         ["huge", "small"],
         ["large", "medium"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import ClusterObject
@@ -62,7 +62,7 @@ def test_evidence_is_not_worked_out_unasked() -> None:
     plain, told = (compare(FULLER, [pod("p")], *specs, evidence=asked) for asked in (False, True))
 
     def bare(part: Contribution) -> Contribution:
-        return attrs.evolve(part, old_evidence=(), new_evidence=())
+        return msgspec.structs.replace(part, old_evidence=(), new_evidence=())
 
     before, after = (tuple(found.pods[0].changes[0].contributions) for found in (plain, told))
     assert before == tuple(map(bare, after))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -135,7 +135,7 @@ def test_local_verdicts_are_judged_again_only_on_changed_rows() -> None:
 def test_far_looking_rules_run_anew_on_every_row() -> None:
     """A rule that reads pods anywhere is asked about all rows after any placement."""
     calls: list[int] = []
-    rule = attrs.evolve(refusing("One", "r", calls=calls), reads=LOCAL | Reads.ALL_PODS)
+    rule = msgspec.structs.replace(refusing("One", "r", calls=calls), reads=LOCAL | Reads.ALL_PODS)
     engine = scheduler([rule])
     engine.decide(make_pod())
     engine.decide(make_pod())

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -199,7 +198,7 @@ def test_a_rule_that_never_gets_to_the_nodes() -> None:
     cluster = Cluster(NODES)
     found = rule_evidence(config, "1.16", cluster.info(pod), cluster.snapshot, 0, 2)
     assert (found.formula, found.product, found.inputs) == ("0", 0, {"decided by": "the pod alone"})
-    unexplained = attrs.evolve(config, evidence=None)
+    unexplained = msgspec.structs.replace(config, evidence=None)
     assert rule_evidence(unexplained, "1.16", cluster.info(pod), cluster.snapshot, 0, 2).formula is None
     term = PreferredSchedulingTerm(1, NodeSelectorTerm((Requirement("x", "Exists"),)))
     choosy = make_pod(affinity=Affinity(NodeAffinity(preferred=(term,))))
@@ -224,7 +223,7 @@ def test_the_numbers_of_a_rule_are_worked_out_once_for_all_nodes() -> None:
         asked.append(len(snapshot))
         return LEAST.config.map(pod, snapshot)
 
-    decision = legacy(WeightedPriority(attrs.evolve(LEAST.config, map=counted), 1)).decide(make_pod())
+    decision = legacy(WeightedPriority(msgspec.structs.replace(LEAST.config, map=counted), 1)).decide(make_pod())
     asked.clear()
     assert all(decision.score_evidence(node) for node in decision.fits())
     assert len(asked) == 1

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -253,7 +254,7 @@ def test_a_pod_that_is_placed_already(release: str, text: str) -> None:
 def test_a_pod_without_uid(release: str) -> None:
     """It cannot be assumed either."""
     pod = make_pod()
-    pod = attrs.evolve(pod, metadata=attrs.evolve(pod.metadata, uid=""))
+    pod = attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, uid=""))
     with bench(release, latest=lambda pod: None) as b:
         failure = b.try_one(pod).outcome()
         assert failure is not None

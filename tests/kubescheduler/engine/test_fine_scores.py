@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -79,7 +80,7 @@ def _spread_world(zoned: bool) -> list[Any]:
 def test_finer_forms_by_hand(tmp_path: Path, release: str, priority: str, fine: tuple[int, ...], zoned: bool) -> None:
     """In hundredths what the release says in tenths; of a node in a zone two thirds are the zone's."""
     weights: dict[str, Any] = {priority: 1}
-    spec = attrs.evolve(Policies(tmp_path).policy(release, **weights), feature_gates=GATES.get(release, ""))
+    spec = msgspec.structs.replace(Policies(tmp_path).policy(release, **weights), feature_gates=GATES.get(release, ""))
     scheduler = spec.engine(print).scheduler(ClusterCache.of(_spread_world(zoned), spec.release_view()))
     wanting = pod("p", label=WEB, containers=(Container("c", image=IMAGE),), topology_spread_constraints=(SOFT,))
     judgement = Judgement(scheduler, scheduler.decide(wanting))
@@ -100,7 +101,7 @@ def test_spreading_that_is_only_finer_is_no_changed_formula(tmp_path: Path, old:
     """What 1.20 says of services in hundredths is the old formula; nothing of it is left for another cause."""
     sides = []
     for release, name in ((old, "SelectorSpreadPriority"), ("1.20", "SelectorSpread")):
-        spec = attrs.evolve(
+        spec = msgspec.structs.replace(
             Policies(tmp_path).policy(release, SelectorSpreadPriority=1), feature_gates=GATES.get(release, "")
         )
         scheduler = spec.engine(print).scheduler(ClusterCache.of(_spread_world(zoned), spec.release_view()))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -98,8 +98,10 @@ def test_1_20_by_provider_policy_and_configuration(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(V1BETA1)
     autoscaler = EngineSpec("1.20", provider="ClusterAutoscalerProvider")
     assert "NodeResourcesMostAllocated" in weights(autoscaler)
-    assert "NodeResourcesMostAllocated" in weights(attrs.evolve(autoscaler, config_file=str(tmp_path / "config.yaml")))
-    assert weights(attrs.evolve(autoscaler, policy_file=str(tmp_path / "policy.json"))) == {
+    assert "NodeResourcesMostAllocated" in weights(
+        msgspec.structs.replace(autoscaler, config_file=str(tmp_path / "config.yaml"))
+    )
+    assert weights(msgspec.structs.replace(autoscaler, policy_file=str(tmp_path / "policy.json"))) == {
         "NodeResourcesMostAllocated": 7
     }
 
@@ -128,7 +130,7 @@ def test_the_hard_weight_lasts_without_a_configuration(tmp_path: Path) -> None:
     args = dict(spec.component_config(print).profiles[0].plugin_config)["InterPodAffinity"]
     assert args.hard_pod_affinity_weight == 50
     notes: list[str] = []
-    attrs.evolve(spec, config_file=str(tmp_path / "config.yaml")).engine(notes.append)
+    msgspec.structs.replace(spec, config_file=str(tmp_path / "config.yaml")).engine(notes.append)
     assert "--hard-pod-affinity-symmetric-weight has no effect beside --config" in notes
 
 
@@ -270,7 +272,7 @@ def test_plugins_that_no_profile_enables(tmp_path: Path) -> None:
     profile = "{schedulerName: default-scheduler, plugins: {multiPoint: {enabled: [{name: Picky, weight: 3}]}}}"
     config.write_text(f"{V1}profiles: [{profile}]\n")
     notes.clear()
-    used = attrs.evolve(spec, config_file=str(config))
+    used = msgspec.structs.replace(spec, config_file=str(config))
     assert weights(used)["Picky"] == 3
     assert unused_plugins(used, used.component_config(notes.append)) == notes == []
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -156,7 +157,7 @@ def asking(data: st.DataObject, world: World, pod: Pod) -> Pod:
     """The pod, or the same pod asking for one node by name, or for a feature that nodes must declare."""
     names = [node.name for node in world.nodes]
     asked: dict[str, Any] = {"host_network": True, "host_users": False} if data.draw(st.booleans()) else {}
-    spec = attrs.evolve(pod.spec, **asked)
+    spec = msgspec.structs.replace(pod.spec, **asked)
     return attrs.evolve(pod, spec=spec, node_name=data.draw(st.sampled_from(["", "", *names, "gone"])))
 
 

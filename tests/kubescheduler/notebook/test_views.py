@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -156,7 +157,7 @@ def test_simulations() -> None:
 def test_foreign_text_is_escaped() -> None:
     """Names and reasons cannot become tags."""
     decision = decision_of("1.16")
-    named = attrs.evolve(decision.pod, metadata=attrs.evolve(decision.pod.metadata, name=NASTY))
+    named = attrs.evolve(decision.pod, metadata=msgspec.structs.replace(decision.pod.metadata, name=NASTY))
     shown = [
         attrs.evolve(decision, pod=named, error=NASTY, host=None, names=(NASTY, *decision.names[1:])),
         attrs.evolve(comparison_of(), names=(NASTY, "new")),

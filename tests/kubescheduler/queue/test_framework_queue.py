@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -503,7 +504,7 @@ def test_a_schedulers_loop_takes_its_pods_from_them(name: str) -> None:
     queue = MAKERS[name](lambda: 0.0, cache)
     for pod in (make_pod(name, requests=resources(cpu=800)) for name in "ab"):
         queue.add(pod)
-    parts = attrs.evolve(loop_parts(spec.engine(print).scheduler(cache)), queue=queue)
+    parts = msgspec.structs.replace(loop_parts(spec.engine(print).scheduler(cache)), queue=queue)
     with SchedulerLoop(parts) as loop:
         outcomes = [attempt.outcome() for attempt in loop.settle()]
     assert [None if outcome is None else outcome.rejectors for outcome in outcomes] == [None, FIT.rejectors]

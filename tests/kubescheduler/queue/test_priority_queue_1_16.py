@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -247,7 +248,7 @@ def test_updates(state: str, labelled: bool, active: bool) -> None:
     old = make_pod("a")
     new = attrs.evolve(old, nominated_node_name="n1")
     if labelled:
-        new = attrs.evolve(new, metadata=attrs.evolve(old.metadata, labels=labels({"a": "b"})))
+        new = attrs.evolve(new, metadata=msgspec.structs.replace(old.metadata, labels=labels({"a": "b"})))
     setting.queue.add(old)
     if state != "active":
         setting.fail(old)
@@ -413,7 +414,7 @@ class QueueMachine(RuleBasedStateMachine):
     def update(self, name: str, value: str, status: bool) -> None:
         old = self.queued.get(make_pod(name).key)
         if old is not None:
-            meta = old.metadata if status else attrs.evolve(old.metadata, labels=labels({"v": value}))
+            meta = old.metadata if status else msgspec.structs.replace(old.metadata, labels=labels({"v": value}))
             new = attrs.evolve(old, metadata=meta, start_time=value)
             self.queue.update(old, new)
             self.queued[new.key] = new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import (
@@ -177,4 +177,4 @@ def test_a_pods_own_updates_concern_no_other() -> None:
 def test_time_matches_everything() -> None:
     """Whoever rejected the pod."""
     assert TIMEOUT.everything
-    assert not attrs.evolve(TIMEOUT, action=Action.ADD).everything
+    assert not msgspec.structs.replace(TIMEOUT, action=Action.ADD).everything

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import attrs
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -249,8 +250,8 @@ def test_evidence_of_scores_is_in_the_page() -> None:
 
     def evident(one: PodComparison) -> PodComparison:
         change = one.changes[0]
-        parts = (attrs.evolve(change.contributions[0], old_evidence=said), *change.contributions[1:])
-        return attrs.evolve(one, changes=(attrs.evolve(change, contributions=parts),))
+        parts = (msgspec.structs.replace(change.contributions[0], old_evidence=said), *change.contributions[1:])
+        return attrs.evolve(one, changes=(msgspec.structs.replace(change, contributions=parts),))
 
     found = payload(comparison([evident(first), evident(second)]))
     assert found["texts"] == list(said[0])
@@ -292,14 +293,16 @@ def test_ties_are_cut_short() -> None:
     """Of thousands of tied nodes only the number and the first names are kept."""
     first = pod(0, Cause.TIE_BREAK)
     tied = tuple(f"n{at}" for at in range(5000))
-    many = attrs.evolve(first, outcomes=(attrs.evolve(first.outcomes[0], tied=tied), first.outcomes[1]))
+    many = attrs.evolve(first, outcomes=(msgspec.structs.replace(first.outcomes[0], tied=tied), first.outcomes[1]))
     assert payload(comparison([many]))["pods"][0]["outcomes"][0]["tied"] == [5000, list(tied[:MOST_NAMES])]
 
 
 def test_numbers_that_a_script_would_round_are_text() -> None:
     """Totals beyond 53 bits keep their last digit."""
     first = pod(0, Cause.TIE_BREAK)
-    high = attrs.evolve(first, outcomes=(attrs.evolve(first.outcomes[0], total=2**62 + 1), first.outcomes[1]))
+    high = attrs.evolve(
+        first, outcomes=(msgspec.structs.replace(first.outcomes[0], total=2**62 + 1), first.outcomes[1])
+    )
     assert payload(comparison([high]))["pods"][0]["outcomes"][0]["total"] == str(2**62 + 1)
 
 

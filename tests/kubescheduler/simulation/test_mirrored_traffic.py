@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import DecodeError
@@ -154,7 +155,7 @@ def test_pods_that_change(tmp_path: Path) -> None:
     """A pod comes with the claims that were made for it; changes of its labels are not replayed, which is said."""
     web = pod("web", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}])
     made = attrs.evolve(web, resource_claim_statuses=(ResourceClaimStatus("gpu", "web-gpu-1"),))
-    relabelled = attrs.evolve(made, metadata=attrs.evolve(made.metadata, labels=FrozenMap({"app": "b"})))
+    relabelled = attrs.evolve(made, metadata=msgspec.structs.replace(made.metadata, labels=FrozenMap({"app": "b"})))
     day = Day(NODE).after(1, (None, web)).after(2, (web, made)).after(3, (made, relabelled))
     workload, notes = day.read(tmp_path).workload([])
     (arrival,) = workload.arrivals

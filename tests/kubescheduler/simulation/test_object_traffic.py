@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -106,12 +107,12 @@ def test_the_kinds_are_all_that_a_scheduler_keeps() -> None:
 
 def test_a_claim_that_waits_stays_as_it_is() -> None:
     """The real scheduler's node and volume are not taken over; what else changed is."""
-    ours = attrs.evolve(claim(), volume_name="ours", phase="Bound")
+    ours = msgspec.structs.replace(claim(), volume_name="ours", phase="Bound")
     theirs = claim(volumeName="theirs")
-    theirs = attrs.evolve(
+    theirs = msgspec.structs.replace(
         theirs,
         storage=2 * theirs.storage,
-        metadata=attrs.evolve(
+        metadata=msgspec.structs.replace(
             theirs.metadata, annotations=FrozenMap({"volume.kubernetes.io/selected-node": "n9", "k": "v"})
         ),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -166,7 +167,7 @@ def test_pods_that_err_are_tried_again_in_1_36(monkeypatch: pytest.MonkeyPatch) 
     profile = "- schedulerName: default-scheduler\n  plugins: {multiPoint: {enabled: [{name: Erring}]}}\n"
     text = f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n{profile}"
     monkeypatch.setattr("kubescheduler.config.component.load_config.read_text", lambda path: text)
-    spec = attrs.evolve(spec, config_file="config.yaml")
+    spec = msgspec.structs.replace(spec, config_file="config.yaml")
     report = simulated(spec, [small_node("n", 2)], Arrival(bad), Arrival(one_cpu("late"), at=30.5))
     # after 1, 2, 4, 8 and 10 seconds, and the second in which each of these ends
     assert story(report)["bad"] == ("pending", "", 1 + len([2, 5, 10, 19, 30]) + 1, None)

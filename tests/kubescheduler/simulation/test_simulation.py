@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import SchedulingError
@@ -29,7 +30,7 @@ def small_node(name: str, cpus: int = 1) -> Node:
 
 
 def scheduler_for(objects: Sequence[Any], extenders: Sequence[Any] = ()) -> GenericScheduler:
-    algorithm = attrs.evolve(algorithm_for(EngineFlags(), None, None), extenders=tuple(extenders))
+    algorithm = msgspec.structs.replace(algorithm_for(EngineFlags(), None, None), extenders=tuple(extenders))
     return GenericScheduler(algorithm, cache_of(objects))
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 import trustme
 
@@ -135,7 +135,7 @@ def test_certificates_that_are_sent(folder: Path, secured: tuple[str, trustme.CA
     (folder / "policy.json").write_text(json.dumps(policy))
     plain = one_case("snap.json", f"release={release},policy=policy.json", placements=True)
     configuration = with_certificates(plain.configuration, CustomModules())
-    case = attrs.evolve(plain, configuration=configuration)
+    case = msgspec.structs.replace(plain, configuration=configuration)
     assert set(case.configuration.certificates) == {"ca.pem", "cert.pem", "key.pem"}
     contents = sent_away(case)
     outcome = run_case(case, contents)

@@ -7,7 +7,7 @@ import json
 from itertools import count
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 
 from kubescheduler.sweep.case_files import packed
@@ -217,7 +217,7 @@ def test_files_that_are_sent(tmp_path: Path) -> None:
     contents = packed([*good.files, *bad.files])
     for name in contents:
         Path(name).unlink()
-    again = attrs.evolve(good, snapshot=attrs.evolve(good.snapshot, name="read anew"))
+    again = msgspec.structs.replace(good, snapshot=msgspec.structs.replace(good.snapshot, name="read anew"))
     assert [run_case(good, contents), run_case(bad, contents)] == here
     assert run_case(again).row["error"] != ""
     assert run_case(again, contents).row["digest"] == here[0].row["digest"]

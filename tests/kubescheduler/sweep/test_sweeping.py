@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import attrs
+import msgspec
 import pytest
 
 from kubescheduler.sweep.cases import Case
@@ -65,7 +66,7 @@ def test_errors_are_tried_again_when_asked(cases: list[Case], path: Path) -> Non
     """A row with an error counts as there, unless errors are to be tried again."""
     first = sweep(cases, one_fails, open_rows(str(path), COLUMNS))
     assert first.failed == ((cases[1].id, "one; two"),)
-    assert sweep(cases, run_here, open_rows(str(path), COLUMNS)) == attrs.evolve(first, there=6, new=0)
+    assert sweep(cases, run_here, open_rows(str(path), COLUMNS)) == msgspec.structs.replace(first, there=6, new=0)
     again = sweep(cases, run_here, open_rows(str(path), COLUMNS), retry_errors=True)
     assert again == SweepSummary(6, 5, 1, ())
     assert rows_in(path) == [dict(run_case(case).row) for case in cases]
@@ -122,7 +123,7 @@ def test_notes_are_told_once(cases: list[Case], path: Path) -> None:
     """Many cases of one configuration have one note."""
 
     def runner(todo: Sequence[Case]) -> Generator[CaseOutcome]:
-        yield from (attrs.evolve(run_case(case), notes=("a", "a", case.snapshot.name[-7:])) for case in todo)
+        yield from (msgspec.structs.replace(run_case(case), notes=("a", "a", case.snapshot.name[-7:])) for case in todo)
 
     told: list[str] = []
     sweep(cases, runner, open_rows(str(path), COLUMNS), notice=told.append)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import ClusterObject, FrozenMap
 from kubescheduler.translate.migration import MigrationOptions, migrated
@@ -44,7 +45,9 @@ def test_somebody_does() -> None:
     plain = node("n1")
     marked = attrs.evolve(
         node("n2"),
-        metadata=attrs.evolve(node("n2").metadata, annotations=FrozenMap({ANNOTATION: "{}"}), labels=FrozenMap()),
+        metadata=msgspec.structs.replace(
+            node("n2").metadata, annotations=FrozenMap({ANNOTATION: "{}"}), labels=FrozenMap()
+        ),
     )
     found = counted(plain, marked, pod("web"))
     assert found["priorities[0] NodePreferAvoidPodsPriority"] == "1 of 2 nodes carry the annotation"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from algorithmprovider.registry import nearest
 from kubescheduler.lab.scene.scene import Scene
@@ -43,7 +43,7 @@ def settled(state: SceneState) -> SceneState:
     if state.asked is None or state.cluster.find_pod(state.asked) is not None:
         return state
     waiting = state.cluster.pending()
-    return attrs.evolve(state, asked=waiting[0].key if waiting else None)
+    return msgspec.structs.replace(state, asked=waiting[0].key if waiting else None)
 
 
 def undo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:

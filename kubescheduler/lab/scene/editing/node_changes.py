@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.editing.edit_contract import Change, Edit
@@ -70,7 +70,7 @@ class NewNode(Parameters, frozen=True):
 
 def in_cluster(scene: Scene, text: str, cluster: Cluster) -> Change:
     """The scene's state with another cluster."""
-    return text, attrs.evolve(scene.state, cluster=cluster)
+    return text, msgspec.structs.replace(scene.state, cluster=cluster)
 
 
 def _of_node(text: str, change: Callable[[Cluster, str], Cluster]) -> Edit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import DecodeError
 from kubescheduler.api.cluster import Cluster
@@ -116,9 +116,9 @@ def _scale(scene: Scene, asked: Mapping[str, Any]) -> Change:
 def _ask(scene: Scene, asked: Mapping[str, Any]) -> Change:
     pod = parameters(PodAsked, asked).pod
     if pod is None:
-        return "Asked about no pod", attrs.evolve(scene.state, asked=None)
+        return "Asked about no pod", msgspec.structs.replace(scene.state, asked=None)
     key = scene.pod_key(pod)
-    return f"Asked about pod {key}", attrs.evolve(scene.state, asked=key)
+    return f"Asked about pod {key}", msgspec.structs.replace(scene.state, asked=key)
 
 
 def _add(scene: Scene, asked: Mapping[str, Any]) -> Change:
@@ -127,7 +127,7 @@ def _add(scene: Scene, asked: Mapping[str, Any]) -> Change:
     fields = {name: getattr(want, name) for name in NewPod.__struct_fields__ if name not in ("name", "count")}
     names = [want.name] if want.count == 1 else [f"{want.name}-{number}" for number in range(1, want.count + 1)]
     cluster = scene.state.cluster.add([pod_manifest(name, **fields) for name in names])
-    state = attrs.evolve(scene.state, cluster=cluster, asked=f"{want.namespace}/{names[0]}")
+    state = msgspec.structs.replace(scene.state, cluster=cluster, asked=f"{want.namespace}/{names[0]}")
     return f"Added {counted(want.count, 'pod')}: {want.name}", state
 
 
@@ -146,7 +146,7 @@ def _add_yaml(scene: Scene, asked: Mapping[str, Any]) -> Change:
     state = scene.state
     cluster = readable(state, read)
     keys = found[-1]
-    state = attrs.evolve(
+    state = msgspec.structs.replace(
         state,
         cluster=cluster,
         asked=keys[0] if keys else state.asked,

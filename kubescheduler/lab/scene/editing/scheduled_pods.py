@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
@@ -84,7 +85,7 @@ def _schedule(scene: Scene, asked: Mapping[str, Any]) -> Change:
         placing.place(pod)
     if not placing.hosts and not placing.evicted:
         raise SceneFault([f"Pod {key}: {message.rstrip()}" for key, message in placing.left.items()])
-    return _told(placing), attrs.evolve(scene.state, cluster=_after(scene.state.cluster, placing))
+    return _told(placing), msgspec.structs.replace(scene.state, cluster=_after(scene.state.cluster, placing))
 
 
 def _waiting(cluster: Cluster, key: str) -> Pod:

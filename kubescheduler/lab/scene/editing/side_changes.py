@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
@@ -79,7 +78,7 @@ def in_release(side: Side, release: str) -> Side:
     release."""
     release_named(release)
     name = default_name(release) if side.name == default_name(side.release) else side.name
-    return attrs.evolve(side, name=name, spec=attrs.evolve(side.spec, release=release))
+    return msgspec.structs.replace(side, name=name, spec=msgspec.structs.replace(side.spec, release=release))
 
 
 def _add_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
@@ -88,7 +87,7 @@ def _add_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
     if want.copy is not None:
         model = scene.side(want.copy)
         side = in_release(model, want.release or model.release)
-        side = attrs.evolve(side, id=letter, name=want.name or side.name)
+        side = msgspec.structs.replace(side, id=letter, name=want.name or side.name)
     else:
         if want.release is None:
             raise SceneFault(f"release: which one? There are {', '.join(RELEASE_NAMES)}")
@@ -114,7 +113,7 @@ def _remove_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
     left = tuple(each for each in scene.state.sides if each is not side)
     if not left:
         raise SceneFault("sides: it is the only one")
-    return f"Removed side {side.id}", attrs.evolve(scene.state, sides=left)
+    return f"Removed side {side.id}", msgspec.structs.replace(scene.state, sides=left)
 
 
 def _name_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
@@ -122,7 +121,7 @@ def _name_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
     side = scene.side(want.side)
     if not want.name.strip():
         raise SceneFault("name: it is empty")
-    named = attrs.evolve(side, name=want.name.strip())
+    named = msgspec.structs.replace(side, name=want.name.strip())
     return f"Called side {side.id} {named.name}", scene.state.with_side(named)
 
 
@@ -166,9 +165,9 @@ def migrated_side(source: Side, release: str, letter: str, name: str = "") -> Si
 def _ask_extenders(scene: Scene, asked: Mapping[str, Any]) -> Change:
     want = parameters(Asking, asked)
     side = scene.side(want.side)
-    spec = attrs.evolve(side.spec, extenders=LIVE if want.on else PASS)
+    spec = msgspec.structs.replace(side.spec, extenders=LIVE if want.on else PASS)
     text = f"Let side {side.id} {'ask' if want.on else 'pass over'} its extenders"
-    return with_usable(scene, text, attrs.evolve(side, spec=spec))
+    return with_usable(scene, text, msgspec.structs.replace(side, spec=spec))
 
 
 SIDE_EDITS: Mapping[str, Edit] = {

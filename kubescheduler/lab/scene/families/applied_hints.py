@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
@@ -33,7 +34,7 @@ def applied(scene: Scene, side: str, hint: Hint, pod: Pod) -> SceneState:
     written = tuple(change for change in hint.changes if change.pod or change.node or change.added)
     if written:
         cluster = _with_manifests(scene, side, cluster, attrs.evolve(hint, changes=written), pod)
-    state = attrs.evolve(state, cluster=cluster)
+    state = msgspec.structs.replace(state, cluster=cluster)
     configured = [change for change in hint.changes if change.engine is not None and change.kind in ("check", "weight")]
     if configured:
         described = scene.side(side)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.release_names import LEGACY_RELEASES
@@ -183,7 +184,7 @@ def state_of(way: StudentWay, files: tuple[PluginFile, ...]) -> SceneState:
     notes = [*problems]
     if way.exercise.extender is not None:
         notes.append(f"{way.exercise.extender.file} is asked when the exercise is checked, not in the page")
-    return attrs.evolve(state, notes=(*state.notes, *notes))
+    return msgspec.structs.replace(state, notes=(*state.notes, *notes))
 
 
 def _options(files: tuple[PluginFile, ...], problems: list[str]) -> Iterator[PluginOption]:

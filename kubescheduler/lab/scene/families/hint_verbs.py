@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.engine.engine_contract import cache_for
@@ -78,7 +78,7 @@ def hint(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
         raise SceneFault(f"hint: there is none any more: {want.text}")
     state = applied(scene, want.side, chosen, found.pod)
     done = f"Applied the hint for {found.pod.key}: {chosen.text}"
-    return done, attrs.evolve(state, asked=scene.pod_key(want.pod))
+    return done, msgspec.structs.replace(state, asked=scene.pod_key(want.pod))
 
 
 def _entry(rank: int, found: Hint, edit: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
@@ -51,8 +51,7 @@ class AtParameters(SideParameters, frozen=True, kw_only=True):
     attempt: int
 
 
-@attrs.frozen(eq=False)
-class PlayedRun:
+class PlayedRun(msgspec.Struct, frozen=True, eq=False):
     """A run that was asked for; its cluster is not kept."""
 
     rows: dict[str, Any]
@@ -86,7 +85,9 @@ def fork(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
     moment, attempt, notes = time_at(scene, asked)
     state = moment.state
     done = f"Went to the moment {attempt.time:g} s, before the attempt of {attempt.pod}"
-    return done, attrs.evolve(state, sides=scene.state.sides, notes=tuple(dict.fromkeys((*state.notes, *notes))))
+    return done, msgspec.structs.replace(
+        state, sides=scene.state.sides, notes=tuple(dict.fromkeys((*state.notes, *notes)))
+    )
 
 
 # --- runs ------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def _moment(scene: Scene, want: TimeParameters, attempt: TriedPod) -> tuple[Scen
     run, workload, _ = _made(scene, want, attempt.number)
     run.play()
     cluster, notes = cluster_then(scene.state.cluster, workload, run)
-    state = attrs.evolve(scene.state, cluster=cluster, asked=attempt.pod, sides=(scene.side(want.side),))
+    state = msgspec.structs.replace(scene.state, cluster=cluster, asked=attempt.pod, sides=(scene.side(want.side),))
     return Scene(state), notes
 
 

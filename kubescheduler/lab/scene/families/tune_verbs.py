@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
@@ -79,7 +79,9 @@ def tune_text(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """What ``tune`` would say of a text, which is not kept."""
     want = parameters(TextParameters, asked)
     side = side_text(scene.side(want.side))
-    return _form_answer(scene, attrs.evolve(side, kind=want.kind or _written(side).kind, text=want.text, notes=()))
+    return _form_answer(
+        scene, msgspec.structs.replace(side, kind=want.kind or _written(side).kind, text=want.text, notes=())
+    )
 
 
 def thresholds(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:

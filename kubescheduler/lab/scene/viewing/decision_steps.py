@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
+import msgspec
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code
@@ -15,8 +15,7 @@ PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
 """What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""
 
 
-@attrs.frozen
-class AttemptStep:
+class AttemptStep(msgspec.Struct, frozen=True):
     """One step."""
 
     id: str
@@ -32,7 +31,7 @@ class AttemptStep:
 def steps(found: Decision, scheduler: PodScheduler) -> list[dict[str, Any]]:
     """Every step of the release in order."""
     every = _framework(found, scheduler) if found.coded else _legacy(found)
-    return [attrs.asdict(step) for step in every]
+    return [msgspec.structs.asdict(step) for step in every]
 
 
 # --- what a decision says of its own course ------------------------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from kubescheduler.config.component import default_config
@@ -273,7 +273,8 @@ def test_names_of_the_lock() -> None:
     """Flags can leave the names of the lock empty."""
     election = LeaderElection(resource_lock="", resource_name="", resource_namespace="")
     old, new = (
-        validate(attrs.evolve(default_config(format_of(release)), leader_election=election)) for release in BOTH
+        validate(msgspec.structs.replace(default_config(format_of(release)), leader_election=election))
+        for release in BOTH
     )
     required = [f"leaderElection.{name}: Required value" for name in NAMES]
     no_leases = 'leaderElection.resourceLock: Invalid value: "": resourceLock value must be "leases"'
@@ -284,12 +285,14 @@ def test_names_of_the_lock() -> None:
 @pytest.mark.parametrize("release", BOTH)
 def test_no_profiles(release: str) -> None:
     """A configuration without profiles is refused."""
-    assert validate(attrs.evolve(default_config(format_of(release)), profiles=())) == "profiles: Required value"
+    assert (
+        validate(msgspec.structs.replace(default_config(format_of(release)), profiles=())) == "profiles: Required value"
+    )
 
 
 def test_no_socket_address() -> None:
     """An address that is none at all, which only a program can give."""
-    config = attrs.evolve(default_config(format_of("1.20")), healthz_bind_address="nonsense")
+    config = msgspec.structs.replace(default_config(format_of("1.20")), healthz_bind_address="nonsense")
     text = "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)"
     assert validate(config) == f'healthzBindAddress: Invalid value: "nonsense": {text}'
 
@@ -297,9 +300,9 @@ def test_no_socket_address() -> None:
 def test_args_of_another_type() -> None:
     """Args that are no record of the plugin's are refused."""
     config = default_config(format_of("1.36"))
-    profile = attrs.evolve(config.profiles[0], plugin_config=(("NodeAffinity", {"a": 1}),))
+    profile = msgspec.structs.replace(config.profiles[0], plugin_config=(("NodeAffinity", {"a": 1}),))
     text = 'profiles[0].pluginConfig[0].args: Invalid value: {"a":1}: has to match plugin args'
-    assert validate(attrs.evolve(config, profiles=(profile,))) == text
+    assert validate(msgspec.structs.replace(config, profiles=(profile,))) == text
 
 
 # --- args that 1.20 checks as it builds the plugins ----------------------------------------

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 import yaml
 from hypothesis import given
@@ -93,7 +93,7 @@ def test_profiles_made_elsewhere(release: str) -> None:
         Point.SCORE: (Enabled("ImageLocality", 3),),
         Point.BIND: (Enabled("DefaultBinder"),),
     }
-    config = attrs.evolve(default_config(format_of(release)), profiles=(Profile("mine", lists),))
+    config = msgspec.structs.replace(default_config(format_of(release)), profiles=(Profile("mine", lists),))
     found = again(config).profiles[0]
     assert (found.scheduler_name, found.plugins) == ("mine", lists)
 

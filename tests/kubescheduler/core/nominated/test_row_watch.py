@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
@@ -41,7 +41,7 @@ def test_what_changed() -> None:
     """Rows that changed or are waited for; everything when rules, what they read far away, or time moved on."""
     cache = cache_of([make_node(name) for name in "abc"])
     info, watch, now = cache.info(POD), RowWatch(cache), [1]
-    timed = attrs.evolve(FAR, moment=lambda pod, snapshot: now[0])
+    timed = msgspec.structs.replace(FAR, moment=lambda pod, snapshot: now[0])
     assert watch.changed(info, [timed]) is None
     assert watch.changed(info, [timed]) == set()
     cache.add_pod(make_pod("p", node="b"))

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,9 +97,9 @@ BUDGET = PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(labels({"
     ("budget", "expected"),
     [
         (BUDGET, ("b", 0)),
-        (attrs.evolve(BUDGET, disruptions_allowed=1), ("a", 0)),
-        (attrs.evolve(BUDGET, selector=LabelSelector()), ("a", 0)),
-        (attrs.evolve(BUDGET, metadata=ObjectMeta("b", "other")), ("a", 0)),
+        (msgspec.structs.replace(BUDGET, disruptions_allowed=1), ("a", 0)),
+        (msgspec.structs.replace(BUDGET, selector=LabelSelector()), ("a", 0)),
+        (msgspec.structs.replace(BUDGET, metadata=ObjectMeta("b", "other")), ("a", 0)),
     ],
     ids=["exhausted", "allows one", "empty selector", "other namespace"],
 )
@@ -231,7 +232,9 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
     rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
     at_once = find_candidates(attempt, rows, budgets)
-    alone = attrs.evolve(attempt, predicates=[attrs.evolve(p, alone=lambda *_: False) for p in predicates])
+    alone = msgspec.structs.replace(
+        attempt, predicates=[msgspec.structs.replace(p, alone=lambda *_: False) for p in predicates]
+    )
     one_by_one = find_candidates(alone, rows, budgets)
     assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {
         n: [p.key for p in v.pods] for n, v in one_by_one.items()

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -48,7 +49,7 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
     compiled = Compiled.of(frame(release, *plugins), (), 100)
     info, snapshot = cache.info(asking), cache.snapshot()
     rules = [
-        attrs.evolve(rule, **changes)
+        msgspec.structs.replace(rule, **changes)
         for rule in compiled.algorithm.predicates
         if rule.pre_filter is None or not rule.pre_filter(info, snapshot).skip
     ]
@@ -66,9 +67,11 @@ def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False
 
 def twins(world: World) -> World:
     """The same world with a copy of every node and of the pods there, so that some nodes are alike."""
-    others = [attrs.evolve(n, metadata=attrs.evolve(n.metadata, name=f"m{n.name}")) for n in world.nodes]
+    others = [attrs.evolve(n, metadata=msgspec.structs.replace(n.metadata, name=f"m{n.name}")) for n in world.nodes]
     copies = [
-        attrs.evolve(p, node_name=f"m{p.node_name}", metadata=attrs.evolve(p.metadata, uid=f"m{p.metadata.uid}"))
+        attrs.evolve(
+            p, node_name=f"m{p.node_name}", metadata=msgspec.structs.replace(p.metadata, uid=f"m{p.metadata.uid}")
+        )
         for p in world.pods
     ]
     return attrs.evolve(world, nodes=(*world.nodes, *others), pods=(*world.pods, *copies))
@@ -90,7 +93,7 @@ def test_alike_together_and_one_by_one(
     if plain:
         tolerations = (Toleration("", "Exists"),)
         asking = make_pod("in", {"app": "web"}, containers=asking.spec.containers, tolerations=tolerations)
-    asking = attrs.evolve(asking, spec=attrs.evolve(asking.spec, priority=8))
+    asking = attrs.evolve(asking, spec=msgspec.structs.replace(asking.spec, priority=8))
     world = attrs.evolve(twins(world), others=(*world.others, *protecting))
     cache = world.cache(release)
     if waiting:
@@ -237,7 +240,7 @@ def test_one_criterion_after_the_other(columns: dict[str, list[int]], best: list
 
 def test_kinds_without_nodes_do_not_count() -> None:
     """Only what some node belongs to is compared."""
-    given = attrs.evolve(costs(total=[1, 5, 7]), kinds=np.array([1, 2, 1]))
+    given = msgspec.structs.replace(costs(total=[1, 5, 7]), kinds=np.array([1, 2, 1]))
     assert given.present().tolist() == [1, 2]
     assert given.least(given.present()).tolist() == [0, 2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -67,7 +67,7 @@ def test_rules_that_look_at_one_row_are_tried_together() -> None:
     """And rows with equal pods by one of them, where rules look at nothing but amounts."""
     assert kinds(attempt(ROOM, NOT_A)) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
     assert kinds(attempt(ROOM, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 3])]
-    narrow = attrs.evolve(ROOM, amounts=False)
+    narrow = msgspec.structs.replace(ROOM, amounts=False)
     assert kinds(attempt(narrow, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
 
 
@@ -75,8 +75,8 @@ def test_rules_that_look_further_are_tried_row_by_row() -> None:
     """Unless they say that for this pod they do not, or do not apply to it at all."""
     assert kinds(attempt(ROOM, FAR)) == [("RowTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
     for changed in (
-        attrs.evolve(FAR, alone=lambda pod, snapshot: True),
-        attrs.evolve(FAR, applies=lambda pod: False),
+        msgspec.structs.replace(FAR, alone=lambda pod, snapshot: True),
+        msgspec.structs.replace(FAR, applies=lambda pod: False),
     ):
         assert kinds(attempt(ROOM, changed))[0][0] == "BatchTrial"
 
@@ -183,5 +183,5 @@ def test_only_the_rows_asked_about_are_tried() -> None:
 def test_who_reads_pods() -> None:
     """Only what the rule says of itself counts, and of the pod where it says less for it."""
     info = cache_of().info(POD)
-    narrow = attrs.evolve(ROOM, narrow=lambda pod: Reads.NODE)
+    narrow = msgspec.structs.replace(ROOM, narrow=lambda pod: Reads.NODE)
     assert [reads_pods(rule, info) for rule in (ROOM, NOT_A, FAR, narrow)] == [True, False, True, False]

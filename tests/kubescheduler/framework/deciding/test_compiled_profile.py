@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -56,8 +56,8 @@ def test_what_a_profile_says_besides() -> None:
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_filter_that_needs_its_pre_filter(asked: bool) -> None:
     """Without it, it errs on every node."""
-    column = attrs.evolve(pre_filtering("A", PreFiltered()), filter_alone="no state")
-    made = column if asked else attrs.evolve(column, points=frozenset({Point.FILTER}))
+    column = msgspec.structs.replace(pre_filtering("A", PreFiltered()), filter_alone="no state")
+    made = column if asked else msgspec.structs.replace(column, points=frozenset({Point.FILTER}))
     cluster = Cluster([make_node("n0"), make_node("n1")])
     verdict = compiled(made).algorithm.predicates[0].check(cluster.info(make_pod()), cluster.snapshot)
     if asked:
@@ -71,8 +71,8 @@ def test_a_filter_that_needs_its_pre_filter(asked: bool) -> None:
 @pytest.mark.parametrize("prepared", [True, False])
 def test_a_score_that_needs_its_pre_score(prepared: bool) -> None:
     """Without it, it fails."""
-    column = attrs.evolve(scoring("S", 7, pre_score=lambda *_: True), score_alone="no state")
-    made = column if prepared else attrs.evolve(column, points=frozenset({Point.SCORE}))
+    column = msgspec.structs.replace(scoring("S", 7, pre_score=lambda *_: True), score_alone="no state")
+    made = column if prepared else msgspec.structs.replace(column, points=frozenset({Point.SCORE}))
     cluster = Cluster([make_node("n0")])
     config = compiled(made).algorithm.priorities[0].config
     if prepared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import SchedulingError
@@ -169,7 +169,7 @@ def test_an_error_beyond_what_is_looked_at_is_not_met() -> None:
 def test_a_filter_without_its_pre_filter_errs(release: str) -> None:
     """A profile that leaves it out can place nothing."""
     whole: Any = in_tree(release)["InterPodAffinity"]
-    made = attrs.evolve(whole, points=frozenset({Point.FILTER}))
+    made = msgspec.structs.replace(whole, points=frozenset({Point.FILTER}))
     decision = deciding(release, made).schedule(make_pod())
     text = TEXTS[release].format(made.filter_alone).replace('"A"', '"InterPodAffinity"')
     assert decision.error == text

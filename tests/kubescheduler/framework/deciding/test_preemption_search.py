@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -264,7 +265,7 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
 @given(world=worlds(), asking=incoming, data=st.data())
 def test_law_of_candidates(release: str, world: World, asking: Pod, data: st.DataObject) -> None:
     """Whoever has to go is lower than the pod, and without the victims the pod fits."""
-    asking = attrs.evolve(asking, spec=attrs.evolve(asking.spec, priority=7))
+    asking = attrs.evolve(asking, spec=msgspec.structs.replace(asking.spec, priority=7))
     cache = world.cache(release)
     scheduler = everything(release, cache)
     decision = scheduler.schedule(asking, preempt=True)

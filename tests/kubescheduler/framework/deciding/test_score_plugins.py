@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -241,7 +241,7 @@ def test_raw_scores_may_be_anything(release: str) -> None:
 def test_a_score_without_its_pre_score_fails(release: str) -> None:
     """A profile that leaves it out can compare nothing."""
     whole: Any = in_tree(release)["PodTopologySpread"]
-    made = attrs.evolve(whole, points=frozenset({Point.SCORE}))
+    made = msgspec.structs.replace(whole, points=frozenset({Point.SCORE}))
     error = f'running Score plugins: plugin "PodTopologySpread" failed with: {whole.score_alone}'
     assert deciding(release, made).schedule(make_pod()).error == error
 

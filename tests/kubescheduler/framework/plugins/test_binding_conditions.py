@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import SchedulingError
@@ -126,7 +127,9 @@ def left_over(uid: str, **fields: Any) -> ResourceClaim:
     claim = make_claim("p-extended-resources", **fields)
     owner = OwnerReference("Pod", "p", uid, controller=True)
     note = labels({"resource.kubernetes.io/extended-resource-claim": "true"})
-    return attrs.evolve(claim, metadata=attrs.evolve(claim.metadata, owner_references=(owner,), annotations=note))
+    return attrs.evolve(
+        claim, metadata=msgspec.structs.replace(claim.metadata, owner_references=(owner,), annotations=note)
+    )
 
 
 def test_a_claim_that_an_earlier_attempt_left_is_deleted_first() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from unittest import mock
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import SchedulingError
@@ -45,7 +46,7 @@ def test_from_reserve_to_pre_bind() -> None:
     )
     assert here.plugin.pre_bind_pre_flight(here.state, pod, "a") is None
     assert here.plugin.pre_bind(here.state, pod, "a") is None
-    assert here.claim().allocation == attrs.evolve(pending.allocation, timestamp=WRITTEN)
+    assert here.claim().allocation == msgspec.structs.replace(pending.allocation, timestamp=WRITTEN)
     assert [entry.uid for entry in here.claim().reserved_for] == [UID]
     assert here.api.written == [here.claim()]
     assert not here.cache.objects.pending_allocations
@@ -97,9 +98,9 @@ def test_a_claim_that_has_its_devices() -> None:
     here.plugin.pre_bind(here.state, pod, "a")
     assert [entry.uid for entry in here.claim().reserved_for] == ["u", UID]
     assert held.allocation is not None
-    assert here.claim().allocation == attrs.evolve(held.allocation, timestamp=WRITTEN)
+    assert here.claim().allocation == msgspec.structs.replace(held.allocation, timestamp=WRITTEN)
     here.plugin.unreserve(here.state, pod, "a")
-    assert here.claim() == attrs.evolve(held, allocation=attrs.evolve(held.allocation, timestamp=WRITTEN))
+    assert here.claim() == attrs.evolve(held, allocation=msgspec.structs.replace(held.allocation, timestamp=WRITTEN))
 
 
 def test_devices_that_another_pod_uses_by_now_stay() -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -121,8 +122,8 @@ RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])
 def bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
     """The claim as the controller leaves it."""
     meta = claim.metadata
-    annotated = attrs.evolve(meta, annotations=FrozenMap({**meta.annotations, **BOUND}))
-    return attrs.evolve(claim, metadata=annotated, volume_name=volume, phase="Bound")
+    annotated = msgspec.structs.replace(meta, annotations=FrozenMap({**meta.annotations, **BOUND}))
+    return msgspec.structs.replace(claim, metadata=annotated, volume_name=volume, phase="Bound")
 
 
 # --- Reserve -------------------------------------------------------------------------------
@@ -322,24 +323,24 @@ CASES: dict[str, tuple[str, Callable[[World, Pod], Callable[[], object]], str]] 
     ),
     "volume-elsewhere": (
         "c",
-        lambda w, _: came(w, attrs.evolve(w.volume("v"), node_affinity=on_nodes("b"))),
+        lambda w, _: came(w, msgspec.structs.replace(w.volume("v"), node_affinity=on_nodes("b"))),
         'pv "v" node affinity doesn\'t match node "a": no matching NodeSelectorTerms',
     ),
     "reference-gone": (
         "c",
-        lambda w, _: came(w, attrs.evolve(w.volume("v"), claim_ref=None)),
+        lambda w, _: came(w, msgspec.structs.replace(w.volume("v"), claim_ref=None)),
         'ClaimRef got reset for pv "v"',
     ),
     "reference-without-uid": (
         "c",
-        lambda w, _: came(w, attrs.evolve(w.volume("v"), claim_ref=ClaimReference("default", "c"))),
+        lambda w, _: came(w, msgspec.structs.replace(w.volume("v"), claim_ref=ClaimReference("default", "c"))),
         'ClaimRef got reset for pv "v"',
     ),
     "untranslatable": (
         "c",
         lambda w, _: came(
             w,
-            attrs.evolve(w.volume("v"), source=AWSElasticBlockStore("aws://x")),
+            msgspec.structs.replace(w.volume("v"), source=AWSElasticBlockStore("aws://x")),
             CSINode(ObjectMeta("a", annotations=labels({MIGRATED_ANNOTATION: "kubernetes.io/aws-ebs"}))),
         ),
         "failed to translate pv to csi: could not translate pv: failed to translate Kubernetes ID to EBS Volume ID "

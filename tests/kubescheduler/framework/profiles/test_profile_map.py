@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -24,11 +24,13 @@ BOTH = ["1.20", "1.36"]
 
 
 def named(name: str, profile: Profile = PROFILE, **fields: Any) -> Profile:
-    return attrs.evolve(profile, scheduler_name=name, **fields)
+    return msgspec.structs.replace(profile, scheduler_name=name, **fields)
 
 
 def without(profile: Profile, point: Point) -> Profile:
-    return attrs.evolve(profile, plugins={p: entries for p, entries in profile.plugins.items() if p is not point})
+    return msgspec.structs.replace(
+        profile, plugins={p: entries for p, entries in profile.plugins.items() if p is not point}
+    )
 
 
 def built(release: str, *profiles: Profile) -> Any:
@@ -74,7 +76,7 @@ def test_the_profiles_gate_and_sort() -> None:
 
 
 OTHER_SORT = without(PROFILE, Point.QUEUE_SORT)
-OTHER_SORT = attrs.evolve(OTHER_SORT, plugins={**OTHER_SORT.plugins, Point.QUEUE_SORT: (Enabled("Other"),)})
+OTHER_SORT = msgspec.structs.replace(OTHER_SORT, plugins={**OTHER_SORT.plugins, Point.QUEUE_SORT: (Enabled("Other"),)})
 
 
 @pytest.mark.parametrize("release", BOTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -36,7 +36,7 @@ def lists(*plugins: Any, **fields: Any) -> Profile:
 
 
 def with_list(profile: Profile, point: Point, *entries: Enabled) -> Profile:
-    return attrs.evolve(profile, plugins={**profile.plugins, point: entries})
+    return msgspec.structs.replace(profile, plugins={**profile.plugins, point: entries})
 
 
 def fault(release: str, profile: Profile, *plugins: Any, **more: Any) -> str:
@@ -153,7 +153,7 @@ def test_what_every_profile_needs(release: str, dropped: Point, text: str) -> No
     """A queue sort and a binder have to be there."""
     profile = lists()
     plugins = {point: entries for point, entries in profile.plugins.items() if point is not dropped}
-    assert fault(release, attrs.evolve(profile, plugins=plugins)) == text
+    assert fault(release, msgspec.structs.replace(profile, plugins=plugins)) == text
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ def test_weights_of_1_36_fall_back_on_multi_point() -> None:
     one, two, three = (plugin(name, **answers(score=1)) for name in ("One", "Two", "Three"))
     profile = with_list(lists(one, two, three), Point.SCORE, Enabled("One", 7), Enabled("Two"), Enabled("Three"))
     multi = (Enabled("One", 3), Enabled("Two", 4), Enabled("Sort", 2**62), Enabled("Binder"))
-    framework = built("1.36", attrs.evolve(profile, multi_point=multi), one, two, three)
+    framework = built("1.36", msgspec.structs.replace(profile, multi_point=multi), one, two, three)
     assert framework.score_weights == {"One": 7, "Two": 1, "Three": 1}
-    profile = attrs.evolve(profile, plugins={**profile.plugins, Point.SCORE: (Enabled("One"),)})
-    framework = built("1.36", attrs.evolve(profile, multi_point=(Enabled("Two", 4),)), one, two)
+    profile = msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: (Enabled("One"),)})
+    framework = built("1.36", msgspec.structs.replace(profile, multi_point=(Enabled("Two", 4),)), one, two)
     assert framework.score_weights == {"One": 1, "Two": 4}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import Node, Pod, PodCondition
@@ -131,7 +132,7 @@ def test_what_the_real_one_cannot_place(shadow: Shadow) -> None:
 
 
 def leaving(victim: Pod) -> Pod:
-    deleted = attrs.evolve(victim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    deleted = msgspec.structs.replace(victim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
     return attrs.evolve(victim, metadata=deleted)
 
 
@@ -265,7 +266,7 @@ def test_pods_that_are_not_tried(shadow: Shadow, spec: dict[str, Any]) -> None:
 def test_a_pod_under_an_old_name(shadow: Shadow) -> None:
     """A pod of the same name that is another one is an end and a beginning."""
     first = pod("web")
-    second = attrs.evolve(first, metadata=attrs.evolve(first.metadata, uid="uid-second"))
+    second = attrs.evolve(first, metadata=msgspec.structs.replace(first.metadata, uid="uid-second"))
     shadow.comes(first)
     shadow.changes((first, second))
     shadow.binds(second, "a")

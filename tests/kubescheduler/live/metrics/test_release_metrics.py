@@ -94,7 +94,7 @@ def test_names_of_the_loop_are_those_of_families() -> None:
 
 
 def vars_of(record: Any) -> list[Any]:
-    return [getattr(record, field.name) for field in record.__attrs_attrs__]
+    return [getattr(record, name) for name in record.__struct_fields__]
 
 
 def test_1_16_never_exports_two_of_its_metrics() -> None:

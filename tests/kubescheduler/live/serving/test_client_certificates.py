@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 import trustme
 from cryptography import x509
@@ -214,7 +214,7 @@ def test_a_certificate_is_made(io: IoThread) -> None:
 
 def test_a_certificate_is_kept(io: IoThread, tmp_path: Path) -> None:
     """In a folder it is kept, and found again."""
-    settings = attrs.evolve(asking(""), tls=TlsSettings(folder=str(tmp_path / "certs")))
+    settings = msgspec.structs.replace(asking(""), tls=TlsSettings(folder=str(tmp_path / "certs")))
     with serving(io, "1.36", settings) as served:
         first = shown(served)
     file = tmp_path / "certs" / "kube-scheduler.crt"
@@ -228,8 +228,8 @@ def test_certificates_by_host(io: IoThread, tmp_path: Path, clients: trustme.CA)
     """Given certificates are shown, those for certain hosts to who wants these."""
     plain = in_files(tmp_path, clients.issue_cert("plain.example"), "plain")
     own = in_files(tmp_path, clients.issue_cert("own.example"), "own")
-    wild = attrs.evolve(in_files(tmp_path, clients.issue_cert("any"), "wild"), names=("*.wild.example",))
-    settings = attrs.evolve(asking(""), tls=TlsSettings(plain, named=(own, wild)))
+    wild = msgspec.structs.replace(in_files(tmp_path, clients.issue_cert("any"), "wild"), names=("*.wild.example",))
+    settings = msgspec.structs.replace(asking(""), tls=TlsSettings(plain, named=(own, wild)))
     with serving(io, "1.36", settings) as served:
         found = {name: names(shown(served, name)) for name in ("other", "own.example", "a.wild.example")}
     assert found == {"other": ["plain.example"], "own.example": ["own.example"], "a.wild.example": ["any"]}
@@ -255,7 +255,7 @@ def test_certificates_are_renewed(tmp_path: Path, clients: trustme.CA) -> None:
 
 def test_least_version(io: IoThread) -> None:
     """Whoever speaks TLS 1.2 only is refused where 1.3 is wanted."""
-    settings = attrs.evolve(asking(""), tls=TlsSettings(least=ssl.TLSVersion.TLSv1_3))
+    settings = msgspec.structs.replace(asking(""), tls=TlsSettings(least=ssl.TLSVersion.TLSv1_3))
     old = trusting()
     old.maximum_version = ssl.TLSVersion.TLSv1_2
     with serving(io, "1.36", settings) as served:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -256,7 +256,7 @@ def test_stacks(served: ServedScheduler) -> None:
 
 def test_no_profiling(io: IoThread, known: ApiServer, tmp_path: Path) -> None:
     """Without profiling there is nothing below /debug."""
-    settings = attrs.evolve(asking(kubeconfig(tmp_path, known.url)), profiling=False)
+    settings = msgspec.structs.replace(asking(kubeconfig(tmp_path, known.url)), profiling=False)
     with serving(io, "1.36", settings) as served:
         for path in ("/debug/pprof/", "/debug/pprof/goroutine", "/debug/flags/v"):
             assert served.ask(path, token="admin-token").code == 404
@@ -334,7 +334,7 @@ def test_insecure_ports(io: IoThread, known: ApiServer, tmp_path: Path) -> None:
     """Without TLS everybody may ask for everything; health and metrics may be on ports of their own."""
     health, metrics = free_port(), free_port()
     ports = (InsecurePort("127.0.0.1", health, metrics=False), InsecurePort("127.0.0.1", metrics, health=False))
-    settings = attrs.evolve(asking(kubeconfig(tmp_path, known.url)), port=0, insecure=ports)
+    settings = msgspec.structs.replace(asking(kubeconfig(tmp_path, known.url)), port=0, insecure=ports)
     with serving(io, "1.20", settings) as served:
         assert [served.ask(path, port=health).code for path in ("/healthz", "/metrics")] == [200, 404]
         assert [served.ask(path, port=metrics).code for path in ("/healthz", "/metrics", "/configz")] == [404, 200, 200]
@@ -346,7 +346,7 @@ def test_a_port_that_is_taken(io: IoThread, tmp_path: Path) -> None:
     """Somebody else's port is a fault in Go's words."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        settings = attrs.evolve(asking(""), port=port)
+        settings = msgspec.structs.replace(asking(""), port=port)
         text = f"failed to listen on 127.0.0.1:{port}: listen tcp 127.0.0.1:{port}: bind: address already in use$"
         with pytest.raises(ConfigError, match=text), serving(io, "1.36", settings):
             pass

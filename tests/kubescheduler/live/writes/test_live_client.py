@@ -6,7 +6,7 @@ import asyncio
 import queue
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -101,7 +101,7 @@ def test_a_status_that_cannot_be_made_is_reported(io: IoThread, api: ApiClient, 
         raise LookupError("no such member")
 
     troubles: queue.Queue[str] = queue.Queue()
-    rules = attrs.evolve(LIVE["1.36"].writes, status=raising)
+    rules = msgspec.structs.replace(LIVE["1.36"].writes, status=raising)
     LiveClient(api, io, rules, trouble=troubles.put).write_status_later(pod, {"nominatedNodeName": "n1"})
     assert "LookupError: no such member" in troubles.get(timeout=SECONDS)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
+import msgspec
 import pytest
 
 import kubescheduler as ks
@@ -76,7 +76,7 @@ def opened(release: str, attribute: str, spec: EngineSpec) -> Scene:
     name = f"not_on:{attribute}"
     options = plugins_for(release, [name])
     files = plugin_files([name], release)
-    spec = attrs.evolve(spec, plugins=from_files(options, files))
+    spec = msgspec.structs.replace(spec, plugins=from_files(options, files))
     cluster = ks.Cluster(release=release).node("a", cpu=4).node("b", cpu=2).pod("web", cpu=1)
     return Scene(Scene.opened(cluster, sides=[spec]).state, files)
 

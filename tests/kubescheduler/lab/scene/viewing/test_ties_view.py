@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import pytest
 
 import kubescheduler as ks
@@ -27,7 +27,7 @@ TEXTS = [
 def test_nodes_that_tie_and_by_what_one_is_chosen(release: str, tie_break: str, text: str) -> None:
     """Asked twice it is the same one, whatever was asked in between."""
     cluster = ks.Cluster(release=release).node("b").node("a").node("c", cpu=2).pod("web", cpu=1).pod("other", cpu=1)
-    side = attrs.evolve(side_of(EngineSpec(release)), tie_break=tie_break, seed=7)
+    side = msgspec.structs.replace(side_of(EngineSpec(release)), tie_break=tie_break, seed=7)
     scene = Scene.opened(cluster, sides=[side])
     answer = VERBS["decision"](scene, {})
     assert (answer["ties"]["nodes"], answer["ties"]["total"]) == (["a", "b"], 2)
