@@ -17,7 +17,6 @@ from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
-from kubescheduler.api.asked_pods import PodAsking
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
 from kubescheduler.api.shared_entries import shared
@@ -319,6 +318,8 @@ class Cluster(WhatIf):
         >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
         ['default/agent-a', 'default/agent-b']
         """
+        from kubescheduler.api.asked_pods import PodAsking
+
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
         find, classes = partial(self._find, "Pod"), self._classes
         asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons)

@@ -17,7 +17,6 @@ from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.pod_templates import DAEMON_SET, is_controller
 from kubescheduler.simulation.workload import Workload
-from kubescheduler.simulation.workload_files import workload_in
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 
 Beside = tuple[ClusterObject, Item | None]
@@ -141,6 +140,8 @@ def pods_in(  # noqa: PLR0913
         problems.append(no_pods(name, found))
     made, notes = Workload(), found.notes
     if controllers or traces:
+        from kubescheduler.simulation.workload_files import workload_in
+
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
         settings |= {"traces": traces, "name": name, "daemons": daemons}
         world = joined(cluster or (), (obj for obj, _ in beside))
