@@ -22,13 +22,26 @@ from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
 from clusterstate.topology.spread_counts import SOFT
-from clusterstate.topology.spread_soft import SoftPlan, SoftPlans, pods_on, soft_plan_1_20, soft_plan_1_36
+from clusterstate.topology.spread_soft import (
+    MOST_PLANS,
+    PLAN_ROWS,
+    SoftPlan,
+    SoftPlans,
+    pods_on,
+    soft_plan_1_20,
+    soft_plan_1_36,
+)
 from priorities.input_texts import domain_text, selector_text
 from priorities.score_evidence import Calculation, RuleEvidence, added, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 
 Floats = NDArray[np.float64]
 Rounding = Callable[[Floats], IntArray]
+
+MOST_PODS = 1024
+"""Pod classes of which the plan is found at once."""
+PLANNED_FOR = Reads.ALL_NODES | Reads.SERVICES
+"""What a pod's plan follows from."""
 
 ERROR_1_20 = "error when calculating preScoreState: obtaining pod's soft topology spread constraints: "
 ERROR_1_36 = "calculating preScoreState: obtaining pod's soft topology spread constraints: "
@@ -181,9 +194,17 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
             raise PriorityError(f"{self.error_text}{error}") from None
 
     def plan(self, pod: PodInfo, snapshot: Snapshot) -> SoftPlan | None:
-        """None: no soft constraint."""
-        constraints = self.constraints(pod, snapshot)
-        return self.plans.of(pod, snapshot.whole(), constraints, self.rules.requires_all(pod)) if constraints else None
+        """None: no soft constraint. Found once for a pod class while nodes and services stay as they are."""
+        whole = snapshot.whole()
+        memo: dict[tuple[PodInfo, int], SoftPlan | None] = whole.derived(("soft plans", self), PLANNED_FOR, dict)
+        name = pod, len(whole)
+        if name not in memo:
+            if len(memo) >= min(MOST_PODS, max(MOST_PLANS, PLAN_ROWS // max(len(whole), 1))):
+                memo.clear()
+            constraints = self.constraints(pod, whole)
+            all_keys = self.rules.requires_all(pod)
+            memo[name] = self.plans.of(pod, whole, constraints, all_keys) if constraints else None
+        return memo[name]
 
     def stands(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         return not self.constraints(pod, snapshot)

@@ -33,6 +33,8 @@ from priorities.types import PriorityConfig
 
 FEW = 32
 """Rows of which something else is said than at the last decision, that are patched one by one."""
+SOME = 128
+"""Changes since the last decision of which the rows are not looked up while no row's answers are known."""
 MANY = 1024
 """Changes since the last decision of which the rows are not looked up."""
 SHARE = 8
@@ -147,13 +149,14 @@ class KeptTotals:
         """The rows whose pods have changed; None: too many, or something else has changed."""
         if log.version_of(self._flags) != self._version:
             return None
-        if log.nodes_until > self._position or log.position - self._position > MANY:
+        many, share = (MANY, len(self._listed) // SHARE) if self._answered else (SOME, FEW)
+        if log.nodes_until > self._position or log.position - self._position > many:
             return None
         recent = log.since(self._position)
         if recent is None:
             return None
         rows = dict.fromkeys([row for row, _ in recent])
-        return None if len(rows) > max(FEW, len(self._listed) // SHARE) else list(rows)
+        return None if len(rows) > max(FEW, share) else list(rows)
 
     def _patched(self, rows: list[int], snapshot: Snapshot, log: ChangeLog) -> bool:
         """Raises as rules do."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
+from clusterstate.counting.row_amounts import Amounts
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
@@ -23,6 +24,9 @@ CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
 """Rows are patched while there are fewer changes than 1/8 of all rows, or just one."""
+
+FEW_ROWS, MOST_AMOUNTS = 8, 4096
+"""Rows whose scores are looked up by their amounts, and amounts of which the score is remembered."""
 
 Part = tuple[IntArray, Snapshot]
 """Rows, and the snapshot over just them."""
@@ -303,7 +307,7 @@ class ScoreState(Remembered):
     failed: the last time ended in an error.
     """
 
-    __slots__ = ("config", "failed", "raw", "reduced", "uniform")
+    __slots__ = ("_by_amounts", "config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.reads_for(info), config.storage, config.scope)
@@ -312,6 +316,7 @@ class ScoreState(Remembered):
         self.uniform: int | None = None
         self.reduced: dict[int, int] = {}
         self.failed = False
+        self._by_amounts: dict[Amounts, int] = {}
 
     def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
@@ -335,8 +340,11 @@ class ScoreState(Remembered):
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""
         if rows is None:
+            self._by_amounts.clear()
             self.raw = self.config.map(pod, refresh.snapshot)
             return True
+        if len(rows) <= FEW_ROWS and self.config.by_usage(pod):
+            return self._put(rows, self._numbers(pod, refresh, rows))
         at, part = refresh.part(rows)
         now = self.config.map(pod, part)
         if (self.raw[at] == now).all():
@@ -344,6 +352,25 @@ class ScoreState(Remembered):
         self.raw = self.raw.copy()
         self.raw[at] = now
         return True
+
+    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...]) -> list[int]:
+        """The numbers of a few rows, which are worked out once for equal amounts."""
+        known = self._by_amounts
+        amounts = [refresh.snapshot.amounts(row) for row in rows]
+        if not all(one in known for one in amounts):
+            if len(known) >= MOST_AMOUNTS:
+                known.clear()
+            known.update(zip(amounts, self.config.map(pod, refresh.part(rows)[1]).tolist(), strict=True))
+        return [known[one] for one in amounts]
+
+    def _put(self, rows: tuple[int, ...], numbers: list[int]) -> bool:
+        """Sets the numbers of a few rows; whether one changed."""
+        moved = [(row, number) for row, number in zip(rows, numbers, strict=True) if self.raw[row] != number]
+        if moved:
+            self.raw = self.raw.copy()
+            for row, number in moved:
+                self.raw[row] = number
+        return bool(moved)
 
 
 def same_everywhere(numbers: IntArray) -> bool:

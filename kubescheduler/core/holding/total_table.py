@@ -59,6 +59,7 @@ class TotalTable:
         "_normalised",
         "_raws",
         "_table",
+        "_totals",
         "moved_on",
     )
 
@@ -103,6 +104,7 @@ class TotalTable:
         )
         self._addends = [(at, weights[name]) for name, at in finals.items()]
         self._table = NumberTable(np.array(lines))
+        self._totals: IntArray | None = None
         self._best = BestRows(self._table, lines[TOTAL], ranks)
         numbers = self._table.row(int(fitted[0]))
         self._base = numbers[TOTAL] - sum(weight * numbers[at] for at, weight in self._addends)
@@ -113,7 +115,9 @@ class TotalTable:
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
-        totals: IntArray = line(self._table.blocks(), TOTAL)[feasible]
+        if self._totals is None:
+            self._totals = line(self._table.blocks(), TOTAL)
+        totals: IntArray = self._totals.copy() if len(feasible) == len(self._totals) else self._totals[feasible]
         return totals
 
     def choose(self, tie_break: TieBreak) -> int:
@@ -152,6 +156,8 @@ class TotalTable:
                     return False
             if found != before[row]:
                 changed.add(self._table.put(row, found))
+                if self._totals is not None:
+                    self._totals[row] = found[TOTAL]
         for block in changed:
             self._best.changed(block)
         return True

@@ -109,6 +109,16 @@ steps = st.one_of(
     st.tuples(st.just("nominate"), st.integers(0, 7)),
 )
 
+steps_read_anew = st.one_of(
+    runs,
+    st.tuples(st.just("drop"), st.integers(0, 9)),
+    st.tuples(
+        st.just("put"), st.tuples(st.integers(0, 7), st.integers(0, 1), st.sampled_from(("", "disk", "keyless")))
+    ),
+    st.tuples(st.just("service"), st.booleans()),
+)
+"""Steps after which a cluster that is read anew knows everything; not what nodes had which image when."""
+
 EVERY_KIND = [("run", kind, 4) for kind in KINDS]
 """A run of each kind, so that every rule has its say for pods that are remembered."""
 AMID_CHANGES = [
@@ -165,6 +175,7 @@ class Worlds:
         self.cache = cache_for(self.engine, first)
         self.running = self.engine.scheduler(self.cache, self.tie)
         self.placed: list[Any] = []
+        self.services: list[Any] = []
         self.made: list[tuple[Decision, Any]] = []
 
     def decode(self, document: dict[str, Any]) -> Any:
@@ -202,6 +213,7 @@ class Worlds:
             service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
             made = self.decode({"apiVersion": "v1", **service, "spec": {"selector": {"app": "a"}}})
             (self.cache.add if given_[0] else self.cache.remove)(made)
+            self.services = [made] if given_[0] else []
 
 
 @pytest.mark.parametrize("tie", TIES)
@@ -246,6 +258,7 @@ def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None
         return patched[-1]
 
     worlds = Worlds(engine, "first")
+    worlds.step("service", True)
     with patch.object(KeptTotals, "patch", counting):
         for _ in range(6):
             worlds.decide(kind, late=True)
@@ -255,7 +268,9 @@ def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None
 @pytest.mark.parametrize("engine", ENGINES)
 @example([("run", "owned", 1), ("run", "apart", 1), ("run", "owned", 9), ("run", "dislikes", 1), ("run", "owned", 2)])
 @example([("run", kind, 1) for kind in (*AFFINE, *AFFINE)])
-@given(st.lists(st.one_of(runs, st.tuples(st.just("drop"), st.integers(0, 9))), max_size=12))
+@example([("service", True), ("run", "owned", 5), ("service", False), ("run", "owned", 1), ("service", True)])
+@example([("run", "rather even", 5), *[("put", (at, 0, "keyless")) for at in (0, 2, 4, 6)]])
+@given(st.lists(steps_read_anew, max_size=12))
 @settings(max_examples=10, deadline=None)
 def test_what_is_counted_on_the_way_is_what_a_cluster_read_anew_counts(engine: str, found: Any) -> None:
     """Decisions on every kind of pod are those of a cluster that is made of the same nodes and pods."""
@@ -263,7 +278,8 @@ def test_what_is_counted_on_the_way_is_what_a_cluster_read_anew_counts(engine: s
     for step in found:
         worlds.step(*step)
         objects = [node for node in worlds.cache.columns.nodes if node is not None]
+        objects += worlds.services
         fresh = worlds.engine.scheduler(cache_for(worlds.engine, [*objects, *worlds.placed]), FirstByName())
-        for kind in ("owned", *AFFINE):
+        for kind in ("owned", "rather even", *AFFINE):
             asked = worlds.decode(pod("asked", kind))
             assert said(worlds.running.decide(asked)) == said(fresh.decide(asked))
