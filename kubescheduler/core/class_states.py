@@ -26,8 +26,8 @@ from priorities.types import PriorityConfig
 
 MEMORY = 1 << 28
 """Bytes that remembered rows may take, about."""
-STATE_BYTES, RULE_BYTES = 36, 8
-"""Bytes for each row that a state takes with the totals that are kept, and each rule that it alone remembers, about."""
+STATE_BYTES, CHECK_BYTES, SCORE_BYTES = 36, 2, 8
+"""Bytes for each row, about: of a state with the totals that are kept, and of each rule that it alone remembers."""
 FEWEST_STATES = 16
 """So many are remembered however large they are."""
 MOST_PODS = 4096
@@ -88,6 +88,7 @@ class ClassState:
         "pod_flags",
         "restless",
         "scores",
+        "scorings",
         "steady_flags",
         "timed",
     )
@@ -107,6 +108,8 @@ class ClassState:
         self._refreshes: Refreshes | None = None
         self._checked = self._scored = self._size = -1
         self._settled = False
+        self.scorings = 0
+        """How often scores were brought up to date for all rows that fit."""
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
             if constant is None:
@@ -195,6 +198,7 @@ class ClassState:
             raise
         self._scored = log.position
         self._settled = True
+        self.scorings += 1
 
     def _forget(self, states: Iterable[Remembered]) -> None:
         """A rule raised an error: what it had worked out by then does not count, and it is asked again."""
@@ -250,7 +254,7 @@ class Memory:
         if state is None:
             self._made = 0
             state = self._states[key] = make(info, partial(self._share, self._alike_to(info), info, snapshot))
-            self._hold(key, len(snapshot) * (STATE_BYTES + RULE_BYTES * self._made))
+            self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:
             self._states.move_to_end(key)
             state.info = info
@@ -261,7 +265,8 @@ class Memory:
         self._sizes[key] = size
         self._size += size
         while self._size > MEMORY and len(self._states) > FEWEST_STATES:
-            oldest, _ = self._states.popitem(last=False)
+            oldest, state = self._states.popitem(last=False)
+            state.kept = None  # which refers to the state: without it both are gone at once
             self._size -= self._sizes.pop(oldest)
 
     def _alike_to(self, info: PodInfo) -> Alike:
@@ -278,5 +283,5 @@ class Memory:
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = make()
-            self._made += 1
+            self._made += SCORE_BYTES if isinstance(rule, PriorityConfig) else CHECK_BYTES
         return found  # type: ignore[return-value]

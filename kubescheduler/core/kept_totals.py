@@ -37,8 +37,8 @@ SOME = 128
 """Changes since the last decision of which the rows are not looked up while no row's answers are known."""
 MANY = 1024
 """Changes since the last decision of which the rows are not looked up."""
-SHARE = 8
-"""Rows are looked at while 1/8 of all, or ``FEW``, have changed since the last decision."""
+LOOKED_AT = 128
+"""Rows that have changed since the last decision, whether or not something else is said of them."""
 
 
 class KeptTotals:
@@ -149,14 +149,14 @@ class KeptTotals:
         """The rows whose pods have changed; None: too many, or something else has changed."""
         if log.version_of(self._flags) != self._version:
             return None
-        many, share = (MANY, len(self._listed) // SHARE) if self._answered else (SOME, FEW)
+        many, most = (MANY, LOOKED_AT) if self._answered else (SOME, FEW)
         if log.nodes_until > self._position or log.position - self._position > many:
             return None
         recent = log.since(self._position)
         if recent is None:
             return None
         rows = dict.fromkeys([row for row, _ in recent])
-        return None if len(rows) > max(FEW, share) else list(rows)
+        return None if len(rows) > most else list(rows)
 
     def _patched(self, rows: list[int], snapshot: Snapshot, log: ChangeLog) -> bool:
         """Raises as rules do."""
@@ -169,7 +169,7 @@ class KeptTotals:
         if self._table is None:
             self._sort_scores(snapshot, log)
         found = self._answers(rows, snapshot)
-        if len(found) > FEW:
+        if found is None or len(found) > FEW:
             return False
         fitted = self.feasible
         moved = self._check({row: passes for row, (passes, _) in found.items()}, snapshot, log, stirred=stirred)
@@ -196,9 +196,11 @@ class KeptTotals:
             self._whole = self._scored_anew(table, snapshot, log)
         return True
 
-    def _answers(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, Answers]:
-        """What is said of each row that has changed. Left out are rows with the same answers as the last time, where
-        these follow from their amounts."""
+    def _answers(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, Answers] | None:
+        """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
+        rows with the same answers as the last time, where these follow from their amounts."""
+        if self._rows.unknown(rows, snapshot) > FEW:
+            return None
         answers = zip(rows, self._rows.of(rows, self._state.info, snapshot), strict=True)
         if not self._rows.by_usage:
             return dict(answers)
@@ -344,6 +346,7 @@ class KeptTotals:
         rules = {name: state.config for name, state in self._state.scores.items()}
         table = TotalTable(self._kept(), rules, raws, self._names, self._weights, fitted, self._ranks)
         self._table = table
+        self._scored = _Steady(NO_NUMBERS, _without_numbers(self._scored.scores), _without_numbers(self._scored.raws))
         return table
 
     def _kept(self) -> Totalled:
@@ -368,11 +371,17 @@ class _Steady(msgspec.Struct, frozen=True, eq=False):
     raws: Mapping[str, Scores]
 
 
+def _without_numbers(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The rules in order, with the one score that all rows have, or no numbers."""
+    return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
+
+
 def _follows(config: PriorityConfig) -> bool:
     """Whether a rule's scores follow from its numbers alone."""
     return config.settle is None and (config.reduce is None or config.valuewise)
 
 
 def is_kept(state: ClassState, names: Iterable[str]) -> bool:
-    """Whether the scores of these rules can be kept: all are of rules over columns."""
-    return all(name in state.scores or name in state.constants for name in names)
+    """Whether the scores of these rules are kept: all are of rules over columns, and pods of the class came before, so
+    that more may come."""
+    return state.scorings > 1 and all(name in state.scores or name in state.constants for name in names)

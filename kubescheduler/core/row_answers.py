@@ -47,6 +47,13 @@ class RowAnswers:
         """Whether all answers follow from amounts; then those about equal amounts are the same object."""
         self._known: dict[Amounts, Answers] = {}
 
+    def unknown(self, rows: Sequence[int], snapshot: Snapshot) -> int:
+        """Of how many rows, at most, the rules would have to be run."""
+        if not self.by_usage or len(rows) <= 1:
+            return len(rows)
+        known = self._known
+        return sum([snapshot.amounts(row) not in known for row in rows])
+
     def of(self, rows: Sequence[int], pod: PodInfo, snapshot: Snapshot) -> list[Answers]:
         """What they say of rows of the whole cluster, (k,). Raises as the rules do."""
         known = self._known

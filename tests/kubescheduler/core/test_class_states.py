@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from algorithmprovider.registration import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_names import RELEASE_NAMES
-from kubescheduler.core.class_states import ClassState, Memory, Sharing
+from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, Sharing
+from kubescheduler.core.kept_totals import KeptTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 
@@ -251,3 +253,25 @@ def test_a_rule_that_raised_is_asked_again(kind: str) -> None:
                 scheduler.decide(asked)
         sound = True
         assert scheduler.decide(asked).host == "n0"
+
+
+def test_what_is_forgotten_of_a_class_takes_no_memory_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with totals that were kept, and before the garbage collector has looked for circles."""
+    monkeypatch.setattr("kubescheduler.core.class_states.MEMORY", 0)
+    engine = EngineSpec.parse("release=1.16").engine(lambda _: None)
+    decoder = Decoder()
+    cache = cache_for(engine, [decoder.decode_object(node(at)) for at in range(3)])
+    running = engine.scheduler(cache)
+    gc.collect()
+    gc.disable()
+    try:
+        for at in range(FEWEST_STATES + 4):
+            document = pod(f"p{at}", {}, None, {})
+            document["spec"]["containers"][0]["resources"]["requests"]["cpu"] = f"{at + 1}m"
+            one: Any = decoder.decode_object(document)
+            for _ in range(3):
+                running.decide(one)
+        alive = sum(isinstance(found, KeptTotals) for found in gc.get_objects())
+    finally:
+        gc.enable()
+    assert 0 < alive <= FEWEST_STATES
