@@ -91,3 +91,13 @@ def test_a_cache_that_somebody_else_changed() -> None:
     assert found.host is not None
     with pytest.raises(StaleDecisionError, match="changed by something else than the scheduler"):
         found.total()
+
+
+@pytest.mark.parametrize("engine", ["1.16", "1.36"])
+def test_a_run_is_repeated_with_the_same_draws(engine: str) -> None:
+    """Among equal nodes, also when the last decision is read first."""
+    given = Runs(World(tuple(sized(f"n{at}", 8000) for at in range(9)), (), ()), plenty().pods)
+    plain, found = scheduler_of(given, engine, "random"), scheduler_of(given, engine, "random").run(*given.pods)
+    expected = [whole(one(plain.running, pod)) for pod in given.pods[:24]]
+    for at in (20, 7, 23, 2):
+        assert whole(found[f"default/p{at}"]) == expected[at]
