@@ -249,7 +249,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["plain", "owned", "disk", "image", "apart", "rather even"])
 def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None:
-    """Only the first of a run, and those that something else than single rows has changed for, look at all rows."""
+    """Only the first two of a run, and those that something else than single rows has changed for, look at all rows."""
     patched: list[bool] = []
     real = KeptTotals.patch
 
@@ -262,7 +262,7 @@ def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None
     with patch.object(KeptTotals, "patch", counting):
         for _ in range(6):
             worlds.decide(kind, late=True)
-    assert patched.count(True) >= 4
+    assert patched.count(True) >= 3
 
 
 @pytest.mark.parametrize("engine", ENGINES)
