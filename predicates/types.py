@@ -22,6 +22,8 @@ A key that is a NodeError is no reason but an error: it gives up the whole attem
 """
 
 PASS: Verdict = {}
+FURTHER = (~LOCAL).value
+"""The flags of what is not on the row itself."""
 """Every row passes. Not to be written to."""
 
 
@@ -125,7 +127,7 @@ class FitPredicate(msgspec.Struct, frozen=True):
 
     def by_row(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         """Whether each row's verdict on this pod depends on that row only."""
-        return not self.reads & ~LOCAL if self.alone is None else self.alone(pod, snapshot)
+        return not self.reads.value & FURTHER if self.alone is None else self.alone(pod, snapshot)
 
     def by_amounts(self, pod: PodInfo) -> bool:
         """Whether its verdict on this pod depends on a node's allocatable amounts and pods alone."""

@@ -20,6 +20,8 @@ NOW = float("inf")
 NOBODY = 0
 """The class code of an empty place."""
 
+PODS = Reads.PODS.value
+"""What changes where pods come or go."""
 CHUNK = 128
 """Rows whose pods are copied together when one of them changes."""
 
@@ -164,19 +166,21 @@ class Roster:
         log, size = self._columns.log, len(self._columns)
         changed = log.since(self._position)
         worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._likeness_of) > 4 * size + 1024
+        renewed = changed is None or worn
         if changed is None or worn:
             self._code_of, self.infos, self._likeness_of = {}, [None], {}
             self.generation += 1
             rows, moved = range(size), range(size)
         else:
             rows = dict.fromkeys(row for row, _ in changed)  # type: ignore[assignment]
-            moved = dict.fromkeys(row for row, what in changed if what & Reads.PODS.value)  # type: ignore[assignment]
+            moved = dict.fromkeys(row for row, what in changed if what & PODS)  # type: ignore[assignment]
         self._position = log.position
         self.pods.grow(size)
         self._resize(self._codes.shape[0], size)
         self._likeness.resize(size)
         for row in moved:
-            self._put(row, by_importance(list(self._columns.pods[row].values())))
+            pods = by_importance(list(self._columns.pods[row].values()))
+            self._put(row, pods, () if renewed else self.pods[row])
         for row in rows:
             self._liken(row)
         return self
@@ -185,13 +189,16 @@ class Roster:
         for table in (self._codes, self._priorities, self._starts):
             table.resize(places, size)
 
-    def _put(self, row: int, pods: list[Pod]) -> None:
+    def _put(self, row: int, pods: list[Pod], before: Sequence[Pod]) -> None:
+        """before: the pods of the row whose codes are still good."""
+        codes = dict(zip(map(id, before), self._codes.data[: len(before), row].tolist(), strict=True))
         if len(pods) > self._codes.shape[0]:
             self._resize(len(pods), len(self._columns))
         self.pods.put(row, pods)
         self._codes.data[:, row] = NOBODY
         for place, pod in enumerate(pods):
-            self._codes.data[place, row] = self._code(self._columns.info(pod))
+            code = codes.get(id(pod))
+            self._codes.data[place, row] = self._code(self._columns.info(pod)) if code is None else code
             self._priorities.data[place, row] = pod.priority
             self._starts.data[place, row] = started(pod)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from itertools import repeat
 
 import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
+from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.status import Code, Status
 from predicates.types import NodeError, Verdict
+from predicates.verdict_masks import failing
 
 
 @attrs.frozen(eq=False)
@@ -32,7 +33,9 @@ class FilterResults:
     """(check, its verdict on all N rows on its own), in the order they run."""
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
-    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = FrozenMap()
+    with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(
+        default=NO_VALUES, converter=row_values
+    )
     """Row → (check, reasons) for which the pod does not fit beside pods nominated there."""
     every_reason: bool = False
     """Whether every check's reasons are reported, not only those of the first that refuses a node."""
@@ -48,7 +51,7 @@ class FilterResults:
     """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
-    nominated_codes: Mapping[int, Code] = FrozenMap()
+    nominated_codes: RowValues[Code] = attrs.field(default=NO_VALUES, converter=row_values)
     """Row → the code of a node refused beside the pods nominated there; Unschedulable where it has none."""
     refused: Mapping[str, Status] = FrozenMap()
     """Node → the status that extenders gave it."""
@@ -128,7 +131,7 @@ class FilterResults:
             if left[row]:
                 for check, reasons in found:
                     yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
-        left[list(self.with_nominated)] = False
+        left[self.with_nominated.rows] = False
         for check, verdict in self.verdicts:
             coded = check in self.unresolvable or check in self.pending
             codes = self._codes_by(check).tolist() if coded else None
@@ -144,46 +147,62 @@ class FilterResults:
         if self.absent is not None:
             out[self.listed & ~left] = self.absent.code
         if self.with_nominated:
-            beside = np.fromiter(self.with_nominated, np.int64, len(self.with_nominated))
-            codes = map(self.nominated_codes.get, self.with_nominated, repeat(Code.Unschedulable))
-            out[beside] = np.where(left[beside], np.fromiter(codes, np.int64, len(beside)), out[beside])
-            left[beside] = False
+            beside = left & self.with_nominated.mask(len(left))
+            np.copyto(out, Code.Unschedulable, where=beside)
+            for code, rows in self.nominated_codes.by_value():
+                out[rows[beside[rows]]] = code
+            left &= ~beside
         for check, verdict in self.verdicts:
-            failed = left & np.logical_or.reduce(list(verdict.values())) if verdict else None
-            if failed is None or not failed.any():
+            failed = failing(verdict)
+            if failed is None:
                 continue
-            out = np.where(failed, np.maximum(out, self._codes_by(check)), out)
+            failed = left & failed
+            self._note_codes(check, failed, out)
             if not self.every_reason:
                 left &= ~failed
         row_of = {name: row for row, name in enumerate(self.names[: len(out)])} if self.refused else {}
         for name, status in self.refused.items():
             if name in row_of and not (self.appends and out[row_of[name]]):
                 out[row_of[name]] = status.code
-        return np.where(out == 0, silent, out)
+        if silent != Code.Success:
+            np.copyto(out, silent, where=out == Code.Success)
+        return out
 
     def refused_for(self, reasons: Collection[str]) -> Mask:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
         out = np.zeros(len(self.listed), np.bool_)
         left = self.listed.copy()
         if self.with_nominated:
-            distinct = {id(found): found for found in self.with_nominated.values()}
-            hit = {at for at, found in distinct.items() if any(text in reasons for _, texts in found for text in texts)}
-            out[[row for row, found in self.with_nominated.items() if id(found) in hit] if hit else []] = True
-            left[np.fromiter(self.with_nominated, np.int64, len(self.with_nominated))] = False
+            for found, rows in self.with_nominated.by_value():
+                out[rows] = any(text in reasons for _, texts in found for text in texts)
+            left[self.with_nominated.rows] = False
         for _, verdict in self.verdicts:
-            failed = np.zeros(len(left), np.bool_)
             for reason, mask in verdict.items():
-                failed |= mask
                 if reason in reasons:
                     out |= mask & left
-            if not self.every_reason:
+            failed = None if self.every_reason else failing(verdict)
+            if failed is not None:
                 left &= ~failed
         return out
+
+    def _note_codes(self, check: str, failed: Mask, codes: IntArray) -> None:
+        """Notes the code of rows that a check refuses, (N,) bool, unless they have a worse one. codes: (N,)."""
+        worse = [(masks[check], code) for masks, code in self._beyond_unschedulable() if check in masks]
+        if not self.every_reason:
+            np.copyto(codes, Code.Unschedulable, where=failed)
+            for mask, code in worse:
+                np.copyto(codes, code, where=failed & mask)
+        else:
+            np.copyto(codes, np.maximum(codes, self._codes_by(check)), where=failed)
+
+    def _beyond_unschedulable(self) -> tuple[tuple[Mapping[str, Mask], Code], ...]:
+        """(check → rows, the code that it refuses them with)."""
+        return (self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)
 
     def _codes_by(self, check: str) -> IntArray:
         """(N,) the code that a check refuses rows with."""
         out = np.full(len(self.listed), Code.Unschedulable, np.int64)
-        for masks, code in ((self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)):
+        for masks, code in self._beyond_unschedulable():
             if check in masks:
                 out[masks[check]] = code
         return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
@@ -14,6 +14,7 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_beside
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory, apart_from
 from kubescheduler.core.selection import nodes_to_find
@@ -29,7 +30,7 @@ class Filtered:
     everywhere: bool = False
     """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()
-    with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
+    with_nominated: RowValues[Found] = NO_VALUES
 
 
 def find_feasible(
@@ -44,7 +45,7 @@ def find_feasible(
     _, listed = cache.columns.published
     state.check(cache.snapshot(), cache.columns.log, listed)
     feasible, everywhere = state.feasible, state.everywhere
-    nominated: Mapping[int, Found] = {}
+    nominated: RowValues[Found] = NO_VALUES
     if algorithm.behaviour.nominates:
         nominated = judge_with_nominated(pod, state, cache, algorithm, memory)
     if nominated:
@@ -58,12 +59,10 @@ def find_feasible(
     return Filtered(listed, feasible, everywhere, verdicts, nominated)
 
 
-def _raise_errors(
-    pod: Pod, state: ClassState, listed: Mask, nominated: Mapping[int, Found], algorithm: Algorithm
-) -> None:
+def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValues[Found], algorithm: Algorithm) -> None:
     """Errors count where no earlier predicate has refused the node, or everywhere if all predicates always run."""
     alive = listed.copy()
-    alive[list(nominated)] = False
+    alive[nominated.rows] = False
     errors: Counter[str] = Counter()
     for check in state.checks:
         for reason, mask in check.verdict.items():
@@ -80,18 +79,18 @@ def _raise_errors(
 
 def judge_with_nominated(
     pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
-) -> Mapping[int, Found]:
+) -> RowValues[Found]:
     """The rows where the pod does not fit beside the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
     """
     if not cache.nominated():
-        return {}
-    predicates = [check.predicate for check in state.checks]
+        return NO_VALUES
     every = algorithm.always_check_all_predicates
-    beside = memory.of(state).judge(pod, state.info, predicates, None, every=every)
+    beside = memory.of(state).judge(pod, state.info, state.checks, None, every=every)
     if beside is None:
-        return _judge_row_by_row(pod, state, cache, predicates, every=every)
+        predicates = [check.predicate for check in state.checks]
+        return row_values(_judge_row_by_row(pod, state, cache, predicates, every=every))
     if beside.error is not None:
         raise SchedulingError(beside.error[1].about(pod.key))
     return beside.found

@@ -16,7 +16,9 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import Scope, TopologyScope, rows_sharing
+from kubescheduler.core.holding.usage_answers import FEW_ROWS, PASSES, SaidOfRow, UsageAnswers, with_rows
 from predicates.types import FitPredicate, NodeError, Verdict, never
+from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig, PriorityError
 
 NODE, PODS = Reads.NODE.value, Reads.PODS.value
@@ -185,11 +187,13 @@ class CheckState(Remembered):
     framework releases, whose rules say so. skipped: the rule has nothing to say this time.
     """
 
-    __slots__ = ("_moment", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
+    __slots__ = ("_moment", "by_usage", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.reads_for(info), predicate.storage, predicate.scope)
         self.predicate = predicate
+        self.by_usage = UsageAnswers(predicate) if not self.far and predicate.by_usage(info) else None
+        """What it says of single rows, where that follows from the amounts there."""
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
         self.unresolvable: Mask | None = None
@@ -217,7 +221,7 @@ class CheckState(Remembered):
             self.failing = failing(self.verdict)
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
             self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
-        elif rows:
+        elif rows and not self._patch_by_usage(pod, rows, refresh.snapshot):
             at, part = refresh.part(rows)
             size = len(refresh.snapshot)
             patched = _patched(self.verdict, self.predicate.check(pod, part), rows, size)
@@ -227,6 +231,33 @@ class CheckState(Remembered):
                 self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in patched.items())
             self._patch_unresolvable(pod, at, part)
         return rows
+
+    def said_of(self, row: int) -> SaidOfRow:
+        """What it says of a row, as of the last time."""
+        if self.failing is None or not self.failing[row]:
+            return PASSES
+        reasons = tuple([reason for reason, mask in self.verdict.items() if mask[row]])
+        return reasons, self.unresolvable is not None and bool(self.unresolvable[row])
+
+    def _patch_by_usage(self, pod: PodInfo, rows: tuple[int, ...], snapshot: Snapshot) -> bool:
+        """Brings a few rows up to date by what is said of rows with equal amounts; False: nothing was done."""
+        if self.by_usage is None or self.erring or len(rows) > FEW_ROWS:
+            return False
+        said = [(row, *self.by_usage.of(row, pod, snapshot)) for row in rows]
+        given = {reason for _, reasons, _ in said for reason in reasons}
+        if not given <= self.verdict.keys() or any(isinstance(reason, NodeError) for reason in given):
+            return False
+        verdict = self.verdict
+        for reason, mask in self.verdict.items():
+            patched = with_rows(mask, [(row, reason in reasons) for row, reasons, _ in said], self._size)
+            if patched is not None and patched is not mask:
+                verdict = {**verdict, reason: patched}
+        if verdict is not self.verdict:
+            self.verdict = verdict
+            refused = with_rows(self.failing, [(row, bool(reasons)) for row, reasons, _ in said], self._size)
+            self.failing = None if refused is None or not refused.any() else refused
+        self.unresolvable = with_rows(self.unresolvable, [(row, beyond) for row, _, beyond in said], self._size)
+        return True
 
     def _patch_unresolvable(self, pod: PodInfo, rows: IntArray, part: Snapshot) -> None:
         """Some rows may be beyond help now, or no longer."""
@@ -248,29 +279,6 @@ class CheckState(Remembered):
             return True
         beyond = self.predicate.unresolvable
         return beyond is not never and any(not isinstance(r, NodeError) and beyond(r) for r in self.verdict)
-
-
-def failing(verdict: Verdict) -> Mask | None:
-    """(n,) bool, the rows that fail for any reason; None when none does."""
-    out: Mask | None = None
-    for mask in verdict.values():
-        if mask.any():
-            out = mask if out is None else out | mask
-    return out
-
-
-def unresolvable(
-    predicate: FitPredicate, pod: PodInfo, snapshot: Snapshot, verdict: Verdict, failing: Mask | None
-) -> Mask | None:
-    """(n,) bool, the failing rows that taking pods away cannot mend; None when there is none."""
-    if failing is None:
-        return None
-    beyond = None if predicate.beyond is None else failing & predicate.beyond(pod, snapshot)
-    if predicate.unresolvable is not never:
-        for reason, mask in verdict.items():
-            if not isinstance(reason, NodeError) and predicate.unresolvable(reason):
-                beyond = mask if beyond is None else beyond | mask
-    return beyond
 
 
 def _patched(old: Verdict, new: Verdict, rows: tuple[int, ...], size: int) -> Verdict:

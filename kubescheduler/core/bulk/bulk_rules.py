@@ -21,8 +21,8 @@ from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.node_scores import final_scores
-from kubescheduler.core.verdicts import failing
 from predicates.types import FitPredicate, NodeError
+from predicates.verdict_masks import failing
 from priorities.types import PriorityConfig, PriorityError
 
 PODS_OF_ROWS = Reads.PODS | Reads.ALL_PODS

@@ -1,1 +1,1 @@
-"""Numbers per node in blocks that are copied when written to, and the best of them."""
+"""What is held of nodes: numbers in blocks that are copied when written to, the best of them, answers by row."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
+from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.holding.usage_answers import FEW_ROWS
+from kubescheduler.core.nominated.row_watch import local_to_rows
 from kubescheduler.core.status import Code
-from kubescheduler.core.verdicts import failing, unresolvable
-from predicates.types import FitPredicate, NodeError
+from kubescheduler.core.verdicts import CheckState
+from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.verdict_masks import failing, unresolvable
 
 Found = tuple[tuple[str, tuple[str, ...]], ...]
 """(predicate, its reasons) of one node."""
@@ -64,18 +68,60 @@ class NominatedJudgement(msgspec.Struct, frozen=True):
 FITS = NominatedJudgement()
 
 
+def judge_beside(
+    info: PodInfo,
+    snapshot: Snapshot,
+    beside: Mapping[int, Sequence[PodChange]],
+    checks: Sequence[CheckState],
+    every: bool,
+) -> list[NominatedJudgement] | None:
+    """Of rows of the whole cluster, each beside the pods that are added there; None: a check looks at other rows too.
+
+    checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
+    """
+    added = [change for changes in beside.values() for change in changes]
+    if not local_to_rows(info, snapshot.what_if(added), [check.predicate for check in checks]):
+        return None
+    if len(beside) <= FEW_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
+        return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in beside.items()]
+    return judge_rows(info, snapshot.take(np.array(list(beside), np.int64)).what_if(added), checks, every=every)
+
+
+def _judge_row(
+    row: int, beside: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
+) -> NominatedJudgement:
+    """Of one row by checks that follow from the amounts there, or from no pods."""
+    infos = tuple([change.info for change in beside])
+    out = FITS
+    for check in checks:
+        by_usage, name = check.by_usage, check.predicate.name
+        reasons, beyond = check.said_of(row) if by_usage is None else by_usage.of(row, info, snapshot, infos)
+        if not reasons:
+            continue
+        error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
+        if error is not None:
+            return NominatedJudgement(error=(name, error))
+        code = Code.UnschedulableAndUnresolvable if beyond else Code.Unschedulable
+        out = NominatedJudgement((*out.found, (name, reasons)), max(code, out.code))
+        if not every:
+            break
+    return out
+
+
 def judge_rows(
-    info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool
+    info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], *, every: bool
 ) -> list[NominatedJudgement]:
-    """Of every row of a snapshot. every: all predicates are run, not just until one fails."""
+    """Of every row of a snapshot to which pods were hypothetically added, by checks that look at no other row.
+
+    checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
+    """
     out = [FITS] * len(snapshot)
     left = np.ones(len(out), np.bool_)
-    for predicate in predicates:
-        verdict = predicate.check(info, snapshot)
-        refused = failing(verdict)
-        if refused is None:
+    for check in checks:
+        found = _judge_by(check, info, snapshot)
+        if found is None:
             continue
-        hopeless = unresolvable(predicate, info, snapshot, verdict, refused)
+        verdict, refused, hopeless = found
         for at in np.flatnonzero(refused & left).tolist():
             reasons = tuple([reason for reason, mask in verdict.items() if mask[at]])
             error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
@@ -83,8 +129,27 @@ def judge_rows(
             code = Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
             before = out[at]
             left[at] = every and error is None
+            name = check.predicate.name
             if error is not None:
-                out[at] = NominatedJudgement(error=(predicate.name, error))
+                out[at] = NominatedJudgement(error=(name, error))
             else:
-                out[at] = NominatedJudgement((*before.found, (predicate.name, reasons)), max(code, before.code))
+                out[at] = NominatedJudgement((*before.found, (name, reasons)), max(code, before.code))
     return out
+
+
+def _judge_by(check: CheckState, info: PodInfo, snapshot: Snapshot) -> tuple[Verdict, Mask, Mask | None] | None:
+    """(verdict, (n,) bool the rows that fail, those of them that are beyond help); None when no row fails."""
+    if check.of_own_pods:
+        verdict = check.predicate.check(info, snapshot)
+        refused = failing(verdict)
+        if refused is None:
+            return None
+        return verdict, refused, unresolvable(check.predicate, info, snapshot, verdict, refused)
+    if check.failing is None:
+        return None
+    rows = snapshot.row_numbers
+    refused = check.failing[rows]
+    if not refused.any():
+        return None
+    hopeless = None if check.unresolvable is None else check.unresolvable[rows]
+    return {reason: mask[rows] for reason, mask in check.verdict.items()}, refused, hopeless

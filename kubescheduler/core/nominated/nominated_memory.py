@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
-import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import PodChange
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.nominated.nominated_judging import Found, NominatedJudgement, judge_rows, nominated_beside
-from kubescheduler.core.nominated.row_watch import RowWatch, local_to_rows
+from kubescheduler.core.holding.row_values import NO_VALUES, RowValues
+from kubescheduler.core.nominated.nominated_judging import (
+    FITS,
+    Found,
+    NominatedJudgement,
+    judge_beside,
+    nominated_beside,
+)
+from kubescheduler.core.nominated.row_watch import RowWatch
 from kubescheduler.core.status import Code
-from predicates.types import FitPredicate, NodeError
+from kubescheduler.core.verdicts import CheckState
+from predicates.types import NodeError
 
 MOST_STATES = 256
 """Classes of pods of which judgements are remembered."""
@@ -26,47 +32,52 @@ MOST_STATES = 256
 class Beside(msgspec.Struct, frozen=True, eq=False):
     """The rows where a pod does not fit beside the pods nominated there."""
 
-    found: Mapping[int, Found] = msgspec.field(default_factory=dict)
+    found: RowValues[Found] = NO_VALUES
     """Row → why."""
-    codes: Mapping[int, Code] = msgspec.field(default_factory=dict)
+    codes: RowValues[Code] = NO_VALUES
     """Row → with which code."""
     error: tuple[str, NodeError] | None = None
     """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""
 
 
-def apart_from(rows: IntArray, found: Mapping[int, Found], size: int) -> IntArray:
+def apart_from(rows: IntArray, found: RowValues[Found], size: int) -> IntArray:
     """The rows, all below ``size``, without those found, in the same order."""
-    if not len(rows):
-        return rows
-    left = np.ones(size, np.bool_)
-    left[np.fromiter(found, np.int64, len(found))] = False
-    return rows[left[rows]]
+    return rows[~found.mask(size)[rows]] if len(rows) else rows
 
 
 class KeptBeside:
     """What is remembered for pods of one class."""
 
-    __slots__ = ("_beside", "_cache", "_erring", "_texts", "_todo", "_watch")
+    __slots__ = ("_cache", "_codes", "_erring", "_found", "_number_of", "_todo", "_watch", "_which")
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
         self._watch = RowWatch(cache)
         self._todo: set[int] = set()
-        self._texts: dict[Found, Found] = {}
-        self._beside = Beside()
+        self._which = Growable((0,))
         self._erring: dict[int, tuple[str, NodeError]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._which.resize(len(self._cache.columns))
+        self._which.data[:] = 0
+        self._erring = {}
+        self._found: list[Found] = [()]
+        self._codes: list[Code] = [Code.Success]
+        self._number_of: dict[tuple[Found, Code], int] = {}
 
     def judge(
-        self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask | None, *, every: bool
+        self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool
     ) -> Beside | None:
-        """The rows of those given, (N,) bool, or all, where the pod does not fit; None: predicates look further than
-        one row, and nothing can be remembered."""
+        """The rows of those given, (N,) bool, or all, where the pod does not fit; None: checks look further than
+        one row, and nothing can be remembered. checks: up to date."""
+        predicates = [check.predicate for check in checks]
         self._notice(self._watch.changed(info, predicates, (pod.priority, every)))
         row_of, nominations = self._cache.columns.row_of, self._cache.nominations
         mine = row_of.get(nominations.node_of(pod.metadata.uid) or "")
         if mine is not None:
             self._todo.add(mine)
-        if self._todo and not self._settle(pod, info, predicates, rows, every=every):
+        if self._todo and not self._settle(pod, info, checks, rows, every=every):
             self._watch.forget()
             return None
         if mine is not None:
@@ -79,56 +90,57 @@ class KeptBeside:
             row_of = self._cache.columns.row_of
             rows = (row_of.get(name) for name in self._cache.nominated())
             self._todo = {row for row in rows if row is not None}
-            self._beside, self._erring, self._texts = Beside(), {}, {}
+            self._forget()
         else:
+            self._which.resize(len(self._cache.columns))
             self._todo.update(changed)
 
-    def _settle(
-        self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask | None, *, every: bool
-    ) -> bool:
+    def _settle(self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool) -> bool:
         """Judges what is to be judged of the rows; whether that was possible."""
         nodes = self._cache.columns.nodes
         now = [row for row in self._todo if nodes[row] is not None and (rows is None or rows[row])]
         beside = {row: changes for row in sorted(now) if (changes := nominated_beside(pod, row, self._cache))}
-        judged: dict[int, NominatedJudgement | None] = dict.fromkeys(now)
-        judged.update((row, None) for row in self._todo if nodes[row] is None)
+        judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
+        judged.update((row, FITS) for row in self._todo if nodes[row] is None)
         if beside:
-            added: list[PodChange] = [change for changes in beside.values() for change in changes]
-            snapshot = self._cache.snapshot()
-            if not local_to_rows(info, snapshot.what_if(added), predicates):
+            found = judge_beside(info, self._cache.snapshot(), beside, checks, every)
+            if found is None:
                 return False
-            there = snapshot.take(np.array(list(beside), np.int64)).what_if(added)
-            judged.update(zip(beside, judge_rows(info, there, predicates, every=every), strict=True))
+            judged.update(zip(beside, found, strict=True))
         self._todo.difference_update(judged)
-        self._take(judged)
+        for row, judgement in judged.items():
+            self._take(row, judgement)
         return True
 
-    def _take(self, judged: Mapping[int, NominatedJudgement | None]) -> None:
-        """None: the pod fits there, or nobody else waits for the row."""
-        found, codes = dict(self._beside.found), dict(self._beside.codes)
-        for row, judgement in judged.items():
-            found.pop(row, None)
-            codes.pop(row, None)
+    def _take(self, row: int, judgement: NominatedJudgement) -> None:
+        if judgement.error is not None:
+            self._erring[row] = judgement.error
+        else:
             self._erring.pop(row, None)
-            if judgement is not None and judgement.error is not None:
-                self._erring[row] = judgement.error
-            elif judgement is not None and judgement.found:
-                found[row] = self._texts.setdefault(judgement.found, judgement.found)
-                codes[row] = judgement.code
-        self._beside = Beside(found, codes)
+        self._which.data[row] = 0 if judgement.error is not None else self._number(judgement)
+
+    def _number(self, judgement: NominatedJudgement) -> int:
+        """The place of what was found, and its code, among those that are remembered; 0: the pod fits."""
+        if not judgement.found:
+            return 0
+        key = judgement.found, judgement.code
+        number = self._number_of.get(key)
+        if number is None:
+            number = self._number_of[key] = len(self._found)
+            self._found.append(judgement.found)
+            self._codes.append(judgement.code)
+        return number
 
     def _within(self, rows: Mask | None) -> Beside:
         erring = {row: error for row, error in self._erring.items() if rows is None or rows[row]}
         if erring:
             order = map(self._cache.columns.row_of.get, self._cache.nominated())
             return Beside(error=next(erring[row] for row in order if row in erring))
-        found, codes = self._beside.found, self._beside.codes
-        if rows is None or not found:
-            return self._beside
-        kept = [row for row, there in zip(found, rows[list(found)].tolist(), strict=True) if there]
-        if len(kept) == len(found):
-            return self._beside
-        return Beside({row: found[row] for row in kept}, {row: codes[row] for row in kept})
+        which: IntArray = self._which.view
+        refused: Mask = which > 0
+        (at,) = (refused if rows is None else refused & rows).nonzero()
+        numbers = which[at]
+        return Beside(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
 
 
 class NominatedMemory:

@@ -77,6 +77,24 @@ class KindTable:
         return size
 
 
+@attrs.frozen(eq=False)
+class _Split:
+    """The predicates of an attempt by what their verdict on a row follows from."""
+
+    given: Sequence[FitPredicate] = ()
+    moving: Sequence[FitPredicate] = ()
+    """Those that move with the pods there."""
+    fixed: Sequence[FitPredicate] = ()
+    by_amounts: bool = False
+    """Rows that are alike may stand for one another."""
+
+    @classmethod
+    def of(cls, attempt: PreemptionAttempt) -> _Split:
+        """Of pods that are alike to the predicates, once for all."""
+        moving, fixed = parted(attempt)
+        return cls(attempt.predicates, moving, fixed, all(p.by_amounts(attempt.info) for p in moving))
+
+
 class KeptVictims:
     """What is remembered for pods of one class, tried in one way."""
 
@@ -89,6 +107,7 @@ class KeptVictims:
         self._table = KindTable()
         self._of_likeness: dict[Likeness, int] = {}
         self._generation = -1
+        self._split = _Split()
 
     def candidates(
         self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
@@ -99,13 +118,14 @@ class KeptVictims:
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
             self._kinds.data[mine] = UNKNOWN
-        unknown = np.flatnonzero(rows & (self._kinds.view == UNKNOWN))
+        (unknown,) = (rows & (self._kinds.view == UNKNOWN)).nonzero()
         if len(unknown):
             self._try(attempt, state, unknown, rules)
         kinds: IntArray = self._kinds.view
-        fitting = np.flatnonzero(rows & (kinds > NOWHERE))
+        (fitting,) = (rows & (kinds > NOWHERE)).nonzero()
         found = Candidates(
             names=self._cache.columns.published[0],
+            row_of=self._cache.columns.row_of,
             rows=fitting,
             kinds=kinds[fitting],
             victims=self._table.victims,
@@ -137,7 +157,7 @@ class KeptVictims:
             self._of_likeness = {}
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
-        parts = _parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
+        parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
         if parts is not None:
             moving, fixed = attempt.by(parts[0]), parts[1]
             rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
@@ -148,6 +168,20 @@ class KeptVictims:
                 kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
                 likeness = self._roster.likeness[found.tried].tolist()
                 self._of_likeness.update({(of, ()): kind for of, kind in zip(likeness, kinds.tolist(), strict=True)})
+
+    def _parts(
+        self, attempt: PreemptionAttempt, state: ClassState
+    ) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
+        """(the predicates that move with pods, what is remembered of the others); None where that is not up to date,
+        or rows that are alike may not stand for one another."""
+        if attempt.predicates != self._split.given:
+            self._split = _Split.of(attempt)
+        split = self._split
+        if not split.by_amounts or not state.is_current(attempt.cache.columns.log):
+            return None
+        by_id = {id(check.predicate): check for check in state.checks}
+        found = [by_id[id(predicate)] for predicate in split.fixed if id(predicate) in by_id]
+        return (split.moving, found) if len(found) == len(split.fixed) else None
 
     def _take(self, found: FoundVictims, rules: VictimRules) -> int:
         """Notes what was found on rows; the first of the new kinds."""
@@ -161,7 +195,7 @@ class KeptVictims:
         return first
 
     def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
-        return earliest_starts(victims, self._roster.priorities[:, rows], self._roster.starts[:, rows])
+        return earliest_starts(victims, self._roster.starts[:, rows])
 
     def _try_alike(self, attempt: PreemptionAttempt, row: int, fixed: Sequence[CheckState], rules: VictimRules) -> bool:
         """Takes what was found on a row like this one, or tries it for all that are; whether that is possible.
@@ -190,17 +224,6 @@ class KeptVictims:
             victims = self._table.victims[: self._roster.codes.shape[0], kind : kind + 1]
             self._starts.data[row] = self._earliest(victims, at)[0]
         return True
-
-
-def _parts(attempt: PreemptionAttempt, state: ClassState) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
-    """(the predicates that move with pods, what is remembered of the others); None where that is not up to date, or
-    rows that are alike may not stand for one another."""
-    moving, fixed = parted(attempt)
-    if not state.is_current(attempt.cache.columns.log) or not all(p.by_amounts(attempt.info) for p in moving):
-        return None
-    by_id = {id(check.predicate): check for check in state.checks}
-    found = [by_id[id(predicate)] for predicate in fixed if id(predicate) in by_id]
-    return (moving, found) if len(found) == len(fixed) else None
 
 
 @attrs.define(eq=False)

@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.roster import by_importance
 from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import Victims
-from kubescheduler.core.preempting.preemption_costs import Costs, Floats, KindCosts
+from kubescheduler.core.preempting.preemption_costs import Costs, Floats, KindCosts, present_kinds
 
 
 class NodeNames(Sequence[str]):
@@ -56,6 +56,9 @@ class Candidates(Mapping[str, Victims]):
     """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for."""
 
     names: tuple[str, ...]
+    """Row → name."""
+    row_of: Mapping[str, int]
+    """Name → row in the cluster as it is when somebody looks: the row may be another node's than it was."""
     rows: IntArray
     """(n,) the nodes."""
     kinds: IntArray
@@ -74,6 +77,12 @@ class Candidates(Mapping[str, Victims]):
     """Victims are listed in order of importance, of equals those that a budget protects first; else these come first
     altogether.
     """
+    _present: IntArray = attrs.field(init=False, repr=False)
+    """The kinds that there are nodes of."""
+
+    @_present.default
+    def _present_kinds(self) -> IntArray:
+        return present_kinds(self.kinds, len(self.of_kinds.count))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -82,10 +91,12 @@ class Candidates(Mapping[str, Victims]):
         return (self.names[row] for row in self.rows.tolist())
 
     def __getitem__(self, name: str) -> Victims:
-        try:
-            row = self.names.index(name)
-        except ValueError:
-            raise KeyError(name) from None
+        row = self.row_of.get(name, len(self.names))
+        if row >= len(self.names) or self.names[row] != name:
+            try:
+                row = self.names.index(name)
+            except ValueError:
+                raise KeyError(name) from None
         at = np.flatnonzero(self.rows == row)
         if not len(at):
             raise KeyError(name)
@@ -109,14 +120,19 @@ class Candidates(Mapping[str, Victims]):
 
     def needless(self) -> list[str]:
         """The nodes that need no victims, sorted by name."""
+        if self._all_need_some:
+            return []
         return sorted(self.at(np.flatnonzero(self.of_kinds.count[self.kinds] == 0)))
 
     def with_victims(self) -> Candidates:
         """Without the nodes that need none."""
-        some = self.of_kinds.count[self.kinds] > 0
-        return self if some.all() else self.only(np.flatnonzero(some))
+        return self if self._all_need_some else self.only(np.flatnonzero(self.of_kinds.count[self.kinds]))
+
+    @property
+    def _all_need_some(self) -> bool:
+        return bool(self.of_kinds.count[self._present].all())
 
     def costs(self) -> Costs:
         """What each of them costs."""
         by, starts = self.of_kinds, self.starts
-        return Costs(self.kinds, by.violations, by.first, by.total, by.count, lambda at: starts[at])
+        return Costs(self.kinds, by.violations, by.first, by.total, by.count, lambda at: starts[at], self._present)

@@ -48,6 +48,11 @@ class KindCosts(msgspec.Struct, frozen=True, eq=False):
     """Victims."""
 
 
+def present_kinds(kinds: IntArray, count: int) -> IntArray:
+    """The distinct ones among kinds, all below ``count``, ascending."""
+    return np.bincount(kinds, minlength=count).nonzero()[0]
+
+
 def costs_of_kinds(victims: Mask, protected: Mask, priorities: IntArray, *, by_importance: bool) -> KindCosts:
     """victims, protected: (K, k) bool, see Candidates. priorities: (K, k), of the pods there. by_importance: the first
     victim is the most important one; otherwise one that a budget protects, if there is any."""
@@ -63,10 +68,14 @@ def costs_of_kinds(victims: Mask, protected: Mask, priorities: IntArray, *, by_i
     )
 
 
-def earliest_starts(victims: Mask, priorities: IntArray, starts: Floats) -> Floats:
-    """(n,) the earliest start among the victims of the highest priority; all of (K, n)."""
-    highest = np.where(victims, priorities, LOWEST).max(axis=0, initial=LOWEST)
-    out: Floats = np.where(victims & (priorities == highest), starts, np.inf).min(axis=0, initial=np.inf)
+def earliest_starts(victims: Mask, starts: Floats) -> Floats:
+    """(n,) the earliest start among the victims of the highest priority; of (K, n), the places by importance, so that
+    it is the start of the first victim."""
+    if not len(victims):
+        return np.full(victims.shape[1], np.inf)
+    first = victims.argmax(axis=0)[None]
+    there = np.take_along_axis(victims, first, axis=0)[0]
+    out: Floats = np.where(there, np.take_along_axis(starts, first, axis=0)[0], np.inf)
     return out
 
 
@@ -82,10 +91,11 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
     count: IntArray
     start: Callable[[IntArray], Floats]
     """Of positions, the earliest start among the victims of the highest priority."""
+    _present: IntArray | None = None
 
     def present(self) -> IntArray:
         """The kinds that there are nodes of."""
-        return np.flatnonzero(np.bincount(self.kinds, minlength=len(self.count)))
+        return present_kinds(self.kinds, len(self.count)) if self._present is None else self._present
 
     def least(self, kinds: IntArray, note: Note | None = None) -> IntArray:
         """The positions of the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
@@ -98,13 +108,17 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
         at = self.of_kinds(kinds)
         if len(at) > 1:
             starts = self.start(at)
-            at = at[starts == starts.max()]
+            latest = starts == starts.max()
+            at = at if latest.all() else at[latest]
         if note is not None:
             note(LATEST_START, at)
         return at
 
     def of_kinds(self, kinds: IntArray) -> IntArray:
         """The positions of the nodes of these kinds."""
+        if len(kinds) == 1:
+            mine: Mask = self.kinds == kinds[0]
+            return mine.nonzero()[0]
         wanted = np.zeros(len(self.count), np.bool_)
         wanted[kinds] = True
         return np.flatnonzero(wanted[self.kinds])

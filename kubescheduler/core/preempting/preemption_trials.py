@@ -20,8 +20,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_beside
 from kubescheduler.core.nominated.row_watch import local_to_rows
-from kubescheduler.core.verdicts import failing
 from predicates.types import FitPredicate, NodeError
+from predicates.verdict_masks import failing
 
 PODS = Reads.PODS.value
 

@@ -48,12 +48,13 @@ def find_candidates(attempt: PreemptionAttempt, rows: IntArray, rules: VictimRul
     priorities = roster.priorities[:, tried]
     return Candidates(
         names=attempt.cache.columns.published[0],
+        row_of=attempt.cache.columns.row_of,
         rows=found,
         kinds=kinds,
         victims=victims,
         protected=protected,
         of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=rules.by_importance),
-        starts=earliest_starts(victims[:, kinds], roster.priorities[:, found], roster.starts[:, found]),
+        starts=earliest_starts(victims[:, kinds], roster.starts[:, found]),
         pods=roster.pods.copy(),
         by_importance=rules.by_importance,
     )

@@ -13,15 +13,17 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated.nominated_judging import Found, nominated_beside
 from kubescheduler.core.nominated.nominated_memory import Beside, NominatedMemory, apart_from
 from kubescheduler.core.status import Code
-from kubescheduler.core.verdicts import failing, unresolvable
+from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.custom_plugins import OwnFilter
 from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.verdict_masks import failing, unresolvable
 
 ErrorText = Callable[[str, str, str], str]
 """Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""
@@ -37,8 +39,8 @@ class Passed:
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
     pending: Mapping[str, Mask] = attrs.field(factory=dict)
-    with_nominated: Mapping[int, Found] = attrs.field(factory=dict)
-    nominated_codes: Mapping[int, Code] = attrs.field(factory=dict)
+    with_nominated: RowValues[Found] = NO_VALUES
+    nominated_codes: RowValues[Code] = NO_VALUES
 
 
 class Filtering(msgspec.Struct, frozen=True, eq=False):
@@ -132,8 +134,11 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         if self.own or any(check.erring for check in self.state.checks):
             self._raise_error(passed, passed.listed if rows is None else passed.listed & rows)
 
+    def _running(self) -> list[CheckState]:
+        return [check for check in self.state.checks if not check.skipped]
+
     def _columns(self) -> list[tuple[str, Verdict]]:
-        return [(check.predicate.name, check.verdict) for check in self.state.checks if not check.skipped]
+        return [(check.predicate.name, check.verdict) for check in self._running()]
 
     def _unresolvable(self) -> dict[str, Mask]:
         return {
@@ -180,7 +185,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         """Rows where the pod does not fit beside the pods that are nominated there fail for that."""
         kept = None if self.own else self.memory.of(self.state)
         every = self.compiled.algorithm.always_check_all_predicates
-        beside = None if kept is None else kept.judge(self.pod, self.state.info, self.checks(), rows, every=every)
+        beside = None if kept is None else kept.judge(self.pod, self.state.info, self._running(), rows, every=every)
         if beside is None:
             beside = self._judge_row_by_row(rows)
         elif beside.error is not None:
@@ -205,7 +210,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 reasons, code = self.judge(there, self.checks())
                 if reasons:
                     found[row], codes[row] = reasons, code
-        return Beside(found, codes)
+        return Beside(row_values(found), row_values(codes))
 
     def beside(self, row: int) -> list[PodChange]:
         """The pods nominated to a row that the pod has to leave room for."""
@@ -250,7 +255,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     def _raise_error(self, passed: Passed, rows: Mask) -> None:
         """Raises for the first row with an error that no earlier plugin has refused."""
         alive = rows.copy()
-        alive[list(passed.with_nominated)] = False
+        alive[passed.with_nominated.rows] = False
         errors: list[tuple[int, str, str]] = []
         for name, verdict in passed.verdicts:
             for reason, mask in verdict.items():

@@ -17,6 +17,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.holding.row_values import NO_VALUES
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory
 from kubescheduler.core.preempting.kept_victims import PreemptionMemory
 from kubescheduler.core.selection import TieBreak
@@ -170,7 +171,7 @@ class Finding:
             for name in state.pre:
                 state.ask(name, snapshot, self.host.cache.columns.log)
             self.passed = filtering.run(None, every=True)
-            self.passed.feasible, self.passed.with_nominated = NO_ROWS, {}
+            self.passed.feasible, self.passed.with_nominated = NO_ROWS, NO_VALUES
         return NO_ROWS
 
     def _rows(self, names: frozenset[str], size: int) -> Mask:

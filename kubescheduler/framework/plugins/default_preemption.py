@@ -145,8 +145,8 @@ ARGS_1_20 = ArgsType(
         Field("minCandidateNodesAbsolute", "min_candidate_nodes_absolute", INT32),
     ),
     """
-How many candidates are enough: the larger of the two numbers. kubescheduler tries every node; see
-[deviations](../explanation/deviations.md).""",
+How many candidates are enough where nodes are sampled, as with a percentageOfNodesToScore below 100: the larger of the
+two numbers. Otherwise kubescheduler tries every node; see [deviations](../explanation/deviations.md).""",
     errors=_errors_1_20,
 )
 ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)

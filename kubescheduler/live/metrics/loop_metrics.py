@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.verdicts import failing
 from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.live.metrics.event_labels import event_labels
 from kubescheduler.live.metrics.instruments import Instrument
@@ -21,6 +20,7 @@ from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
 from kubescheduler.queue.cluster_events import ClusterEvent
 from kubescheduler.queue.entry import Place
 from kubescheduler.queue.queue_listener import Event
+from predicates.verdict_masks import failing
 
 QUEUES = {
     Place.ACTIVE: "active",

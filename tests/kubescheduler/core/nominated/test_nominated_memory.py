@@ -19,6 +19,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.nominated.nominated_judging import judge, judge_rows
 from kubescheduler.core.nominated.nominated_memory import Beside, KeptBeside
 from kubescheduler.core.status import Code
+from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod
 
@@ -42,7 +43,9 @@ def test_judging_many_rows_is_judging_each(given_rules: list[dict[str, list[bool
     cache = cache_of([make_node(name) for name in "abc"])
     rules = [ruled(f"rule {at}", verdict) for at, verdict in enumerate(given_rules)]
     info, snapshot = cache.info(POD), cache.snapshot()
-    for row, judgement in enumerate(judge_rows(info, snapshot, rules, every=every)):
+    for row, judgement in enumerate(
+        judge_rows(info, snapshot, [CheckState(rule, info) for rule in rules], every=every)
+    ):
         alone = snapshot.take(np.array([row]))
         if judgement.error is not None:
             with pytest.raises(SchedulingError, match=f"^{re.escape(judgement.error[1].about(POD.key))}$"):
@@ -79,7 +82,7 @@ def waiting(*names: str) -> ClusterCache:
 
 def asked(kept: KeptBeside, cache: ClusterCache, rule: Counting, rows: Any = None, name: str = "in") -> Beside:
     pod = make_pod(name, priority=5)
-    found = kept.judge(pod, cache.info(pod), [rule.rule], rows, every=False)
+    found = kept.judge(pod, cache.info(pod), [CheckState(rule.rule, cache.info(pod))], rows, every=False)
     assert found is not None
     return found
 
@@ -137,4 +140,5 @@ def test_rules_that_look_further_remember_nothing(looks_further: bool) -> None:
     rule = FitPredicate("Far", Counting().check, LOCAL, alone=lambda pod, snapshot: not looks_further)
     kept = KeptBeside(cache)
     for _ in range(2):
-        assert (kept.judge(POD, cache.info(POD), [rule], None, every=False) is None) == looks_further
+        checks = [CheckState(rule, cache.info(POD))]
+        assert (kept.judge(POD, cache.info(POD), checks, None, every=False) is None) == looks_further

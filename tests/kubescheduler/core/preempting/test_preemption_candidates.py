@@ -131,12 +131,13 @@ def candidates(victims: list[list[bool]], protected: list[list[bool]], **fields:
     important = fields.get("by_importance", False)
     given: dict[str, Any] = {
         "names": ("n0", "n1", "n2"),
+        "row_of": {"n2": 0, "n0": 7, "n9": 8},
         "rows": rows,
         "kinds": kinds,
         "victims": leaving,
         "protected": kept,
         "of_kinds": costs_of_kinds(leaving, kept, priorities, by_importance=important),
-        "starts": earliest_starts(leaving[:, kinds], priorities[:, kinds], STARTS[:, rows]),
+        "starts": earliest_starts(leaving[:, kinds], STARTS[:, rows]),
         "pods": [PODS] * 3,
     }
     return Candidates(**given | fields)
@@ -210,7 +211,7 @@ def test_without_victims() -> None:
     assert SOME.with_victims() is SOME
     nobody, none = np.zeros((0, 2), np.bool_), np.zeros((0, 2), np.int64)
     assert costs_of_kinds(nobody, nobody, none, by_importance=False).count.tolist() == [0, 0]
-    assert earliest_starts(nobody, none, np.zeros((0, 2))).tolist() == [np.inf, np.inf]
+    assert earliest_starts(nobody, np.zeros((0, 2))).tolist() == [np.inf, np.inf]
 
 
 def costs(**columns: list[int]) -> Costs:

@@ -28,6 +28,7 @@ def candidates(violating: str) -> Candidates:
     victims, priorities = np.ones((1, len(rows)), np.bool_), np.zeros((1, len(rows)), np.int64)
     return Candidates(
         names=tuple(f"n{row}" for row in range(len(violating))),
+        row_of={},
         rows=np.array(rows, np.int64),
         kinds=np.arange(len(rows)),
         victims=victims,

@@ -1,0 +1,66 @@
+"""What a check that follows from the amounts on a row says of single rows, run once for equal amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clusterstate.growable import Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Amounts, PodChange, Snapshot
+from predicates.types import FitPredicate
+from predicates.verdict_masks import failing, unresolvable
+
+FEW_ROWS = 16
+"""Rows that are looked up one by one."""
+MOST_AMOUNTS = 1 << 14
+"""Amounts of which the answers are remembered."""
+
+SaidOfRow = tuple[tuple[str, ...], bool]
+"""(the reasons for which a row fails, whether taking pods away cannot mend it)."""
+PASSES: SaidOfRow = (), False
+
+
+class UsageAnswers:
+    """Answers of one predicate, whose verdict follows from amounts, about single rows for pods that are alike to it."""
+
+    __slots__ = ("_known", "_predicate")
+
+    def __init__(self, predicate: FitPredicate) -> None:
+        self._predicate = predicate
+        self._known: dict[tuple[Amounts, tuple[PodInfo, ...]], SaidOfRow] = {}
+
+    def of(self, row: int, pod: PodInfo, snapshot: Snapshot, beside: tuple[PodInfo, ...] = ()) -> SaidOfRow:
+        """Of a row of the whole cluster, with pods of these classes hypothetically added."""
+        key = snapshot.amounts(row), beside
+        said = self._known.get(key)
+        if said is None:
+            if len(self._known) >= MOST_AMOUNTS:
+                self._known.clear()
+            said = self._known[key] = self._ask(row, pod, snapshot, beside)
+        return said
+
+    def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, beside: tuple[PodInfo, ...]) -> SaidOfRow:
+        there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in beside])
+        verdict = self._predicate.check(pod, there)
+        refused = failing(verdict)
+        if refused is None:
+            return PASSES
+        hopeless = unresolvable(self._predicate, pod, there, verdict, refused)
+        return tuple([reason for reason, mask in verdict.items() if mask[0]]), hopeless is not None and bool(
+            hopeless[0]
+        )
+
+
+def with_rows(mask: Mask | None, rows: Sequence[tuple[int, bool]], size: int) -> Mask | None:
+    """The mask, (size,) bool, with single rows as given; itself where they were that already. None: no row is set."""
+    out = mask
+    for row, now in rows:
+        if (out is not None and bool(out[row])) != now:
+            if out is None:
+                out = np.zeros(size, np.bool_)
+            elif out is mask:
+                out = out.copy()
+            out[row] = now
+    return out
