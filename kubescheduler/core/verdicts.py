@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import Scope, TopologyScope, rows_sharing
-from kubescheduler.core.holding.usage_answers import FEW_ROWS, PASSES, SaidOfRow, UsageAnswers, with_rows
+from kubescheduler.core.holding.usage_answers import PASSES, SINGLE_ROWS, SaidOfRow, UsageAnswers, with_rows
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig, PriorityError
@@ -241,7 +241,7 @@ class CheckState(Remembered):
 
     def _patch_by_usage(self, pod: PodInfo, rows: tuple[int, ...], snapshot: Snapshot) -> bool:
         """Brings a few rows up to date by what is said of rows with equal amounts; False: nothing was done."""
-        if self.by_usage is None or self.erring or len(rows) > FEW_ROWS:
+        if self.by_usage is None or self.erring or len(rows) > SINGLE_ROWS:
             return False
         said = [(row, *self.by_usage.of(row, pod, snapshot)) for row in rows]
         given = {reason for _, reasons, _ in said for reason in reasons}

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clusterstate.counting.row_amounts import Amounts
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Amounts, PodChange, Snapshot
+from clusterstate.snapshot import PodChange, Snapshot
 from predicates.types import FitPredicate
 from predicates.verdict_masks import failing, unresolvable
 
-FEW_ROWS = 16
+SINGLE_ROWS = 16
 """Rows that are looked up one by one."""
 MOST_AMOUNTS = 1 << 14
 """Amounts of which the answers are remembered."""

@@ -13,7 +13,7 @@ from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.holding.usage_answers import FEW_ROWS
+from kubescheduler.core.holding.usage_answers import SINGLE_ROWS
 from kubescheduler.core.nominated.row_watch import local_to_rows
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import CheckState
@@ -82,7 +82,7 @@ def judge_beside(
     added = [change for changes in beside.values() for change in changes]
     if not local_to_rows(info, snapshot.what_if(added), [check.predicate for check in checks]):
         return None
-    if len(beside) <= FEW_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
+    if len(beside) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
         return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in beside.items()]
     return judge_rows(info, snapshot.take(np.array(list(beside), np.int64)).what_if(added), checks, every=every)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -115,7 +115,7 @@ def test_few_rows_beside_pods_are_judged_as_many(release: str, given_steps: list
         world.run(*change)
     snapshot, log, info = world.cache.snapshot(), world.cache.columns.log, world.cache.info(ASKING)
     rules = [FitPredicate("Even", even, unresolvable=lambda reason: reason == "even"), *world.fitting()]
-    checks = [CheckState(attrs.evolve(rules[0], reads=Reads.NODE), info), CheckState(rules[1], info)]
+    checks = [CheckState(msgspec.structs.replace(rules[0], reads=Reads.NODE), info), CheckState(rules[1], info)]
     for check in checks:
         check.refresh(info, Refreshes(snapshot, log))
     beside = {
