@@ -8,7 +8,15 @@ import attrs
 import pytest
 from hypothesis import given, settings
 
-from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodDisruptionBudget,
+)
 from kubescheduler.core.decision import Decision
 from tests.support.build import labels
 from tests.support.preemption_worlds import ASKED, HOST, PREEMPTING, ChangingCluster, one_by_one, pod, said, steps
@@ -98,3 +106,25 @@ def test_nominated_pods_that_keep_others_out(release: str) -> None:
         found = watched.ask(pod("in", 1500, 4, app="db")).preemption
         assert found is not None
         assert (name not in found.candidates) == (release != "1.36" or not name)
+
+
+@RELEASES
+def test_budgets_that_change(release: str) -> None:
+    """How many disruptions a budget allows, and whom it has disrupted, which 1.16 does not look at."""
+    watched = Watched(release)
+    cache = watched.cluster.cache
+    everywhere = ["n0", "n1", "n2", "n3", "n4"]
+    not_n1, not_n3 = ([name for name in everywhere if name != spared or release == "1.16"] for spared in ("n1", "n3"))
+    for allowed, disrupted, violated in (
+        (0, (), everywhere),
+        (1, (), []),
+        (0, (), everywhere),
+        (0, ("p1",), not_n1),
+        (0, ("p3",), not_n3),
+        (0, (), everywhere),
+    ):
+        web = LabelSelector(labels({"app": "web"}))
+        cache.add(PodDisruptionBudget(ObjectMeta("b", "default"), web, allowed, disrupted))
+        found = watched.ask(pod("in", 3000, 4)).preemption
+        assert found is not None
+        assert sorted(name for name, victims in found.candidates.items() if victims.violations) == violated
