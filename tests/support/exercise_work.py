@@ -13,6 +13,9 @@ from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exerc
 Replacement = tuple[str, str, str]
 """(file, text in it, text in its place)."""
 
+TOLERATIONS = '{key: gpu, operator: Equal, value: "true", effect: NoSchedule}'
+"""Of the solution of 02-taints."""
+
 
 def checked_part(name: str, part: str) -> CheckedExercise:
     """The checks of a part of a shipped exercise: ``start`` or ``solution``."""

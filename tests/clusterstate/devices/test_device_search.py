@@ -2,87 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from clusterstate.devices.device_demand import Demand, devices_on
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_requests import DeviceError
-from clusterstate.objects import FrozenMap, NodeSelectorTerm, ObjectMeta, Requirement, Taint, Toleration
+from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement, Toleration
 from clusterstate.objects.resource import (
     ALL,
     AllocatedDevice,
     Allocation,
-    CounterSet,
-    Device,
     DeviceAsk,
     DeviceConstraint,
-    DeviceRequest,
     PendingAllocation,
     Placement,
     ResourceClaim,
     ResourceSlice,
 )
-from tests.support.build import make_node
-from tests.support.devices import (
-    DRIVER,
-    allocated,
-    device_cluster,
-    exactly,
-    first_of,
-    gpu,
-    make_claim,
-    make_class,
-    make_slice,
+from tests.support.device_pools import (
+    CHIP,
+    EACH,
+    GIB,
+    HERE,
+    PARTS,
+    SHARED,
+    TAINTED,
+    TWO,
+    counter_slice,
+    half,
+    part,
+    picked,
 )
+from tests.support.devices import DRIVER, allocated, exactly, first_of, gpu, make_claim, make_slice
 
-HERE = f'device.attributes["{DRIVER}"]'
 BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
 
-
-def picked(
-    claims: Sequence[ResourceClaim],
-    slices: Sequence[ResourceSlice],
-    *others: object,
-    features: DeviceFeatures = EVERYTHING,
-) -> list[tuple[str, str]] | None:
-    """(request, device) of what claims get on node n."""
-    cluster = device_cluster([make_node("n", {"kind": "x"})], [make_class(), *slices, *others, *claims])
-    snapshot = cluster.snapshot
-    unallocated = tuple(claim for claim in claims if claim.allocation is None)
-    found = devices_on(Demand("default", unallocated, features=features), snapshot, 0, "p")
-    return None if found is None else [(pick.option.name, pick.offer.device.name) for pick in found[1]]
-
-
-TWO = make_slice("n", gpu("a", {"numa": 0, "model": "x"}, 20), gpu("b", {"numa": 1, "model": "y"}, 40))
 FOUR = make_slice("n", *(gpu(name, {"numa": numa}) for name, numa in (("a", 0), ("b", 1), ("c", 0), ("d", 1))))
 
-
-def part(name: str, share: int) -> Device:
-    """A part of a device with 7 slices."""
-    return gpu(name, consumes_counters=(CounterSet("chip", FrozenMap({"slices": share * 1000})),))
-
-
-def counter_slice(pool: str, most: int, **fields: Any) -> ResourceSlice:
-    """The counters of a pool stand in a slice of their own."""
-    total = CounterSet("chip", FrozenMap({"slices": most * 1000}))
-    made = make_slice("n", pool=pool, shared_counters=(total,), **fields)
-    return msgspec.structs.replace(made, metadata=ObjectMeta(f"{pool}-counters"))
-
-
-PARTS = make_slice("n", part("big", 4), part("half", 3), part("whole", 7), pool="p", slice_count=2)
-CHIP = counter_slice("p", 7, slice_count=2)
-GIB = 1000 << 30
 SHAREABLE: dict[str, Any] = {"shareable": True, "capacity": FrozenMap({"memory": 40 * GIB})}
-SHARED = make_slice("n", gpu("s", shareable=True, gib=40))
-
-
-def half() -> DeviceRequest:
-    """Half of the capacity of SHARED."""
-    return exactly(capacity=FrozenMap({"memory": 20 * GIB}))
 
 
 def share_of(device: str, gib: int) -> Allocation:
@@ -91,15 +48,11 @@ def share_of(device: str, gib: int) -> Allocation:
     return Allocation((held,))
 
 
-TAINTED = make_slice("n", gpu("a", taints=(Taint("bad", "", "NoSchedule"),)), gpu("b"))
 SOME = make_slice(
     "",
     gpu("a", {"numa": 0}, 20),
     pool="some",
     placement=Placement(node_selector=(NodeSelectorTerm((Requirement("kind", "In", ("x",)),)),)),
-)
-EACH = make_slice(
-    "", gpu("a", placement=Placement("m")), gpu("b", placement=Placement("n")), pool="each", per_device=True
 )
 
 CASES = {
@@ -338,115 +291,3 @@ def test_devices_on_their_way_to_another_pod() -> None:
     """What a pod has reserved is not given to the next one."""
     pending = PendingAllocation(make_claim("other").metadata, allocated("n", "a"), "uid")
     assert picked([make_claim("c")], [TWO], pending) == [("r", "b")]
-
-
-ERRORS = {
-    "not understood": (
-        make_claim("c", exactly(selectors=("device.none == 1",))),
-        "claim default/c: selector #0: ",
-    ),
-    "no such key": (
-        make_claim("c", exactly(selectors=("true", f"{HERE}.none == 1"))),
-        "claim default/c: selector #1: CEL runtime error: no such key: none",
-    ),
-    "no condition": (
-        make_claim("c", exactly(selectors=(f"{HERE}.model",))),
-        "claim default/c: selector #0: CEL runtime error: CEL result of type string could not be converted to bool: "
-        "unsupported native conversion from string to 'bool'",
-    ),
-    "no class": (
-        make_claim("c", exactly(cls="none")),
-        "claim default/c, request r: could not retrieve device class none: "
-        'deviceclass.resource.k8s.io "none" not found',
-    ),
-    "an unknown mode": (
-        make_claim("c", exactly(allocation_mode="Some")),
-        "claim default/c, request r: unsupported count mode Some",
-    ),
-    "a constraint that keeps a request from all devices": (
-        make_claim("c", exactly(allocation_mode=ALL), constraints=(DeviceConstraint((), f"{DRIVER}/numa"),)),
-        "claim default/c, request r: cannot add device gpu.example.com/n/b because a claim constraint would not be "
-        "satisfied",
-    ),
-    "a constraint without a sort": (
-        make_claim("c", constraints=(DeviceConstraint(),)),
-        "claim default/c, constraint #0: empty constraint (unsupported constraint type?)",
-    ),
-    "more than a claim can have": (
-        make_claim("c", exactly(count=33)),
-        "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
-    ),
-}
-
-
-@pytest.mark.parametrize(("claim", "text"), ERRORS.values(), ids=ERRORS.keys())
-def test_what_cannot_be_worked_out(claim: ResourceClaim, text: str) -> None:
-    """It is an error of the whole pod with upstream's text, not a wrong answer."""
-    with pytest.raises(DeviceError) as caught:
-        picked([claim], [TWO])
-    assert text in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("slices", "text"),
-    [
-        ([make_slice("n", gpu("a"), slice_count=2)], "currently being updated"),
-        ([make_slice("n", gpu("a"), gpu("a"))], "currently invalid"),
-    ],
-    ids=["incomplete", "invalid"],
-)
-def test_all_devices_of_a_pool_that_is_not_whole(slices: list[ResourceSlice], text: str) -> None:
-    """A request for all devices is an error then, even beside pools that are whole."""
-    request = exactly(allocation_mode=ALL)
-    with pytest.raises(DeviceError, match=f"asks for all devices, but resource pool {DRIVER}/n is {text}"):
-        picked([make_claim("c", request)], [*slices, make_slice("n", gpu("b"), pool="other")])
-
-
-def test_an_error_of_a_later_claim_comes_only_when_it_is_its_turn() -> None:
-    """A claim that cannot be met keeps later ones from being looked at."""
-    wrong = make_claim("d", exactly(selectors=(f"{HERE}.none == 1",)))
-    assert picked([make_claim("c", exactly(count=3)), wrong], [TWO]) is None
-    with pytest.raises(DeviceError, match="claim default/d: selector #0: CEL runtime error: no such key: none"):
-        picked([make_claim("c"), wrong], [TWO])
-
-
-GATES = {
-    "prioritized list": (
-        make_claim("c", first_of("r", DeviceAsk("gpu", "one"))),
-        {"prioritized_list": False},
-        "claim default/c, request r: has subrequests, but the DRAPrioritizedList feature is disabled",
-    ),
-    "consumable capacity": (
-        make_claim("c", half()),
-        {"consumable": False},
-        "claim default/c, request r: has capacity requests, but the DRAConsumableCapacity feature is disabled",
-    ),
-}
-
-
-@pytest.mark.parametrize(("claim", "off", "text"), GATES.values(), ids=GATES.keys())
-def test_what_a_gate_keeps_from_being_asked_for(claim: ResourceClaim, off: dict[str, bool], text: str) -> None:
-    """It is an error, so that nobody gets less than was asked for."""
-    with pytest.raises(DeviceError) as caught:
-        picked([claim], [TWO], features=DeviceFeatures(**off))
-    assert str(caught.value) == text
-
-
-OFF = {
-    "taints": ([TAINTED], {"taints": False}, [("r", "a")]),
-    "counters": ([PARTS, CHIP], {"partitionable": False}, None),
-    "placed one by one": ([EACH], {"partitionable": False}, None),
-    "binding conditions": (
-        [make_slice("n", gpu("a", binding_conditions=("Ready",)), gpu("b"))],
-        {"binding": False},
-        [("r", "b")],
-    ),
-}
-
-
-@pytest.mark.parametrize(("slices", "off", "expected"), OFF.values(), ids=OFF.keys())
-def test_gates_of_what_devices_say(
-    slices: list[ResourceSlice], off: dict[str, bool], expected: list[tuple[str, str]] | None
-) -> None:
-    """A device that needs what is off is not given, and taints are not looked at."""
-    assert picked([make_claim("c")], slices, features=DeviceFeatures(**off)) == expected

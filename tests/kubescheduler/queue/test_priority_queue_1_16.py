@@ -1,16 +1,12 @@
-"""The queue of 1.16: which pod is next, when failed ones return, and that none is lost or doubled."""
+"""The queue of 1.16: which pod is next, when failed ones return, and what moves them."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import attrs
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import (
@@ -26,58 +22,11 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
-from kubescheduler.queue.heap import KeyedHeap
 from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
 from kubescheduler.queue.pending_pods import queue_order
-from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue, changes_more_than_status
-from tests.support.build import cache_of, labels, make_node, make_pod, resources
-
-
-class Setting:
-    """A queue, its cluster, and a clock that is turned by hand."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.cache = cache_of([make_node("n1"), make_node("n2")])
-        self.queue = SchedulingQueue(lambda: self.now, self.cache)
-
-    def pass_time(self, seconds: float) -> None:
-        """To a later moment, with every tick on the way."""
-        until = self.now + seconds
-        while (tick := self.queue.next_flush()) is not None and tick <= until:
-            self.now = tick
-            self.queue.flush_due()
-        self.now = until
-
-    def pop(self) -> Pod | None:
-        entry = self.queue.pop()
-        return None if entry is None else entry.pod
-
-    def fail(self, pod: Pod) -> None:
-        """One attempt that fails at once."""
-        popped = self.pop()
-        assert popped == pod
-        self.queue.add_unschedulable(pod, self.queue.cycle)
-
-    def try_in_vain(self, until: float) -> int:
-        """Every pod that becomes active fails at once; how often that was."""
-        attempts = 0
-        while True:
-            while (pod := self.pop()) is not None:
-                attempts += 1
-                self.queue.add_unschedulable(pod, self.queue.cycle)
-            tick = self.queue.next_flush()
-            if tick is None or tick > until:
-                self.now = max(self.now, until)
-                return attempts
-            self.now = tick
-            self.queue.flush_due()
-
-    def popped(self) -> list[str]:
-        names = []
-        while (pod := self.pop()) is not None:
-            names.append(pod.metadata.name)
-        return names
+from kubescheduler.queue.priority_queue_1_16 import changes_more_than_status
+from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.queue_setting_1_16 import Setting
 
 
 def near(app: str, **term: Any) -> Affinity:
@@ -340,166 +289,3 @@ def test_queue_order_passes_over_what_is_not_pending() -> None:
         make_pod("e", priority=1),
         make_pod("d"),
     ]
-
-
-# --- laws --------------------------------------------------------------------------------------
-
-NAMES = [f"p{i}" for i in range(6)]
-
-
-class QueueMachine(RuleBasedStateMachine):
-    """Any sequence of calls against a plain model: who is where does not matter, that all are somewhere does."""
-
-    in_flight = Bundle("in_flight")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setting = Setting()
-        self.queue = self.setting.queue
-        self.queued: dict[str, Pod] = {}
-        self.flying: set[str] = set()
-        self.earliest: dict[str, float] = {}
-        self.since: dict[str, float] = {}
-
-    @rule(name=st.sampled_from(NAMES), priority=st.integers(0, 2))
-    def add(self, name: str, priority: int) -> None:
-        pod = make_pod(name, priority=priority)
-        if pod.key not in self.queued and pod.key not in self.flying:
-            self.queue.add(pod)
-            self.queued[pod.key] = pod
-            self.earliest.pop(pod.key, None)
-            self.since[pod.key] = self.setting.now
-
-    @rule(target=in_flight)
-    def pop(self) -> Any:
-        active = {pod.key: pod for pod in self.queue.pending()[: self.queue.sizes[0]]}
-        entry = self.queue.pop()
-        if entry is None:
-            assert not active
-            return None
-        key = entry.pod.key
-        assert self.queued.pop(key) == entry.pod
-        assert (-entry.pod.priority, entry.since) == min((-p.priority, self.since[k]) for k, p in active.items())
-        assert self.setting.now >= self.earliest.get(key, 0.0)
-        self.flying.add(key)
-        return entry.pod, self.queue.cycle
-
-    @rule(attempt=consumes(in_flight))
-    def fail(self, attempt: Any) -> None:
-        if attempt is not None:
-            pod, cycle = attempt
-            self.queue.add_unschedulable(pod, cycle)
-            self.flying.remove(pod.key)
-            self.queued[pod.key] = pod
-            self.since[pod.key] = self.setting.now
-            self.earliest[pod.key] = max(self.setting.now, self.earliest.get(pod.key, 0.0))
-
-    @rule(attempt=consumes(in_flight))
-    def place(self, attempt: Any) -> None:
-        if attempt is not None:
-            self.flying.remove(attempt[0].key)
-
-    @rule()
-    def move_all(self) -> None:
-        self.queue.move_all()
-        assert self.queue.sizes[2] == 0
-
-    @rule(name=st.sampled_from(NAMES))
-    def delete(self, name: str) -> None:
-        pod = make_pod(name)
-        if pod.key in self.queued:
-            self.queue.delete(self.queued.pop(pod.key))
-
-    @rule(name=st.sampled_from(NAMES), value=st.sampled_from("xy"), status=st.booleans())
-    def update(self, name: str, value: str, status: bool) -> None:
-        old = self.queued.get(make_pod(name).key)
-        if old is not None:
-            meta = old.metadata if status else msgspec.structs.replace(old.metadata, labels=labels({"v": value}))
-            new = attrs.evolve(old, metadata=meta, start_time=value)
-            self.queue.update(old, new)
-            self.queued[new.key] = new
-            self.earliest.pop(new.key, None)
-
-    @rule(seconds=st.sampled_from([0.25, 1.0, 7.5, 40.0, 100.0]))
-    def pass_time(self, seconds: float) -> None:
-        self.setting.pass_time(seconds)
-
-    @precondition(lambda self: self.queue.resting())
-    @rule(seconds=st.sampled_from([50.0, 1000.0]))
-    def rest(self, seconds: float) -> None:
-        for key in self.queue.rest_until(self.setting.now + seconds):
-            self.earliest.pop(key, None)
-        self.setting.now += seconds
-        self.since |= {entry.pod.key: entry.since for entry in self.queue._unschedulable.values()}
-
-    @invariant()
-    def nothing_is_lost_or_doubled(self) -> None:
-        pending = self.queue.pending()
-        assert {pod.key: pod for pod in pending} == self.queued
-        assert len(pending) == len(self.queued) == len(self.queue)
-
-    @invariant()
-    def nobody_waits_for_ever(self) -> None:
-        """Back-offs end within ten seconds and a tick, anything else within ninety seconds."""
-        now = self.setting.now
-        assert all(self.queue._backoff.expiry(e.pod.key) > now - 1 for e in self.queue._waiting)  # type: ignore[operator]
-        assert all((self.queue._backoff.expiry(e.pod.key) or 0) <= now + 10 for e in self.queue._waiting)
-        assert all(now - entry.since <= 90 for entry in self.queue._unschedulable.values())
-
-
-TestQueueMachine = QueueMachine.TestCase
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 130).map(lambda t: round(t, 1)), st.integers(0, 2)), min_size=1, max_size=6),
-    st.floats(0, 1000).map(lambda t: round(t, 1)),
-)
-def test_resting_is_what_ticks_and_vain_attempts_do(arrivals: list[tuple[float, int]], length: float) -> None:
-    """The same pods at the same times in the same order, and as many attempts."""
-    pair = (Setting(), Setting())
-    for setting in pair:
-        for index, (now, priority) in enumerate(sorted(arrivals)):
-            setting.try_in_vain(until=now)
-            setting.queue.add(make_pod(f"p{index}", priority=priority))
-            setting.try_in_vain(until=now)
-    stepped, rested = pair
-    moment = stepped.now + length
-    attempts = stepped.try_in_vain(until=math.nextafter(moment, 0))
-    assert sum(rested.queue.rest_until(moment).values()) == attempts
-    assert list(rested.queue._unschedulable.values()) == list(stepped.queue._unschedulable.values())
-    for setting in pair:
-        setting.now = moment
-        setting.queue.move_all()
-    assert rested.queue.sizes == stepped.queue.sizes
-    for setting in pair:
-        setting.pass_time(20)
-    assert rested.popped() == stepped.popped()
-    assert rested.queue.cycle == stepped.queue.cycle
-
-
-def test_only_unschedulable_pods_rest() -> None:
-    """A pod that is about to be tried is no reason to let time pass."""
-    setting = Setting()
-    setting.queue.add(make_pod("a"))
-    assert setting.queue.resting() is None
-    with pytest.raises(ClusterStateError, match="only unschedulable pods can rest"):
-        setting.queue.rest_until(100)
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=300))
-def test_the_heap_is_a_sorted_dictionary(steps: list[tuple[str, int, bool]]) -> None:
-    """Entries are found by key and come by rank, those of one rank by arrival."""
-    heap: KeyedHeap[int] = KeyedHeap()
-    model: dict[str, tuple[int, int]] = {}
-    for arrival, (key, rank, remove) in enumerate(steps):
-        if remove:
-            assert (heap.remove(key) is None) == (model.pop(key, None) is None)
-        else:
-            keeps = key in model and model[key][0] == rank
-            heap.put(key, rank, (rank,))
-            model[key] = (rank, model[key][1] if keeps else arrival)
-        assert len(heap) == len(model)
-        assert set(model) == {k for k in "abcdef" if k in heap}
-    order = sorted(model, key=lambda key: model[key])
-    assert [heap.pop() for _ in order] == [model[key][0] for key in order]
-    assert (heap.pop(), heap.peek(), heap.lowest()) == (None, None, None)

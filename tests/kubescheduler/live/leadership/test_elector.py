@@ -1,124 +1,17 @@
-"""Elections on a clock that does not keep anybody waiting."""
+"""Elections: who takes the lock, and when."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 
-import attrs
 import pytest
 
-from kubescheduler.live.leadership import election_rules
-from kubescheduler.live.leadership.election_rules import ElectionRules, ElectionTiming
-from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
+from kubescheduler.live.leadership.election_rules import ElectionTiming
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
-from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
 from tests.support import own_loop
+from tests.support.elections import EVERY, RULES, Candidate, MemoryLock, a_record, candidate
 from tests.support.live_clock import EPOCH, StoodClock
-
-RULES = {
-    "1.16": election_rules.RULES_1_16,
-    "1.20": election_rules.RULES_1_20,
-    "1.36": election_rules.RULES_1_36,
-}
-EVERY = pytest.mark.parametrize("release", list(RULES))
-LOCK = "kube-system/kube-scheduler"
-
-
-class MemoryLock:
-    """A lock without a server; ``before`` may raise what a server would, and is told of each request."""
-
-    def __init__(self, clock: StoodClock, record: LeaderRecord | None = None) -> None:
-        self.name = LOCK
-        self.record = record
-        self.asked: list[tuple[str, float]] = []
-        self.before: Callable[[str], None] = lambda _: None
-        self._clock = clock
-        self._versions: dict[int, int] = {}
-        self.version = 0
-
-    @property
-    def reference(self) -> Mapping[str, str]:
-        return {}
-
-    def time(self, moment: datetime) -> str:
-        return lease_time(moment)
-
-    def _ask(self, what: str) -> None:
-        self.asked.append((what, self._clock.moment))
-        self.before(what)
-
-    def verbs(self) -> list[str]:
-        return [what for what, _ in self.asked]
-
-    async def get(self) -> LeaderRecord:
-        self._ask("GET")
-        if self.record is None:
-            raise ApiError("not found", 404, "NotFound")
-        return self.record
-
-    async def create(self, record: LeaderRecord) -> None:
-        self._ask("POST")
-        self.record = record
-
-    async def update(self, record: LeaderRecord) -> None:
-        self._ask("PUT")
-        self.record = record
-
-
-@attrs.define(eq=False)
-class Candidate:
-    """An elector, and what it reported."""
-
-    lock: MemoryLock
-    clock: StoodClock
-    rules: ElectionRules
-    identity: str = "me"
-    timing: ElectionTiming = attrs.field(factory=ElectionTiming)
-    log: list[str] = attrs.field(factory=list)
-    events: list[str] = attrs.field(factory=list)
-    led: list[tuple[bool, float]] = attrs.field(factory=list)
-    led_to: Callable[[bool], None] = lambda _: None
-    elector: LeaderElector | None = None
-
-    async def run(self) -> None:
-        self.elector = LeaderElector(
-            self.lock,
-            self.identity,
-            self.timing,
-            self.rules,
-            self.clock,
-            ElectionListener(self._leads, self._logs, self.events.append),
-            random.Random(1),
-        )
-        await self.elector.run()
-
-    def _logs(self, line: LogLine) -> None:
-        self.log.append(f"{line.severity.value} {line.text}")
-
-    def _leads(self, leads: bool) -> None:
-        self.led.append((leads, self.clock.moment))
-        self.led_to(leads)
-
-    def stop(self) -> None:
-        assert self.elector is not None
-        self.elector.stop()
-
-
-def candidate(release: str, record: LeaderRecord | None = None) -> Candidate:
-    clock = StoodClock()
-    return Candidate(MemoryLock(clock, record), clock, RULES[release])
-
-
-def a_record(holder: str, seconds: int = 15, transitions: int = 3, renewed: float = 0.0) -> LeaderRecord:
-    then = lease_time(EPOCH + timedelta(seconds=renewed))
-    return LeaderRecord(holder, seconds, then, then, transitions)
-
-
-# --- acquiring -----------------------------------------------------------------------------------------
 
 
 @EVERY
@@ -251,117 +144,6 @@ def test_a_lock_that_must_not_be_read(release: str) -> None:
     errors = [line for line in one.log if line.startswith("E")]
     assert len(errors) == 5
     assert all("kube-scheduler" in line and "is forbidden" in line for line in errors)
-
-
-# --- keeping -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("release", "renewal"),
-    [
-        pytest.param("1.16", ["GET", "PUT"], id="1.16 reads it each time"),
-        pytest.param("1.20", ["GET", "PUT"], id="1.20 reads it each time"),
-        pytest.param("1.36", ["PUT"], id="1.36 writes at once"),
-    ],
-)
-def test_renewals(release: str, renewal: list[str]) -> None:
-    """The first follows at once, each other 2 s after the one before; acquireTime and transitions stay."""
-    one = candidate(release, a_record("", seconds=1))
-    seen: list[LeaderRecord] = []
-    counted: list[str] = []
-
-    def count(what: str) -> None:
-        counted.append(what)
-        if one.lock.record is not None and one.lock.record.holder:
-            seen.append(one.lock.record)
-        if counted.count("PUT") == 4:
-            one.stop()
-
-    one.lock.before = count
-    own_loop.run(one.run())
-    assert one.lock.verbs()[2 : 2 + 3 * len(renewal)] == renewal * 3
-    assert one.clock.slept[:2] == [2.0, 2.0]
-    assert {(record.acquired, record.transitions) for record in seen} == {(lease_time(EPOCH), 4)}
-
-
-@EVERY
-def test_leadership_is_lost_when_it_cannot_be_renewed(release: str) -> None:
-    """It gives up after the renew deadline, says so, and leads no more before it tries to give the lock back."""
-    one = candidate(release)
-    order: list[str] = []
-    one.led_to = lambda leads: order.append("leads" if leads else "lost")
-
-    def fail(what: str) -> None:
-        order.append(what)
-        if one.led and one.clock.moment >= 2.0:
-            raise ApiError("the server is gone", 500, "InternalError")
-
-    one.lock.before = fail
-    own_loop.run(one.run())
-    assert [leads for leads, _ in one.led] == [True, False]
-    assert 10.0 <= one.led[1][1] <= 12.5
-    assert one.events == ["me became leader", "me stopped leading"]
-    lines = {
-        "1.36": 'E "Failed to renew lease" err="context deadline exceeded" lock="kube-system/kube-scheduler"',
-    }
-    other = "I failed to renew lease kube-system/kube-scheduler: timed out waiting for the condition"
-    assert lines.get(release, other) in one.log
-    assert order.index("lost") < len(order) - 1
-    assert order[order.index("lost") + 1 :] == ["GET"]
-
-
-@EVERY
-def test_a_lock_that_somebody_took_is_not_given_back(release: str) -> None:
-    """Who has lost the lock to another one leaves that one's record as it is."""
-    one = candidate(release)
-
-    def steal(what: str) -> None:
-        if one.led and one.clock.moment >= 2.0:
-            one.lock.record = a_record("other", renewed=one.clock.moment)
-            if what == "PUT":
-                raise ApiError("the object has been modified", 409, "Conflict")
-
-    one.lock.before = steal
-    own_loop.run(one.run())
-    assert [leads for leads, _ in one.led] == [True, False]
-    assert one.lock.record is not None
-    assert one.lock.record.holder == "other"
-
-
-def test_a_conflict_on_the_fast_path() -> None:
-    """1.36 reads the lock and writes again when what it wrote at once is refused."""
-    one = candidate("1.36")
-    refused: list[str] = []
-
-    def refuse(what: str) -> None:
-        if what == "PUT" and not refused:
-            refused.append(what)
-            raise ApiError("the object has been modified", 409, "Conflict")
-        if what == "PUT" and len(one.lock.asked) > 6:
-            one.stop()
-
-    one.lock.before = refuse
-    own_loop.run(one.run())
-    assert one.lock.verbs()[:5] == ["GET", "POST", "PUT", "GET", "PUT"]
-    assert [leads for leads, _ in one.led] == [True, False]
-
-
-@EVERY
-def test_credentials_that_cannot_be_had(release: str) -> None:
-    """A candidate does not die of them."""
-    one = candidate(release)
-
-    def fail(what: str) -> None:
-        if len(one.lock.asked) == 1:
-            raise ApiError("getting credentials: exec: no such file")
-
-    one.lock.before = fail
-    one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
-    assert [leads for leads, _ in one.led] == [True, False]
-
-
-# --- several -------------------------------------------------------------------------------------------
 
 
 @EVERY

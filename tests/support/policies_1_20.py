@@ -1,0 +1,45 @@
+"""Policies of release 1.20, and what is said of faulty ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.engine.releases import RELEASES
+
+GATES = RELEASES["1.20"].gates.resolve({})
+POLICY = {"kind": "Policy", "apiVersion": "v1"}
+FROM_POLICY = "couldn't create scheduler from policy: "
+LABELS = {"labelsPresence": {"labels": ["x"], "presence": True}}
+PREFERENCE = {"labelPreference": {"label": "x", "presence": True}}
+ANTI_AFFINITY = {"serviceAntiAffinity": {"label": "x"}}
+RATIO = {"requestedToCapacityRatioArguments": {"shape": [{"utilization": 0, "score": 0}]}}
+
+
+def error(document: dict[str, Any], **more: Any) -> str:
+    """The release's own text."""
+    with pytest.raises(ConfigError) as raised:
+        policy_config_1_20(document, GATES, **more)
+    return "\n".join(raised.value.problems)
+
+
+def problems(document: dict[str, Any]) -> list[str]:
+    """What a person is told."""
+    with pytest.raises(ConfigError) as raised:
+        checked_policy_config_1_20(document, GATES, notice=lambda _: None)
+    return list(raised.value.problems)
+
+
+def notes(document: dict[str, Any]) -> list[str]:
+    """What a person is told of a policy without fault."""
+    told: list[str] = []
+    checked_policy_config_1_20(document, GATES, notice=told.append)
+    return told
+
+
+def named(kind: str, *names: str, **more: Any) -> dict[str, Any]:
+    """A policy with entries of some names."""
+    return {**POLICY, kind: [{"name": name, **more} for name in names]}
