@@ -35,8 +35,6 @@ class MemoryLock:
         self.asked: list[tuple[str, float]] = []
         self.before: Callable[[str], None] = lambda _: None
         self._clock = clock
-        self._versions: dict[int, int] = {}
-        self.version = 0
 
     @property
     def reference(self) -> Mapping[str, str]:

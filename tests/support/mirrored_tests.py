@@ -1,6 +1,7 @@
 """The tests that mirror changed files: ``python -m tests.support.mirrored_tests FILE …`` prints them, one a line.
 
-A module is mirrored by the test of its name; without one, by the tests of its folder that import it.
+A module is mirrored by the test of its name and those that carry on from it (``test_module_idea.py``, where no module
+has that name); without one, by the tests of its folder that import it.
 """
 
 from __future__ import annotations
@@ -50,11 +51,19 @@ def _tests_of_module(path: PurePosixPath, root: Path) -> Iterator[str]:
     named = PurePosixPath("tests", *path.parts[:-1], f"test_{path.name}")
     if (root / named).exists():
         yield str(named)
+        yield from _parts_of(path, root)
         return
     folder = root / named.parent
     while not folder.is_dir():
         folder = folder.parent
     yield from _importing(_dotted(path), folder, root)
+
+
+def _parts_of(path: PurePosixPath, root: Path) -> Iterator[str]:
+    """The further tests of a module, each of one idea."""
+    for test in sorted(root.joinpath("tests", *path.parts[:-1]).glob(f"test_{path.stem}_*.py")):
+        if not (root / path.parent / test.name.removeprefix("test_")).exists():
+            yield test.relative_to(root).as_posix()
 
 
 def _dotted(path: PurePosixPath) -> str:
