@@ -31,7 +31,7 @@ class Watched:
 
     def __init__(self, release: str) -> None:
         self.cluster = ChangingCluster.of(release)
-        self._running = self.cluster.engine.scheduler(self.cluster.cache)
+        self.running = self.cluster.engine.scheduler(self.cluster.cache)
         self.late: list[tuple[Decision, dict[str, Any]]] = []
 
     def ask(self, asking: Pod) -> Decision:
@@ -39,8 +39,8 @@ class Watched:
         with one_by_one():
             anew = self.cluster.engine.scheduler(self.cluster.cache).decide(asking, preempt=True)
             expected, picked = said(anew), anew.preemption and anew.preemption.pick()
-        self.late.append((self._running.decide(asking, preempt=True), expected))
-        decision = self._running.decide(asking, preempt=True)
+        self.late.append((self.running.decide(asking, preempt=True), expected))
+        decision = self.running.decide(asking, preempt=True)
         assert said(decision) == expected
         assert (decision.preemption and decision.preemption.pick()) == picked
         return decision
@@ -128,3 +128,19 @@ def test_budgets_that_change(release: str) -> None:
         found = watched.ask(pod("in", 3000, 4)).preemption
         assert found is not None
         assert sorted(name for name, victims in found.candidates.items() if victims.violations) == violated
+
+
+@RELEASES
+def test_amounts_that_are_numbered_anew(release: str) -> None:
+    """Amounts of nodes have numbers, and get others once very many have been seen: what was remembered goes."""
+    watched = Watched(release)
+    cache = watched.cluster.cache
+    cache.remove_pod(next(placed for placed in cache.pods() if placed.metadata.name == "p0"))
+    cache.add_pod(pod("x", 1, 5, node="n0"))
+    asking, another = pod("in", 1800, 4), pod("another", 1900, 4)
+    watched.ask(asking)
+    for cpu in range(300, 1500):
+        cache.update_pod(pod("x", cpu, 5, node="n0"))
+        watched.running.decide(another, preempt=True)
+        if cpu % 10 == 0 and cpu > 1200:
+            watched.ask(asking)
