@@ -18,7 +18,7 @@ case "$*" in *mirrored_tests*) shift 2; [ $# -eq 0 ] || printf 'tests/test_%s\\n
 [ "$(basename "$0") ${1:-}" != "${FAILING:-}" ]
 """
 ALL = ["ruff format --check .", "ruff check .", "mypy ", "lint-imports "]
-PYTEST = "python -m pytest --numprocesses auto --maxprocesses 4"
+PYTEST = "python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal"
 
 
 @attrs.frozen

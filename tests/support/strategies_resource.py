@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 from hypothesis import strategies as st
 
 from clusterstate.objects import FrozenMap, Taint
@@ -59,7 +59,7 @@ devices = st.builds(
     tuples(texts),
     tuples(texts),
     st.booleans(),
-).flatmap(lambda device: st.builds(attrs.evolve, st.just(device), policies=_policies_of(device)))
+).flatmap(lambda device: st.builds(msgspec.structs.replace, st.just(device), policies=_policies_of(device)))
 parameters = st.sampled_from(["", "{}", '{"a":[1,true]}'])
 configs = st.builds(r.DeviceConfig, texts, parameters, tuples(texts), texts)
 asks = st.builds(
