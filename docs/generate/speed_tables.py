@@ -107,8 +107,10 @@ def _others(found: Mapping[str, Measured]) -> str:
 def _rounds(found: Sequence[Measured]) -> str:
     """A sentence: how often it was measured."""
     counts = sorted({len(one.here) for one in found})
+    if counts == [1]:
+        return "\n\nCPU time and peak memory of the process, in one round."
     much = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    return f"\n\nCPU time and peak memory of the process: the median of {much} round{'s' if much != '1' else ''}."
+    return f"\n\nCPU time and peak memory of the process: the median of {much} rounds."
 
 
 def _before_and_now(found: Measured) -> tuple[str, str, str]:
