@@ -218,8 +218,8 @@ class Columns:
         self._placings += 1
         info.serial = self._placings
         self.affinity_uses.update(self.view.affinity_uses(info))
-        self.uses_version += info.stirs
-        if info.stirs and not info.term_keys <= self.term_keys:
+        self.uses_version += info.may_have_affinity
+        if info.may_have_affinity and not info.term_keys <= self.term_keys:
             self.term_keys |= info.term_keys
         self.counts.add_class(info)
         self.claim_users.add(info)
@@ -276,7 +276,7 @@ class Columns:
         for row in dict.fromkeys(rows):
             self.images.touched(row)
         for row, info in zip(rows, infos, strict=True):
-            if info.stirs or self.nodes[row] is None:
+            if info.may_have_affinity or self.nodes[row] is None:
                 self.log.whole(Reads.AFFINITY_PODS)
 
     def take_pod(self, row: int, uid: str) -> Pod:
@@ -317,7 +317,7 @@ class Columns:
         self.counts.drop_class(info)
         self.claim_users.drop(info)
         self.affinity_uses -= Counter(self.view.affinity_uses(info))
-        self.uses_version += info.stirs
+        self.uses_version += info.may_have_affinity
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Adds a pod to its node or takes it away, and logs it."""
@@ -329,7 +329,7 @@ class Columns:
         """Logs that a pod of a class came to a row, changed there or left it."""
         self.log.pods(row)
         self.images.touched(row)
-        if info.stirs or self.nodes[row] is None:
+        if info.may_have_affinity or self.nodes[row] is None:
             self.log.whole(Reads.AFFINITY_PODS)
 
     def lead_elsewhere(self, claims: Iterable[ClaimName]) -> None:

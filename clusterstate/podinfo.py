@@ -106,12 +106,12 @@ class PodInfo:
         "controller",
         "key",
         "labels",
+        "may_have_affinity",
         "namespace",
         "node_name",
         "rows",
         "serial",
         "spec",
-        "stirs",
         "tallies",
         "terminating",
         "usage",
@@ -125,7 +125,7 @@ class PodInfo:
         self.used = used
         self.node_name = ""
         affinity = self.spec.affinity
-        self.stirs = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
+        self.may_have_affinity = affinity is not None and (self.has_pod_affinity or affinity.node_affinity is None)
         self._marks: tuple[Mark, ...] | None = None
         self._term_keys: frozenset[str] | None = None
         self._among: tuple[frozenset[str], AsPicked] | None = None

@@ -28,18 +28,19 @@ class BeyondRowsError(ClusterStateError):
     """A rule asked for something that such a snapshot does not know."""
 
 
-class AlikeClasses:
+class EquivalentClasses:
     """The classes of pods that differ in labels and owners only, as far as what was counted does not distinguish them.
 
-    first: stands for all where they do not matter. stir: whether any of the pods may matter to the affinity of others.
+    first: stands for all where they do not matter. may_have_affinity: whether any of the pods may matter to the
+    affinity of others.
     """
 
-    __slots__ = ("_infos", "_weights", "first", "stir")
+    __slots__ = ("_infos", "_weights", "first", "may_have_affinity")
 
     def __init__(self, infos: Sequence[PodInfo]) -> None:
         """infos: some of them, one at least."""
         self.first = infos[0]
-        self.stir = any(info.stirs for info in infos)
+        self.may_have_affinity = any(info.may_have_affinity for info in infos)
         self._infos = dict.fromkeys(infos)
         self._weights: dict[Tally, int] = {}
 
@@ -57,7 +58,7 @@ class AlikeClasses:
         """Whether a further class adds the same to everything that was counted; then it is one of them."""
         if info in self._infos:
             return True
-        if info.stirs or any(tally.weight(info) != weight for tally, weight in self._weights.items()):
+        if info.may_have_affinity or any(tally.weight(info) != weight for tally, weight in self._weights.items()):
             return False
         self._infos[info] = None
         return True
@@ -72,7 +73,7 @@ class AddedPods(Snapshot):
 
     __slots__ = ("_extra", "_likes")
 
-    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: AlikeClasses) -> None:
+    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: EquivalentClasses) -> None:
         """rows: (n,) of the cluster, also more than once. extra: (n,) how many pods are added to the row there. likes:
         the classes that the added pods have."""
         super().__init__(base._columns, base.objects, rows)
@@ -129,17 +130,17 @@ class AddedPods(Snapshot):
     @property
     def affinity_uses(self) -> Collection[Use]:
         """As of any snapshot, unless the added pods use some."""
-        self._refuse_stirring()
+        self._refuse_affinity()
         return super().affinity_uses
 
     @property
     def term_keys(self) -> frozenset[str]:
         """As of any snapshot, unless the added pods have some."""
-        self._refuse_stirring()
+        self._refuse_affinity()
         return super().term_keys
 
-    def _refuse_stirring(self) -> None:
-        if self._likes.stir:
+    def _refuse_affinity(self) -> None:
+        if self._likes.may_have_affinity:
             raise BeyondRowsError("the added pods may matter to the affinity of others")
 
     def running(self, reach: Reach = None) -> list[PodInfo]:  # noqa: ARG002

@@ -102,8 +102,8 @@ class Roster:
         self._codes = Growable((0, 0))
         self._priorities = Growable((0, 0))
         self._starts = Growable((0, 0), np.float64)
-        self._likeness = Growable((0,))
-        self._likeness_of: dict[Hashable, int] = {}
+        self._row_classes = Growable((0,))
+        self._row_class_of: dict[Hashable, int] = {}
         self._position = -1
         self._code_of: dict[PodInfo, int] = {}
         self._used = Growable((3, 1))
@@ -111,7 +111,7 @@ class Roster:
         self.pods = PodLists()
         """Row → its pods in that order; a row's pods are replaced when the row changes, never written to."""
         self.generation = 0
-        """Grows when the numbers in ``codes`` and ``likeness`` have come to mean something else."""
+        """Grows when the numbers in ``codes`` and ``row_classes`` have come to mean something else."""
 
     @property
     def codes(self) -> IntArray:
@@ -130,9 +130,9 @@ class Roster:
         return view
 
     @property
-    def likeness(self) -> IntArray:
+    def row_classes(self) -> IntArray:
         """(N,) int64: equal for rows with pods of the same classes in the same order, and equal amounts."""
-        return self._likeness.view
+        return self._row_classes.view
 
     def used(self, resources: int) -> IntArray:
         """(R, C) int64: what a pod of each class takes of the first ``resources`` resources; zero for NOBODY."""
@@ -153,8 +153,8 @@ class Roster:
 
     def alike(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """((k,) positions in ``rows`` that stand for all of them, (n,) for each row the index of the one like it)."""
-        kinds = self.likeness[rows]
-        first = np.full(len(self._likeness_of) + 1, len(rows))
+        kinds = self.row_classes[rows]
+        first = np.full(len(self._row_class_of) + 1, len(rows))
         first[kinds[::-1]] = np.arange(len(rows) - 1, -1, -1)
         present = np.flatnonzero(first < len(rows))
         place = np.zeros(len(first), np.int64)
@@ -165,10 +165,10 @@ class Roster:
         """Brings the rows that changed since the last time up to date."""
         log, size = self._columns.log, len(self._columns)
         changed = log.since(self._position)
-        worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._likeness_of) > 4 * size + 1024
+        worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._row_class_of) > 4 * size + 1024
         renewed = changed is None or worn
         if changed is None or worn:
-            self._code_of, self.infos, self._likeness_of = {}, [None], {}
+            self._code_of, self.infos, self._row_class_of = {}, [None], {}
             self.generation += 1
             rows, moved = range(size), range(size)
         else:
@@ -177,12 +177,12 @@ class Roster:
         self._position = log.position
         self.pods.grow(size)
         self._resize(self._codes.shape[0], size)
-        self._likeness.resize(size)
+        self._row_classes.resize(size)
         for row in moved:
             pods = by_importance(list(self._columns.pods[row].values()))
             self._put(row, pods, () if renewed else self.pods[row])
         for row in rows:
-            self._liken(row)
+            self._classify(row)
         return self
 
     def _resize(self, places: int, size: int) -> None:
@@ -202,12 +202,12 @@ class Roster:
             self._priorities.data[place, row] = pod.priority
             self._starts.data[place, row] = started(pod)
 
-    def _liken(self, row: int) -> None:
+    def _classify(self, row: int) -> None:
         columns = self._columns
         codes = self._codes.data[: len(self.pods[row]), row]
         amounts = columns.allocatable.view[:, row]
         key = (codes.tobytes(), amounts.tobytes(), int(columns.allowed_pods.view[row]))
-        self._likeness.data[row] = self._likeness_of.setdefault(key, len(self._likeness_of) + 1)
+        self._row_classes.data[row] = self._row_class_of.setdefault(key, len(self._row_class_of) + 1)
 
     def _code(self, info: PodInfo) -> int:
         code = self._code_of.get(info)

@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import Traits, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.holding.whole_scores import Restless
+from kubescheduler.core.holding.whole_scores import VolatileRules
 from kubescheduler.core.row_answers import RowAnswers
 from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
 from predicates.types import FitPredicate
@@ -60,7 +60,7 @@ class ClassState:
     feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
     fits: (N,) bool, the same rows.
     everywhere: these are all rows.
-    kept: the totals of the last decision, if they may be patched; see KeptTotals. restless: the rules for which that
+    kept: the totals of the last decision, if they may be patched; see KeptTotals. volatile: the rules for which that
         keeps failing.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
@@ -86,11 +86,11 @@ class ClassState:
         "info",
         "kept",
         "pod_flags",
-        "restless",
         "scores",
         "scorings",
         "steady_flags",
         "timed",
+        "volatile",
     )
 
     def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
@@ -102,7 +102,7 @@ class ClassState:
         self.fits: Mask = np.zeros(0, np.bool_)
         self.everywhere = False
         self.kept: Any = None
-        self.restless = Restless()
+        self.volatile = VolatileRules()
         self._answers: RowAnswers | None = None
         self._from: list[Mask] = []
         self._refreshes: Refreshes | None = None
@@ -125,7 +125,7 @@ class ClassState:
         self.steady_flags = tuple(sorted(flags - OF_PODS))
         self.pod_flags = tuple(sorted(flags & OF_PODS))
 
-    def said_of_pod(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:  # noqa: ARG002
+    def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:  # noqa: ARG002
         """What rules that look at pods say of the pod before any node is looked at; here none does."""
         return ()
 

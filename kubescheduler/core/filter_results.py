@@ -36,7 +36,7 @@ class FilterResults:
     with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(
         default=NO_VALUES, converter=row_values
     )
-    """Row → (check, reasons) for which the pod does not fit beside pods nominated there."""
+    """Row → (check, reasons) for which the pod does not fit with pods nominated there."""
     every_reason: bool = False
     """Whether every check's reasons are reported, not only those of the first that refuses a node."""
     known: Mask | None = None
@@ -52,7 +52,7 @@ class FilterResults:
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
     nominated_codes: RowValues[Code] = attrs.field(default=NO_VALUES, converter=row_values)
-    """Row → the code of a node refused beside the pods nominated there; Unschedulable where it has none."""
+    """Row → the code of a node refused with the pods nominated there; Unschedulable where it has none."""
     refused: Mapping[str, Status] = FrozenMap()
     """Node → the status that extenders gave it."""
     appends: bool = False
@@ -147,11 +147,11 @@ class FilterResults:
         if self.absent is not None:
             out[self.listed & ~left] = self.absent.code
         if self.with_nominated:
-            beside = left & self.with_nominated.mask(len(left))
-            np.copyto(out, Code.Unschedulable, where=beside)
+            crowded = left & self.with_nominated.mask(len(left))
+            np.copyto(out, Code.Unschedulable, where=crowded)
             for code, rows in self.nominated_codes.by_value():
-                out[rows[beside[rows]]] = code
-            left &= ~beside
+                out[rows[crowded[rows]]] = code
+            left &= ~crowded
         for check, verdict in self.verdicts:
             failed = failing(verdict)
             if failed is None:

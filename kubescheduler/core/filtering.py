@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
-from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_beside
+from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_changes
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory, apart_from
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -80,20 +80,20 @@ def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValue
 def judge_with_nominated(
     pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
 ) -> RowValues[Found]:
-    """The rows where the pod does not fit beside the pods that are nominated there, and why.
+    """The rows where the pod does not fit with the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
     """
     if not cache.nominated():
         return NO_VALUES
     every = algorithm.always_check_all_predicates
-    beside = memory.of(state).judge(pod, state.info, state.checks, None, every=every)
-    if beside is None:
+    refusals = memory.of(state).judge(pod, state.info, state.checks, None, every=every)
+    if refusals is None:
         predicates = [check.predicate for check in state.checks]
         return row_values(_judge_row_by_row(pod, state, cache, predicates, every=every))
-    if beside.error is not None:
-        raise SchedulingError(beside.error[1].about(pod.key))
-    return beside.found
+    if refusals.error is not None:
+        raise SchedulingError(refusals.error[1].about(pod.key))
+    return refusals.found
 
 
 def _judge_row_by_row(
@@ -105,7 +105,7 @@ def _judge_row_by_row(
         row = cache.columns.row_of.get(name)
         if row is None or cache.columns.nodes[row] is None:
             continue
-        changes = nominated_beside(pod, row, cache)
+        changes = nominated_changes(pod, row, cache)
         if changes:
             there = cache.snapshot().take(np.array([row])).what_if(changes)
             found = judge(pod, state.info, there, predicates, every=every)

@@ -90,7 +90,7 @@ class KeptTotals:
         looked at. ranks: (N,) every row's place in the order of names."""
         self._state = state
         self._scored = scored
-        self._said = state.said_of_pod(snapshot, log)
+        self._said = state.pod_answers(snapshot, log)
         self._weights = weights
         self._listed = listed
         self._ranks = ranks
@@ -162,8 +162,8 @@ class KeptTotals:
         """Raises as rules do."""
         state = self._state
         version = log.version_of(state.pod_flags)
-        stirred = state.timed or version != self._pods_version
-        if stirred and state.said_of_pod(snapshot, log) != self._said:
+        pods_changed = state.timed or version != self._pods_version
+        if pods_changed and state.pod_answers(snapshot, log) != self._said:
             return False
         self._pods_version = version
         if self._table is None:
@@ -172,7 +172,9 @@ class KeptTotals:
         if found is None or len(found) > FEW:
             return False
         fitted = self.feasible
-        moved = self._check({row: passes for row, (passes, _) in found.items()}, snapshot, log, stirred=stirred)
+        moved = self._check(
+            {row: passes for row, (passes, _) in found.items()}, snapshot, log, pods_changed=pods_changed
+        )
         if moved is None or (len(moved) and not self._shared_stand(snapshot)):
             return False
         names = self._names
@@ -181,7 +183,7 @@ class KeptTotals:
             changes.setdefault(row, [])
         table = self._table
         raws = self._raws if table is not None else self._raws.copy()
-        if stirred and self._far and not self._far_changes(changes, snapshot, log):
+        if pods_changed and self._far and not self._far_changes(changes, snapshot, log):
             return False
         table = table or self._build(fitted, raws)
         for name, raw in self._shared_raws.items():
@@ -189,9 +191,9 @@ class KeptTotals:
         self._shared_raws.clear()
         if not table.put(changes, self._fits, partial(self._reduce, snapshot)):
             if table.moved_on:
-                state.restless.failed(table.moved_on)
+                state.volatile.failed(table.moved_on)
             return False
-        state.restless.held()
+        state.volatile.held()
         if self._wholes:
             self._whole = self._scored_anew(table, snapshot, log)
         return True
@@ -210,14 +212,14 @@ class KeptTotals:
         return found
 
     def _check(
-        self, passes: Mapping[int, bool], snapshot: Snapshot, log: ChangeLog, *, stirred: bool
+        self, passes: Mapping[int, bool], snapshot: Snapshot, log: ChangeLog, *, pods_changed: bool
     ) -> IntArray | None:
         """The rows that have come to fit or no longer do; None: too many, or a check errs. passes: row → whether it
         passes now the checks that look at one row alone, of those that have changed."""
         if self._stand_as_seen() and not self._refuse_any(passes):
             for check in self._rows.checks:
                 check.position = log.position
-            if not (stirred and self._far_checks_changed(log)):
+            if not (pods_changed and self._far_checks_changed(log)):
                 return NO_NUMBERS
         self._state.check(snapshot, log, self._listed)
         if any(check.erring for check in self._state.checks):
@@ -237,7 +239,7 @@ class KeptTotals:
     def _far_checks_changed(self, log: ChangeLog) -> bool:
         """Whether something has changed that a check of pods anywhere reads, or time may have changed a verdict."""
         asked = [s for s in self._state.far_checks if not s.skipped]
-        return any(s.predicate.moment is not None or s.is_stirred(log) for s in asked)
+        return any(s.predicate.moment is not None or s.may_have_changed(log) for s in asked)
 
     def _stand_as_seen(self) -> bool:
         """Whether no verdict was brought up to date for other pods that share it."""
@@ -257,12 +259,12 @@ class KeptTotals:
                 continue
             if isinstance(self._scored.scores[name], int):
                 if not self._still_shared(score, raw, snapshot):
-                    self._state.restless.failed(name)
+                    self._state.volatile.failed(name)
                     return False
                 continue
             rows = np.flatnonzero(score.raw != raw)
             if len(rows) > FEW:
-                self._state.restless.failed(name)
+                self._state.volatile.failed(name)
                 return False
             for row, number in zip(rows.tolist(), score.raw[rows].tolist(), strict=True):
                 changes.setdefault(row, []).append((name, number))
@@ -290,7 +292,7 @@ class KeptTotals:
             view = view or snapshot.take(self.feasible)
             now = reduced(self._state.info, score, view, self.feasible)
             if not isinstance(now, int) or now != before:
-                self._state.restless.failed(score.config.name)
+                self._state.volatile.failed(score.config.name)
                 return False
         return True
 
@@ -332,8 +334,8 @@ class KeptTotals:
         state = self._state
         scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
         scores = [score for score in scores if not score.config.stands(state.info, snapshot)]
-        restless = state.restless.names
-        self._wholes = tuple(s for s in scores if not _follows(s.config) or s.config.name in restless)
+        volatile = state.volatile.names
+        self._wholes = tuple(s for s in scores if not _follows(s.config) or s.config.name in volatile)
         scores = [score for score in scores if score not in self._wholes]
         self._far = [score for score in scores if score.of_pods_anywhere]
         self._reduced = [score for score in scores if score.config.reduce is not None]

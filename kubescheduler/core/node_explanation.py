@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.nominated.nominated_judging import nominated_beside
+from kubescheduler.core.nominated.nominated_judging import nominated_changes
 from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 
@@ -56,7 +56,7 @@ class RefusalEvidence(msgspec.Struct, frozen=True):
     refuses: bool
     """Whether the facts alone refuse the node."""
     beside_nominated: bool = False
-    """Whether the node is refused only beside the pods that are nominated there."""
+    """Whether the node is refused only with the pods that are nominated there."""
 
     @property
     def sentence(self) -> str:
@@ -163,10 +163,10 @@ class Explainer:
         for name, verdict in (*found.verdicts, *found.idle):
             for reason in (reason for reason, mask in verdict.items() if mask[row]):
                 yield self._explained(found, name, reason, pod, there, row)
-        beside = found.with_nominated.get(row, ())
-        if beside:
-            there = there.what_if(nominated_beside(found.pod, row, self._cache))
-            for name, reasons in beside:
+        reasons_there = found.with_nominated.get(row, ())
+        if reasons_there:
+            there = there.what_if(nominated_changes(found.pod, row, self._cache))
+            for name, reasons in reasons_there:
                 for reason in reasons:
                     explained = self._explained(found, name, reason, pod, there, row)
                     yield msgspec.structs.replace(explained, beside_nominated=True)

@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import Scope, TopologyScope, rows_sharing
-from kubescheduler.core.holding.usage_answers import PASSES, SINGLE_ROWS, SaidOfRow, UsageAnswers, with_rows
+from kubescheduler.core.holding.usage_answers import PASSES, SINGLE_ROWS, RowVerdict, UsageAnswers, with_rows
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig, PriorityError
@@ -142,7 +142,7 @@ class Remembered:
         """What it reads besides the row, as flags."""
         return self._far if self._storage is None else (*self._far, CLAIMS)
 
-    def is_stirred(self, log: ChangeLog) -> bool:
+    def may_have_changed(self, log: ChangeLog) -> bool:
         """Whether something besides rows has changed that it reads, claims apart, or it reads the pods of rows too."""
         return self.of_own_pods or self._version != (log.version_of(self._far) if self._far else 0)
 
@@ -232,7 +232,7 @@ class CheckState(Remembered):
             self._patch_unresolvable(pod, at, part)
         return rows
 
-    def said_of(self, row: int) -> SaidOfRow:
+    def row_verdict(self, row: int) -> RowVerdict:
         """What it says of a row, as of the last time."""
         if self.failing is None or not self.failing[row]:
             return PASSES

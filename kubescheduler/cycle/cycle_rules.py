@@ -98,7 +98,7 @@ class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
     """Seconds after which an assumed pod that nobody confirms is dropped."""
     expires_from_assume: bool
     """Whether these count from the assumption (1.4), not from the end of the binding."""
-    stirs: bool
+    failed_binding_is_event: bool
     """Whether a failed binding is an event for the other pods."""
     activate_key: str | None
     """See PODS_TO_ACTIVATE."""
@@ -239,7 +239,7 @@ CYCLE_1_20 = ReleaseCycles(
     fate=fate_1_20,
     expires=120.0,
     expires_from_assume=False,
-    stirs=False,
+    failed_binding_is_event=False,
     activate_key=None,
 )
 CYCLE_1_36 = ReleaseCycles(
@@ -260,6 +260,6 @@ CYCLE_1_36 = ReleaseCycles(
     fate=fate_1_36,
     expires=math.inf,
     expires_from_assume=False,
-    stirs=True,
+    failed_binding_is_event=True,
     activate_key=PODS_TO_ACTIVATE,
 )

@@ -234,10 +234,10 @@ class Cycles:
             self.services.waiting.remove(placed.pod)
             placed.plugins.run_unreserve(placed.state, placed.pod, placed.pod.node_name)
             self._forget(placed.pod)
-            if self.rules.stirs and not rejected:
+            if self.rules.failed_binding_is_event and not rejected:
                 self.queue.assigned_pod_deleted(placed.pod, None)
             self._failed(placed.plugins, placed.entry, record, placed.started, placed.as_announced)
-            if self.rules.stirs and rejected:
+            if self.rules.failed_binding_is_event and rejected:
                 self.queue.assigned_pod_deleted(placed.pod, placed.tried)
         return record
 

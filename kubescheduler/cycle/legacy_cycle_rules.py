@@ -132,7 +132,7 @@ CYCLE_1_4 = ReleaseCycles(
     fate=fate_1_20,
     expires=30.0,
     expires_from_assume=True,
-    stirs=False,
+    failed_binding_is_event=False,
     activate_key=None,
 )
 CYCLE_1_16 = ReleaseCycles(
@@ -153,6 +153,6 @@ CYCLE_1_16 = ReleaseCycles(
     fate=fate_1_20,
     expires=30.0,
     expires_from_assume=False,
-    stirs=False,
+    failed_binding_is_event=False,
     activate_key=None,
 )

@@ -13,7 +13,7 @@ from kubescheduler.translate.notes import EXTENDER_SCALE
 from kubescheduler.translate.translation_model import Note, NoteKind, Said
 
 
-def extenders_said(extenders: Sequence[ExtenderConfig]) -> list[Said]:
+def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[Said]:
     """As a configuration has them; what is at its default is left out."""
     return [Said(_extender(extender), f"from extenders[{at}] {extender.name}") for at, extender in enumerate(extenders)]
 

@@ -68,7 +68,7 @@ def scores_1_36(source: Source) -> Scores:
     for part in (strategy, spreading, affinity):
         notes += part.notes if part is not None else ()
     notes += [*_notes(items), *_hard_weight_notes(source, plugins), *scale_notes]
-    said = None if strategy is None or FIT not in plugins else strategy_said(strategy)
+    said = None if strategy is None or FIT not in plugins else written_strategy(strategy)
     scoring = strategy.strategy if strategy is not None and FIT in plugins else None
     return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
 
@@ -93,7 +93,7 @@ def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
     return msgspec.structs.replace(found, notes=(*notes, *found.notes))
 
 
-def strategy_said(strategy: Strategy) -> Said:
+def written_strategy(strategy: Strategy) -> Said:
     """As the args have it."""
     scoring = strategy.strategy
     document: dict[str, Any] = {

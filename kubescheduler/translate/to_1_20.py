@@ -20,7 +20,7 @@ from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note
 from kubescheduler.translate.origins import Origins, origins
-from kubescheduler.translate.policy_extenders import extender_notes, extenders_said
+from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_mending import mended
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.profile_of_1_20 import emphasis_before, profile_1_20, profile_emphasis
@@ -181,7 +181,7 @@ def _document(source: Source, to: str, written: _Written) -> Said:
         "profiles": [profile],
     }
     if source.policy.extenders:
-        document["extenders"] = extenders_said(source.policy.extenders)
+        document["extenders"] = written_extenders(source.policy.extenders)
     return Said(document, f"for {source.name}")
 
 

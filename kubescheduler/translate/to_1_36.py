@@ -26,7 +26,7 @@ from kubescheduler.translate.emphasis import (
 )
 from kubescheduler.translate.filters import Filters, filters_1_36
 from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36
-from kubescheduler.translate.policy_extenders import extender_notes, extenders_said
+from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.profile_of_1_20 import emphasis_before
 from kubescheduler.translate.scores import FIT, SPREAD, Scores, scores_1_36
@@ -139,7 +139,7 @@ def _document(source: Source, to: str, filters: Filters, scores: Scores) -> Said
         "profiles": [profile],
     }
     if source.policy.extenders:
-        document["extenders"] = extenders_said(source.policy.extenders)
+        document["extenders"] = written_extenders(source.policy.extenders)
     return Said(document, f"for {source.name}")
 
 

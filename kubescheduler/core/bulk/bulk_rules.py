@@ -14,7 +14,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import AddedPods, AlikeClasses, BeyondRowsError
+from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError, EquivalentClasses
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
@@ -48,7 +48,7 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
 
     info: PodInfo
     """The class that stands for all."""
-    likes: AlikeClasses
+    likes: EquivalentClasses
     """The classes of the run's pods."""
     snapshot: Snapshot
     """The cluster before the run."""
@@ -75,7 +75,7 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
         priorities: those that score. nothing_scores: what a node has when there are none.
         """
         info = state.info
-        if info.stirs or any(check.erring or check.predicate.moment is not None for check in state.checks):
+        if info.may_have_affinity or any(check.erring or check.predicate.moment is not None for check in state.checks):
             return None
         checks = [check.predicate for check in state.checks if not check.skipped]
         weighted = list(priorities)
@@ -95,7 +95,7 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
         moving = tuple(score for score in scores if score.config.reads_for(info) & PODS_OF_ROWS)
         return cls(
             info,
-            AlikeClasses([info]),
+            EquivalentClasses([info]),
             snapshot,
             sum(weight * score for weight, score in constants) if weighted else nothing_scores,
             tuple(check for check in checks if check.reads_for(info) & PODS_OF_ROWS),

@@ -13,7 +13,7 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import AlikeClasses
+from clusterstate.hypothetical.added_pods import EquivalentClasses
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
@@ -145,11 +145,11 @@ class ReadyRun(msgspec.Struct, frozen=True, eq=False):
         rules = RunRules.of(state, priorities, snapshot, nothing_scores)
         return None if rules is None else cls(cache, rules, state.feasible)
 
-    def over(self, alike: LikePods) -> ReadyRun:
+    def over(self, alike: EquivalentPods) -> ReadyRun:
         """The same with its pods."""
         infos = alike.classes()
         return msgspec.structs.replace(
-            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=AlikeClasses(infos))
+            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=EquivalentClasses(infos))
         )
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
@@ -219,7 +219,7 @@ def can_run(algorithm: Algorithm) -> bool:
     return all(priority.config.evidence is not None for priority in algorithm.priorities)
 
 
-class LikePods(msgspec.Struct, frozen=True, eq=False):
+class EquivalentPods(msgspec.Struct, frozen=True, eq=False):
     """The first of some pods, as far as no rule can tell them apart."""
 
     pods: Sequence[Pod]
@@ -237,7 +237,7 @@ class LikePods(msgspec.Struct, frozen=True, eq=False):
         cache: ClusterCache,
         state_of: Callable[[PodInfo], ClassState],
         is_held: Callable[[Pod], bool],
-    ) -> LikePods | None:
+    ) -> EquivalentPods | None:
         """None: there are too few, or they need more than a node."""
         first = pods[0]
         if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
@@ -273,7 +273,7 @@ def placed_in_bulk(
     if not can_run(algorithm) or not cache.columns.listed_count:
         return None
     try:
-        alike = LikePods.of(pods, cache, state_of, is_held)
+        alike = EquivalentPods.of(pods, cache, state_of, is_held)
         if alike is None:
             return None
         priorities = algorithm.priorities

@@ -90,8 +90,8 @@ class Expected(msgspec.Struct, frozen=True, eq=False):
         return self.cache.info(now[-1]).key == self.info.key
 
 
-class RunLike(msgspec.Struct, frozen=True, eq=False):
-    """What the pods of a run have in common."""
+class RunSettings(msgspec.Struct, frozen=True, eq=False):
+    """What holds for all pods of a run."""
 
     state: ClassState
     """What is remembered of them."""
@@ -111,7 +111,7 @@ class RunAhead:
     """A run of pods under way."""
 
     _ready: ReadyRun
-    _like: RunLike
+    _like: RunSettings
     _run: RunOfPods
     _steps: Iterator[int]
     _last: tuple[int, Expected] | None = None
@@ -122,7 +122,7 @@ class RunAhead:
     def of(
         cls,
         ready: ReadyRun,
-        like: RunLike,
+        like: RunSettings,
         tie_break: TieBreak,
         choose: Choose | None = None,
         order: IntArray | None = None,
@@ -200,7 +200,7 @@ def run_ahead(
     is_held: Callable[[Pod], bool],
 ) -> RunAhead | None:
     """A run of pods like this one by a legacy release, for so many at most; None: they are decided one by one. See
-    RunLike."""
+    RunSettings."""
     if not can_run(algorithm) or not cache.columns.listed_count or not asks_for_a_node(pod):
         return None
     priorities = algorithm.priorities
@@ -209,5 +209,5 @@ def run_ahead(
         ready = ReadyRun.of(cache, state, priorities, 0 if priorities else 1)
     except SchedulingError:
         return None
-    like = RunLike(state, state_of, count, algorithm.release, afresh, is_held)
+    like = RunSettings(state, state_of, count, algorithm.release, afresh, is_held)
     return None if ready is None else RunAhead.of(ready, like, tie_break)

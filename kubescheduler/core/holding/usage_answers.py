@@ -18,9 +18,9 @@ SINGLE_ROWS = 16
 MOST_AMOUNTS = 1 << 14
 """Amounts of which the answers are remembered."""
 
-SaidOfRow = tuple[tuple[str, ...], bool]
+RowVerdict = tuple[tuple[str, ...], bool]
 """(the reasons for which a row fails, whether taking pods away cannot mend it)."""
-PASSES: SaidOfRow = (), False
+PASSES: RowVerdict = (), False
 
 
 class UsageAnswers:
@@ -30,20 +30,20 @@ class UsageAnswers:
 
     def __init__(self, predicate: FitPredicate) -> None:
         self._predicate = predicate
-        self._known: dict[tuple[Amounts, tuple[PodInfo, ...]], SaidOfRow] = {}
+        self._known: dict[tuple[Amounts, tuple[PodInfo, ...]], RowVerdict] = {}
 
-    def of(self, row: int, pod: PodInfo, snapshot: Snapshot, beside: tuple[PodInfo, ...] = ()) -> SaidOfRow:
+    def of(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...] = ()) -> RowVerdict:
         """Of a row of the whole cluster, with pods of these classes hypothetically added."""
-        key = snapshot.amounts(row), beside
-        said = self._known.get(key)
-        if said is None:
+        key = snapshot.amounts(row), added
+        verdict = self._known.get(key)
+        if verdict is None:
             if len(self._known) >= MOST_AMOUNTS:
                 self._known.clear()
-            said = self._known[key] = self._ask(row, pod, snapshot, beside)
-        return said
+            verdict = self._known[key] = self._ask(row, pod, snapshot, added)
+        return verdict
 
-    def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, beside: tuple[PodInfo, ...]) -> SaidOfRow:
-        there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in beside])
+    def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...]) -> RowVerdict:
+        there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in added])
         verdict = self._predicate.check(pod, there)
         refused = failing(verdict)
         if refused is None:

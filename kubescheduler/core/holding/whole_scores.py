@@ -36,7 +36,7 @@ PENALTY, LIMIT = 8, 20
 """What a failure counts, and the sum from which a rule is scored anew; every success takes one away."""
 
 
-class Restless:
+class VolatileRules:
     """Which rules keep changing their scores on many rows at a time, so that single rows cannot be brought up to
     date."""
 

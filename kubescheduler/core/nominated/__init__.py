@@ -1,1 +1,1 @@
-"""Judging nodes beside the pods that are nominated to them, and what is remembered of it."""
+"""Judging nodes with the pods that are nominated to them, and what is remembered of it."""

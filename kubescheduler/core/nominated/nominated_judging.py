@@ -1,4 +1,4 @@
-"""Judging nodes beside the pods that are nominated to them."""
+"""Judging nodes with the pods that are nominated to them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Found = tuple[tuple[str, tuple[str, ...]], ...]
 """(predicate, its reasons) of one node."""
 
 
-def nominated_beside(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
+def nominated_changes(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
     """The pods nominated to a row that ``pod`` has to leave room for, as changes: those of at least its priority."""
     waiting = cache.nominated().get(cache.columns.names[row], ())
     return [
@@ -68,34 +68,34 @@ class NominatedJudgement(msgspec.Struct, frozen=True):
 FITS = NominatedJudgement()
 
 
-def judge_beside(
+def judge_with_added(
     info: PodInfo,
     snapshot: Snapshot,
-    beside: Mapping[int, Sequence[PodChange]],
+    added: Mapping[int, Sequence[PodChange]],
     checks: Sequence[CheckState],
     every: bool,
 ) -> list[NominatedJudgement] | None:
-    """Of rows of the whole cluster, each beside the pods that are added there; None: a check looks at other rows too.
+    """Of rows of the whole cluster, each with the pods that are added there; None: a check looks at other rows too.
 
     checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
     """
-    added = [change for changes in beside.values() for change in changes]
-    if not local_to_rows(info, snapshot.what_if(added), [check.predicate for check in checks]):
+    every_change = [change for changes in added.values() for change in changes]
+    if not local_to_rows(info, snapshot.what_if(every_change), [check.predicate for check in checks]):
         return None
-    if len(beside) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
-        return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in beside.items()]
-    return judge_rows(info, snapshot.take(np.array(list(beside), np.int64)).what_if(added), checks, every=every)
+    if len(added) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
+        return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]
+    return judge_rows(info, snapshot.take(np.array(list(added), np.int64)).what_if(every_change), checks, every=every)
 
 
 def _judge_row(
-    row: int, beside: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
+    row: int, added: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
 ) -> NominatedJudgement:
     """Of one row by checks that follow from the amounts there, or from no pods."""
-    infos = tuple([change.info for change in beside])
+    infos = tuple([change.info for change in added])
     out = FITS
     for check in checks:
         by_usage, name = check.by_usage, check.predicate.name
-        reasons, beyond = check.said_of(row) if by_usage is None else by_usage.of(row, info, snapshot, infos)
+        reasons, beyond = check.row_verdict(row) if by_usage is None else by_usage.of(row, info, snapshot, infos)
         if not reasons:
             continue
         error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)

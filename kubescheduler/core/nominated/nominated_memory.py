@@ -1,4 +1,4 @@
-"""Judgements beside nominated pods, remembered for pods that are alike and brought up to date row by row."""
+"""Judgements of nodes with nominated pods, remembered for equivalent pods and brought up to date row by row."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kubescheduler.core.nominated.nominated_judging import (
     FITS,
     Found,
     NominatedJudgement,
-    judge_beside,
-    nominated_beside,
+    judge_with_added,
+    nominated_changes,
 )
 from kubescheduler.core.nominated.row_watch import RowWatch
 from kubescheduler.core.status import Code
@@ -29,8 +29,8 @@ MOST_STATES = 256
 """Classes of pods of which judgements are remembered."""
 
 
-class Beside(msgspec.Struct, frozen=True, eq=False):
-    """The rows where a pod does not fit beside the pods nominated there."""
+class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
+    """The rows where a pod does not fit with the pods nominated there."""
 
     found: RowValues[Found] = NO_VALUES
     """Row → why."""
@@ -45,7 +45,7 @@ def apart_from(rows: IntArray, found: RowValues[Found], size: int) -> IntArray:
     return rows[~found.mask(size)[rows]] if len(rows) else rows
 
 
-class KeptBeside:
+class KeptJudgements:
     """What is remembered for pods of one class."""
 
     __slots__ = ("_cache", "_codes", "_erring", "_found", "_number_of", "_todo", "_watch", "_which")
@@ -68,7 +68,7 @@ class KeptBeside:
 
     def judge(
         self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool
-    ) -> Beside | None:
+    ) -> NominatedRefusals | None:
         """The rows of those given, (N,) bool, or all, where the pod does not fit; None: checks look further than
         one row, and nothing can be remembered. checks: up to date."""
         predicates = [check.predicate for check in checks]
@@ -99,14 +99,14 @@ class KeptBeside:
         """Judges what is to be judged of the rows; whether that was possible."""
         nodes = self._cache.columns.nodes
         now = [row for row in self._todo if nodes[row] is not None and (rows is None or rows[row])]
-        beside = {row: changes for row in sorted(now) if (changes := nominated_beside(pod, row, self._cache))}
+        added = {row: changes for row in sorted(now) if (changes := nominated_changes(pod, row, self._cache))}
         judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
         judged.update((row, FITS) for row in self._todo if nodes[row] is None)
-        if beside:
-            found = judge_beside(info, self._cache.snapshot(), beside, checks, every)
+        if added:
+            found = judge_with_added(info, self._cache.snapshot(), added, checks, every)
             if found is None:
                 return False
-            judged.update(zip(beside, found, strict=True))
+            judged.update(zip(added, found, strict=True))
         self._todo.difference_update(judged)
         for row, judgement in judged.items():
             self._take(row, judgement)
@@ -131,16 +131,16 @@ class KeptBeside:
             self._codes.append(judgement.code)
         return number
 
-    def _within(self, rows: Mask | None) -> Beside:
+    def _within(self, rows: Mask | None) -> NominatedRefusals:
         erring = {row: error for row, error in self._erring.items() if rows is None or rows[row]}
         if erring:
             order = map(self._cache.columns.row_of.get, self._cache.nominated())
-            return Beside(error=next(erring[row] for row in order if row in erring))
+            return NominatedRefusals(error=next(erring[row] for row in order if row in erring))
         which: IntArray = self._which.view
         refused: Mask = which > 0
         (at,) = (refused if rows is None else refused & rows).nonzero()
         numbers = which[at]
-        return Beside(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
+        return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
 
 
 class NominatedMemory:
@@ -148,13 +148,13 @@ class NominatedMemory:
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
-        self._kept: OrderedDict[ClassState, KeptBeside] = OrderedDict()
+        self._kept: OrderedDict[ClassState, KeptJudgements] = OrderedDict()
 
-    def of(self, state: ClassState) -> KeptBeside:
+    def of(self, state: ClassState) -> KeptJudgements:
         """What is remembered for pods of one class."""
         kept = self._kept.get(state)
         if kept is None:
-            kept = self._kept[state] = KeptBeside(self._cache)
+            kept = self._kept[state] = KeptJudgements(self._cache)
             if len(self._kept) > MOST_STATES:
                 self._kept.popitem(last=False)
         else:

@@ -68,7 +68,7 @@ def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
 
 
 def local_to_rows(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate]) -> bool:
-    """Whether every row's verdicts depend on that row only, also beside the pods that the snapshot adds."""
+    """Whether every row's verdicts depend on that row only, also with the pods that the snapshot adds."""
     if any(not _stays(change.info) for change in snapshot.changes):
         return False
     return all(predicate.by_row(info, snapshot) for predicate in predicates)
@@ -76,4 +76,4 @@ def local_to_rows(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPre
 
 def _stays(info: PodInfo) -> bool:
     """Whether no rule of another row would look at such a pod: it has no terms of affinity and claims nothing."""
-    return not info.stirs and not info.spec.resource_claims and not has_claims(info)
+    return not info.may_have_affinity and not info.spec.resource_claims and not has_claims(info)

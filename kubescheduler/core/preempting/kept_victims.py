@@ -15,19 +15,19 @@ from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.nominated.nominated_judging import nominated_beside
+from kubescheduler.core.nominated.nominated_judging import nominated_changes
 from kubescheduler.core.nominated.row_watch import RowWatch, local_to_rows
 from kubescheduler.core.preempting.preemption_candidates import Candidates
 from kubescheduler.core.preempting.preemption_costs import Floats, KindCosts, costs_of_kinds, earliest_starts
-from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt, parted, trials
+from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt, moving_and_fixed, trials
 from kubescheduler.core.preempting.preemption_victims import FoundVictims, VictimRules, find_candidates, find_victims
 from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate
 
 UNKNOWN, NOWHERE = 0, 1
 """The kinds of rows that were not tried, and where the pod would not fit; others are columns of a KindTable."""
-Likeness = tuple[int, tuple[PodInfo, ...]]
-"""(likeness of a row, the classes of the pods nominated there that count)."""
+RowKey = tuple[int, tuple[PodInfo, ...]]
+"""(the class of a row, the classes of the pods nominated there that count)."""
 FEW_ROWS = 16
 """Rows that are looked up one by one."""
 MEMORY = 1 << 26
@@ -91,7 +91,7 @@ class _Split:
     @classmethod
     def of(cls, attempt: PreemptionAttempt) -> _Split:
         """Of pods that are alike to the predicates, once for all."""
-        moving, fixed = parted(attempt)
+        moving, fixed = moving_and_fixed(attempt)
         return cls(attempt.predicates, moving, fixed, all(p.by_amounts(attempt.info) for p in moving))
 
 
@@ -105,7 +105,7 @@ class KeptVictims:
         self._kinds = Growable((0,))
         self._starts = Growable((0,), np.float64)
         self._table = KindTable()
-        self._of_likeness: dict[Likeness, int] = {}
+        self._kind_of: dict[RowKey, int] = {}
         self._generation = -1
         self._split = _Split()
 
@@ -148,13 +148,13 @@ class KeptVictims:
         if changed is None or len(self._table) > 2 * size + 1024:
             self._kinds.data[:] = UNKNOWN
             self._table = KindTable()
-            self._of_likeness = {}
+            self._kind_of = {}
         else:
             for row in changed:
                 self._kinds.data[row] = UNKNOWN
         if self._generation != self._roster.generation:
             self._generation = self._roster.generation
-            self._of_likeness = {}
+            self._kind_of = {}
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
         parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
@@ -166,8 +166,8 @@ class KeptVictims:
             first = self._take(found, rules)
             if part.copies is not None:
                 kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
-                likeness = self._roster.likeness[found.tried].tolist()
-                self._of_likeness.update({(of, ()): kind for of, kind in zip(likeness, kinds.tolist(), strict=True)})
+                row_classes = self._roster.row_classes[found.tried].tolist()
+                self._kind_of.update({(of, ()): kind for of, kind in zip(row_classes, kinds.tolist(), strict=True)})
 
     def _parts(
         self, attempt: PreemptionAttempt, state: ClassState
@@ -202,20 +202,20 @@ class KeptVictims:
 
         attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
         """
-        beside = nominated_beside(attempt.pod, row, self._cache)
-        if beside:
-            snapshot = self._cache.snapshot().what_if(beside)
+        nominated = nominated_changes(attempt.pod, row, self._cache)
+        if nominated:
+            snapshot = self._cache.snapshot().what_if(nominated)
             if not local_to_rows(attempt.info, snapshot, attempt.predicates):
                 return False
             if not local_to_rows(attempt.info, snapshot, [check.predicate for check in fixed]):
                 return False
-        key = int(self._roster.likeness[row]), tuple([change.info for change in beside])
-        kind = self._of_likeness.get(key)
+        key = int(self._roster.row_classes[row]), tuple([change.info for change in nominated])
+        kind = self._kind_of.get(key)
         if kind is None:
             (part,) = trials(attempt, np.array([row]))
             found = find_victims(attempt, part, rules)
             first = self._take(found, rules)
-            kind = self._of_likeness[key] = first if found.fits[0] else NOWHERE
+            kind = self._kind_of[key] = first if found.fits[0] else NOWHERE
         if any(check.failing is not None and check.failing[row] for check in fixed):
             kind = NOWHERE
         self._kinds.data[row] = kind

@@ -18,7 +18,7 @@ from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_beside
+from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_changes
 from kubescheduler.core.nominated.row_watch import local_to_rows
 from predicates.types import FitPredicate, NodeError
 from predicates.verdict_masks import failing
@@ -83,7 +83,7 @@ class BatchTrial:
         self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster, added)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
-        self._moving, fixed = parted(attempt)
+        self._moving, fixed = moving_and_fixed(attempt)
         self._allowed = self._passing(fixed, np.ones(len(rows), np.bool_))
 
     def _passing(self, predicates: Sequence[FitPredicate], rows: Mask) -> Mask:
@@ -116,8 +116,8 @@ class BatchTrial:
                 left &= ~refused
 
 
-class BesideTrial:
-    """All rows in one go, beside the pods that are nominated there, and without them; both have to do."""
+class NominatedTrial:
+    """All rows in one go, with the pods that are nominated there, and without them; both have to do."""
 
     def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange]) -> None:
         self._pod = attempt.pod
@@ -136,8 +136,8 @@ class BesideTrial:
 
     def fits(self, where: Mask) -> Mask:
         """See Trial."""
-        beside, without = self._both
-        return beside.fits(where) & without.fits(where)
+        crowded, without = self._both
+        return crowded.fits(where) & without.fits(where)
 
     def refusals(self) -> Counter[str]:
         """See Trial. Raises SchedulingError for the first row where a predicate errs, as RowTrial does."""
@@ -161,7 +161,7 @@ class RowTrial:
         self._attempt = attempt
         self._rows = rows.tolist()
         self._changes: list[list[PodChange]] = [[] for _ in self._rows]
-        self._nominated = [nominated_beside(attempt.pod, row, attempt.cache) for row in self._rows]
+        self._nominated = [nominated_changes(attempt.pod, row, attempt.cache) for row in self._rows]
 
     def take_away(self, place: int, where: Mask) -> None:
         """See Trial."""
@@ -214,7 +214,7 @@ def reads_pods(predicate: FitPredicate, info: PodInfo) -> bool:
     return bool(reads.value & PODS)
 
 
-def parted(attempt: PreemptionAttempt) -> tuple[list[FitPredicate], list[FitPredicate]]:
+def moving_and_fixed(attempt: PreemptionAttempt) -> tuple[list[FitPredicate], list[FitPredicate]]:
     """(the predicates whose verdict on a row moves with its pods, the others)."""
     moving: list[FitPredicate] = []
     fixed: list[FitPredicate] = []
@@ -239,12 +239,12 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     if len(together) or not len(rows):
         parts.append(_together(attempt, together, alike=alike))
     if alone.any():
-        parts.append(Part(rows[alone], rows[alone], _beside(attempt, rows[alone])))
+        parts.append(Part(rows[alone], rows[alone], _nominated_trial(attempt, rows[alone])))
     return parts
 
 
 def _together(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool) -> Part:
-    if alike and all(p.by_amounts(attempt.info) for p in parted(attempt)[0]):
+    if alike and all(p.by_amounts(attempt.info) for p in moving_and_fixed(attempt)[0]):
         return _one_of_many(attempt, rows)
     return Part(rows, rows, BatchTrial(attempt, rows))
 
@@ -260,20 +260,20 @@ def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
     return out
 
 
-def _beside(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
+def _nominated_trial(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
     """Trials of rows to which pods are nominated."""
-    added = [change for row in rows.tolist() for change in nominated_beside(attempt.pod, row, attempt.cache)]
+    added = [change for row in rows.tolist() for change in nominated_changes(attempt.pod, row, attempt.cache)]
     if not added:
         return BatchTrial(attempt, rows)
     snapshot = attempt.cache.snapshot().what_if(added)
     if local_to_rows(attempt.info, snapshot, attempt.predicates):
-        return BesideTrial(attempt, rows, added)
+        return NominatedTrial(attempt, rows, added)
     return RowTrial(attempt, rows)
 
 
 def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
     first, copies = attempt.roster.alike(rows)
-    moving, fixed = parted(attempt)
+    moving, fixed = moving_and_fixed(attempt)
     there = attempt.cache.snapshot().take(rows)
     allowed = np.ones(len(rows), np.bool_)
     for predicate in fixed:

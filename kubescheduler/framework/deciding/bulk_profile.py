@@ -15,8 +15,8 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.bulk.bulk_choice import Choose, Placings
 from kubescheduler.core.bulk.bulk_rules import PODS_OF_ROWS
-from kubescheduler.core.bulk.bulk_run import LikePods, PlacedRun, ReadyRun, asks_for_a_node, can_run
-from kubescheduler.core.bulk.run_ahead import RunAhead, RunLike
+from kubescheduler.core.bulk.bulk_run import EquivalentPods, PlacedRun, ReadyRun, asks_for_a_node, can_run
+from kubescheduler.core.bulk.run_ahead import RunAhead, RunSettings
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.framework.contract.pod_signature import SignedPod
@@ -45,7 +45,7 @@ def placed_in_bulk(  # noqa: PLR0911
         return None
     snapshot = host.cache.snapshot()
     try:
-        alike = LikePods.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
+        alike = EquivalentPods.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
         if alike is None:
             return None
         assert isinstance(alike.state, ProfileState)
@@ -89,7 +89,7 @@ def run_ahead(host: Host, pod: Pod, count: int, is_held: Callable[[Pod], bool]) 
     def state_of(info: PodInfo) -> ProfileState:
         return host.state(info, cache.snapshot())
 
-    like = RunLike(state, state_of, count, host.frame.release, host.afresh, is_held)
+    like = RunSettings(state, state_of, count, host.frame.release, host.afresh, is_held)
     return RunAhead.of(ready, like, host.tie_break, *_tie_rule(host, ready))
 
 

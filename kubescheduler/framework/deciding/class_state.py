@@ -63,7 +63,7 @@ class ProfileState(ClassState):
     PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; custom
     ones as they are."""
 
-    __slots__ = ("_stirred", "asked", "by_name", "pre", "pre_scores", "skips")
+    __slots__ = ("_reading_pods", "asked", "by_name", "pre", "pre_scores", "skips")
 
     def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
         super().__init__(info, compiled.algorithm, share)
@@ -89,11 +89,11 @@ class ProfileState(ClassState):
         flags = {flag for state in asked for flag in state.flags}
         self.steady_flags = tuple(sorted({*self.steady_flags, *flags} - OF_PODS))
         self.pod_flags = tuple(sorted({*self.pod_flags, *flags} & OF_PODS))
-        self._stirred = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
+        self._reading_pods = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
 
-    def said_of_pod(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:
+    def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:
         """What those of PreFilter and PreScore that look at pods answer now."""
-        return tuple([state.ask(self.info, snapshot, log) for state in self._stirred])
+        return tuple([state.ask(self.info, snapshot, log) for state in self._reading_pods])
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Raises SchedulingError with the release's text when a plugin fails."""

@@ -12,10 +12,10 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
-from kubescheduler.core.nominated.nominated_judging import Found, nominated_beside
-from kubescheduler.core.nominated.nominated_memory import Beside, NominatedMemory, apart_from
+from kubescheduler.core.nominated.nominated_judging import Found, nominated_changes
+from kubescheduler.core.nominated.nominated_memory import NominatedMemory, NominatedRefusals, apart_from
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -93,7 +93,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         """Judges the listed rows (of ``rows`` only, if given). every: custom plugins judge all rows, not just
         those that are left.
 
-        A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs beside pods
+        A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs with pods
         that are nominated.
         """
         columns, own = self.cache.columns, self.own
@@ -182,21 +182,21 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     # --- nominated pods --------------------------------------------------------------------
 
     def _judge_nominated(self, passed: Passed, rows: Mask) -> None:
-        """Rows where the pod does not fit beside the pods that are nominated there fail for that."""
+        """Rows where the pod does not fit with the pods that are nominated there fail for that."""
         kept = None if self.own else self.memory.of(self.state)
         every = self.compiled.algorithm.always_check_all_predicates
-        beside = None if kept is None else kept.judge(self.pod, self.state.info, self._running(), rows, every=every)
-        if beside is None:
-            beside = self._judge_row_by_row(rows)
-        elif beside.error is not None:
-            plugin, error = beside.error
+        refusals = None if kept is None else kept.judge(self.pod, self.state.info, self._running(), rows, every=every)
+        if refusals is None:
+            refusals = self._judge_row_by_row(rows)
+        elif refusals.error is not None:
+            plugin, error = refusals.error
             self._raise_first(plugin, (error,))
-        if beside.found:
-            passed.with_nominated, passed.nominated_codes = beside.found, beside.codes
-            passed.feasible = apart_from(passed.feasible, beside.found, len(rows))
+        if refusals.found:
+            passed.with_nominated, passed.nominated_codes = refusals.found, refusals.codes
+            passed.feasible = apart_from(passed.feasible, refusals.found, len(rows))
             passed.everywhere = False
 
-    def _judge_row_by_row(self, rows: Mask) -> Beside:
+    def _judge_row_by_row(self, rows: Mask) -> NominatedRefusals:
         """The same where plugins look further than one row."""
         found: dict[int, Found] = {}
         codes: dict[int, Code] = {}
@@ -204,17 +204,13 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
             row = self.cache.columns.row_of.get(name)
             if row is None or self.cache.columns.nodes[row] is None or not rows[row]:
                 continue
-            changes = nominated_beside(self.pod, row, self.cache)
+            changes = nominated_changes(self.pod, row, self.cache)
             if changes:
                 there = self.cache.snapshot().take(np.array([row])).what_if(changes)
                 reasons, code = self.judge(there, self.checks())
                 if reasons:
                     found[row], codes[row] = reasons, code
-        return Beside(row_values(found), row_values(codes))
-
-    def beside(self, row: int) -> list[PodChange]:
-        """The pods nominated to a row that the pod has to leave room for."""
-        return nominated_beside(self.pod, row, self.cache)
+        return NominatedRefusals(row_values(found), row_values(codes))
 
     def judge(self, snapshot: Snapshot, checks: Sequence[FitPredicate]) -> tuple[Found, Code]:
         """(reasons, code) on a snapshot of one row: the first failing plugin's, or of all that are run; ((), Success).

@@ -16,7 +16,7 @@ from kubescheduler.config.policy.policy_model import (
 )
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
 from kubescheduler.translate.policy_entries import PolicyEntry
-from kubescheduler.translate.scores import strategy_said
+from kubescheduler.translate.scores import written_strategy
 from kubescheduler.translate.scoring_strategy import FALLING, LEAST, MOST, RISING, Shape, combined
 from kubescheduler.translate.translation_model import Note, NoteKind, Said
 
@@ -66,7 +66,7 @@ def fit_upgrade(
     found = combined(items, overfull_counts_nothing=False)
     text = "it is a scoring strategy of NodeResourcesFit now, with the same formula"
     notes = found.notes or tuple(Note(NoteKind.EXACT, item.path, text) for item in items)
-    return FitUpgrade(found.weight, listed=True, args=strategy_said(found), origin=found.origin, notes=notes)
+    return FitUpgrade(found.weight, listed=True, args=written_strategy(found), origin=found.origin, notes=notes)
 
 
 def _item(name: str, weight: int, path: str, args: Mapping[str, Any]) -> PolicyEntry:

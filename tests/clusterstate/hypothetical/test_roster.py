@@ -133,7 +133,7 @@ def test_rows_that_changed_are_brought_up_to_date() -> None:
     made.refresh()
     assert names(made.pods[0]) == "x"
     assert made.codes[:, 0].tolist()[1] == NOBODY
-    assert len({*made.likeness.tolist()[:3]}) == 3
+    assert len({*made.row_classes.tolist()[:3]}) == 3
 
 
 @given(
@@ -155,8 +155,8 @@ def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
         places = fresh.codes.shape[0]
         assert made.priorities[:places][made.codes[:places] > 0].tolist() == fresh.priorities[fresh.codes > 0].tolist()
         assert (made.codes[places:] == NOBODY).all()
-        kinds = [tuple((likeness == row).tolist()) for likeness in (made.likeness,) for row in likeness]
-        assert kinds == [tuple((fresh.likeness == row).tolist()) for row in fresh.likeness]
+        kinds = [tuple((row_classes == row).tolist()) for row_classes in (made.row_classes,) for row in row_classes]
+        assert kinds == [tuple((fresh.row_classes == row).tolist()) for row in fresh.row_classes]
 
 
 def test_copies_of_pod_lists() -> None:

@@ -15,7 +15,7 @@ from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated.nominated_judging import judge_beside, judge_rows
+from kubescheduler.core.nominated.nominated_judging import judge_rows, judge_with_added
 from kubescheduler.core.verdicts import CheckState, Refreshes
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
@@ -99,7 +99,7 @@ def test_rows_with_equal_amounts_are_judged_alike(release: str, given_steps: lis
         fresh.refresh(info, Refreshes(snapshot, log))
         assert said(kept) == said(fresh)
         assert (kept.failing is None) == (fresh.failing is None)
-        assert [kept.said_of(row) for row in range(NODES)] == [fresh.said_of(row) for row in range(NODES)]
+        assert [kept.row_verdict(row) for row in range(NODES)] == [fresh.row_verdict(row) for row in range(NODES)]
         handed = [kept.failing, kept.unresolvable, *kept.verdict.values()]
         late += [(mask, mask.copy()) for mask in handed if mask is not None]
     assert all((mask == before).all() for mask, before in late)
@@ -129,7 +129,7 @@ def test_few_rows_beside_pods_are_judged_as_many(release: str, given_steps: list
     for every in (False, True):
         there = snapshot.take(np.array(list(beside), np.int64)).what_if(added)
         expected = judge_rows(info, there, [CheckState(rule, info) for rule in rules], every=every)
-        assert judge_beside(info, snapshot, beside, checks, every) == expected
+        assert judge_with_added(info, snapshot, beside, checks, every) == expected
 
 
 def even(_: PodInfo, snapshot: Snapshot) -> Verdict:

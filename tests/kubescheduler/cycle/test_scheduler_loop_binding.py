@@ -138,7 +138,7 @@ def test_an_extender_cannot_bind(release: str, ignorable: bool, message: str | N
 
 @pytest.mark.parametrize(("release", "moved"), [("1.20", 0), ("1.36", 1)])
 @pytest.mark.parametrize("answer", [U, SchedulingError("x")], ids=["rejected", "error"])
-def test_a_failed_binding_stirs_the_others(release: str, moved: int, answer: Any) -> None:
+def test_a_failed_binding_is_an_event_for_other_pods(release: str, moved: int, answer: Any) -> None:
     """In 1.36 the place that came free is an event for all pods but the one that left it."""
     with bench(release, plugin("A", **answers(pre_bind=answer))) as b:
         b.try_one(make_pod("q", {"node": "error"}))

@@ -17,7 +17,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.nominated.nominated_judging import judge, judge_rows
-from kubescheduler.core.nominated.nominated_memory import Beside, KeptBeside
+from kubescheduler.core.nominated.nominated_memory import KeptJudgements, NominatedRefusals
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -80,7 +80,9 @@ def waiting(*names: str) -> ClusterCache:
     return cache
 
 
-def asked(kept: KeptBeside, cache: ClusterCache, rule: Counting, rows: Any = None, name: str = "in") -> Beside:
+def asked(
+    kept: KeptJudgements, cache: ClusterCache, rule: Counting, rows: Any = None, name: str = "in"
+) -> NominatedRefusals:
     pod = make_pod(name, priority=5)
     found = kept.judge(pod, cache.info(pod), [CheckState(rule.rule, cache.info(pod))], rows, every=False)
     assert found is not None
@@ -90,7 +92,7 @@ def asked(kept: KeptBeside, cache: ClusterCache, rule: Counting, rows: Any = Non
 def test_rows_are_judged_again_when_they_change() -> None:
     """Pods that come, nominations, nodes that leave; and nothing else."""
     cache, rule = waiting("a", "c"), Counting()
-    kept = KeptBeside(cache)
+    kept = KeptJudgements(cache)
     assert list(asked(kept, cache, rule).found) == [0, 2]
     asked(kept, cache, rule)
     assert rule.asked == [[0, 2]]
@@ -107,7 +109,7 @@ def test_rows_are_judged_again_when_they_change() -> None:
 def test_only_the_rows_that_are_looked_at_are_judged() -> None:
     """The others when somebody looks."""
     cache, rule = waiting("a", "c"), Counting()
-    kept = KeptBeside(cache)
+    kept = KeptJudgements(cache)
     assert list(asked(kept, cache, rule, np.array([False, True, True])).found) == [2]
     assert sorted(asked(kept, cache, rule).found) == [0, 2]
     assert list(asked(kept, cache, rule, np.array([True, False, False])).found) == [0]
@@ -117,7 +119,7 @@ def test_only_the_rows_that_are_looked_at_are_judged() -> None:
 def test_a_pod_leaves_itself_out() -> None:
     """On the row that it is nominated to, whoever was asked about before."""
     cache, rule = waiting("a"), Counting()
-    kept = KeptBeside(cache)
+    kept = KeptJudgements(cache)
     for name, rows in (("in", [0]), ("waits-a", []), ("in", [0])):
         assert list(asked(kept, cache, rule, name=name).found) == rows
 
@@ -125,7 +127,7 @@ def test_a_pod_leaves_itself_out() -> None:
 def test_errors_in_order_of_nomination() -> None:
     """The first that is looked at counts."""
     cache, rule = waiting("c", "a"), Counting("a", "c")
-    kept = KeptBeside(cache)
+    kept = KeptJudgements(cache)
     assert asked(kept, cache, rule).error == ("Room", NodeError("broken"))
     assert asked(kept, cache, rule, np.array([False, True, False])).error is None
     cache.nominate(make_pod("waits-a"), "")
@@ -138,7 +140,7 @@ def test_rules_that_look_further_remember_nothing(looks_further: bool) -> None:
     """They judge row by row, in every attempt."""
     cache = waiting("a")
     rule = FitPredicate("Far", Counting().check, LOCAL, alone=lambda pod, snapshot: not looks_further)
-    kept = KeptBeside(cache)
+    kept = KeptJudgements(cache)
     for _ in range(2):
         checks = [CheckState(rule, cache.info(POD))]
         assert (kept.judge(POD, cache.info(POD), checks, None, every=False) is None) == looks_further

@@ -14,10 +14,10 @@ from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.nominated.nominated_judging import nominated_beside
+from kubescheduler.core.nominated.nominated_judging import nominated_changes
 from kubescheduler.core.preempting.preemption_trials import (
     BatchTrial,
-    BesideTrial,
+    NominatedTrial,
     PreemptionAttempt,
     RowTrial,
     reads_pods,
@@ -84,7 +84,7 @@ def test_rules_that_look_further_are_tried_row_by_row() -> None:
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        ({"priority": 9}, "BesideTrial"),
+        ({"priority": 9}, "NominatedTrial"),
         ({"priority": 4}, "BatchTrial"),
         ({"priority": 9, "affinity": BESIDE_OTHERS}, "RowTrial"),
     ],
@@ -149,8 +149,8 @@ def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
     tried = attempt(two, cluster=(*nodes, *PODS))
     tried.cache.nominate(make_pod("equal", priority=5), "a")
     tried.cache.nominate(make_pod("lower", priority=4), "b")
-    added = nominated_beside(POD, 0, tried.cache)
-    for trial in (RowTrial(tried, ALL), BesideTrial(tried, ALL, added)):
+    added = nominated_changes(POD, 0, tried.cache)
+    for trial in (RowTrial(tried, ALL), NominatedTrial(tried, ALL, added)):
         assert trial.fits(WHERE).tolist() == [False, True, True, True]
         assert trial.refusals() == {"crowded": 1}
         trial.take_away(0, np.array([True, False, False, False]))
@@ -164,7 +164,7 @@ def test_errors_beside_nominated_pods() -> None:
     broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}")), LOCAL) for at in "dc"]
     tried = attempt(*broken)
     tried.cache.nominate(make_pod("equal", priority=5), "a")
-    trial = BesideTrial(tried, ALL, nominated_beside(POD, 0, tried.cache))
+    trial = NominatedTrial(tried, ALL, nominated_changes(POD, 0, tried.cache))
     assert trial.fits(WHERE).tolist() == [True, True, False, False]
     with pytest.raises(SchedulingError, match="broken c"):
         trial.refusals()
