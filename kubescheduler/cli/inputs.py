@@ -6,7 +6,6 @@ import gc
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TypeVar
 
 import click
@@ -23,8 +22,6 @@ from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_pla
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
-MADE_BEFORE_COLLECTION = 100_000
-"""Objects that a command makes, and does not give up, before the youngest are looked through for cycles."""
 
 T = TypeVar("T")
 
@@ -162,17 +159,13 @@ def attempt(problems: list[str], action: Callable[[], T]) -> T | None:
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
-    """No garbage collection while many objects are made that stay; until the command ends these are not looked at, and
-    what else it makes is looked at seldom, as next to nothing of it is in cycles."""
-    enabled, threshold = gc.isenabled(), gc.get_threshold()
+    """No garbage collection while many objects are made that stay; these are not looked at until the command ends."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
         gc.freeze()
-        gc.set_threshold(MADE_BEFORE_COLLECTION, *threshold[1:])
-        context = click.get_current_context()
-        context.call_on_close(gc.unfreeze)
-        context.call_on_close(partial(gc.set_threshold, *threshold))
+        click.get_current_context().call_on_close(gc.unfreeze)
     finally:
         if enabled:
             gc.enable()
