@@ -16,7 +16,6 @@ from clusterstate.counting.distinct import Ids
 from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, Reach
 
@@ -143,13 +142,6 @@ class Snapshot:
         """((n,) codes of a label's values, value → code); code 0: the node lacks the key."""
         column = self._columns.label(key)
         return (column.codes if self.rows is None else column.codes[self.rows]), column.index
-
-    def domains_of(self, key: str, rows: Iterable[int]) -> list[IntArray]:
-        """The rows of each domain of a topology key that some of the whole cluster's rows are in; a row that lacks the
-        key is in none."""
-        column = self._columns.label(key)
-        codes = column.codes
-        return [column.rows_with(code) for code in dict.fromkeys([int(codes[row]) for row in rows]) if code != ABSENT]
 
     def label_values(self, key: str) -> list[str]:
         """code → value of a label key; [0] stands for absent and is None."""

@@ -22,13 +22,14 @@ from clusterstate.topology.pod_affinity import (
     compile_term,
     domain_tally,
     first_error,
+    is_broken,
     is_somewhere,
     occupied_domains,
     occupied_rows,
     running_error,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, is_occupied, scope_of
+from clusterstate.topology.topology_scope import TopologyScope, is_occupied
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -247,12 +248,15 @@ def _is_free(pod: PodInfo, snapshot: Snapshot) -> bool:
 def _scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
     """Whether domains have pods of either side, and whether the pod is the first of its affinity."""
     affinity, anti_affinity = pod.required_affinity, pod.required_anti_affinity
-    if (affinity or anti_affinity) and first_error((*affinity, *anti_affinity), pod.namespace):
+    if first_error((*affinity, *anti_affinity), pod.namespace) or is_broken(snapshot, REPEL):
         return None
-    wanted, first = _wanted(pod, snapshot, affinity) if affinity else ({}, False)
-    avoided = _avoided(pod, snapshot, anti_affinity) if anti_affinity else {}
-    besides = first, running_error(snapshot, REPEL)
-    return scope_of(snapshot, (wanted, avoided, _repelling(pod, snapshot)), is_occupied, besides)
+    sides = [_repelling(pod, snapshot)]
+    if anti_affinity:
+        sides.append(_avoided(pod, snapshot, anti_affinity))
+    if not affinity:
+        return TopologyScope(snapshot, sides, is_occupied)
+    sides.append(_wanted(pod, snapshot, affinity)[0])
+    return TopologyScope(snapshot, sides, is_occupied, lambda now: _wanted(pod, now, affinity)[1])
 
 
 # --- evidence ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from clusterstate.topology.held_tallies import Tallies
 from clusterstate.topology.pod_affinity import is_somewhere, occupied_rows
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
 from clusterstate.topology.required_affinity import RequiredAffinity
-from clusterstate.topology.topology_scope import TopologyScope, is_occupied, scope_of
+from clusterstate.topology.topology_scope import TopologyScope, is_occupied
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -120,7 +120,7 @@ def _scope(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
     """Whether domains have pods of either side, and whether the pod is the first of its affinity."""
     asked = RequiredAffinity.of(rules, pod, snapshot)
     sides = asked.wanted(snapshot), asked.avoided(snapshot), asked.repelling(snapshot)
-    return scope_of(snapshot, sides, is_occupied, asked.alone(snapshot))
+    return TopologyScope(snapshot, sides, is_occupied, asked.alone)
 
 
 # --- evidence ------------------------------------------------------------------------------

@@ -28,10 +28,11 @@ from clusterstate.topology.pod_affinity import (
     compile_term,
     domain_tally,
     first_error,
+    is_broken,
     running_error,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, every_sum, scope_of
+from clusterstate.topology.topology_scope import TopologyScope, every_sum
 from priorities.input_texts import domain_text, labels_text
 from priorities.score_evidence import Calculation, Explain, added, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
@@ -74,9 +75,10 @@ def _ask_tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
     }
 
 
-def _scope(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-    error = _error(pod, snapshot, _sorts(hard_weight))
-    return scope_of(snapshot, (_tallies(hard_weight, pod, snapshot),), every_sum, error)
+def _scope(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
+    if first_error((term for term, _ in _signed(pod)), pod.namespace) or is_broken(snapshot, *_sorts(hard_weight)):
+        return None
+    return TopologyScope(snapshot, (_tallies(hard_weight, pod, snapshot),), every_sum)
 
 
 def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:

@@ -22,7 +22,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import HeldTallies, Tallies
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
-from clusterstate.topology.topology_scope import TopologyScope, every_sum, scope_of
+from clusterstate.topology.topology_scope import TopologyScope, every_sum
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
@@ -201,7 +201,7 @@ def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) 
 
 
 def _scope(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-    return scope_of(snapshot, (Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot),), every_sum)
+    return TopologyScope(snapshot, (Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot),), every_sum)
 
 
 def _narrow(rules: TermRules, pod: PodInfo) -> Reads:

@@ -16,6 +16,36 @@ Weight = Callable[[PodInfo], int]
 
 FEW_ROWS = 4
 """Rows that are added up one by one sooner than as an array."""
+LONGEST = 1 << 10
+
+
+class DomainLog:
+    """The domains of which something has changed, in order; a position in it is what a reader remembers."""
+
+    __slots__ = ("_codes", "_start", "position")
+
+    def __init__(self) -> None:
+        self._codes: list[int] = []
+        self._start = 0
+        self.position = 0
+        """The position after the newest entry."""
+
+    def note(self, code: int) -> None:
+        """A domain has changed."""
+        if len(self._codes) >= LONGEST:
+            del self._codes[: LONGEST // 2]
+            self._start += LONGEST // 2
+        self._codes.append(code)
+        self.position += 1
+
+    def forget(self) -> None:
+        """All domains may have changed."""
+        self._codes.clear()
+        self._start = self.position = self.position + 1
+
+    def since(self, position: int) -> list[int] | None:
+        """The codes of the domains that changed after a position; None: it is too long ago."""
+        return None if position < self._start else self._codes[position - self._start :]
 
 
 class Tally:
@@ -25,9 +55,10 @@ class Tally:
     sums: (D,) int64, by domain code. Code 0 (the key is absent) gathers pods that count nowhere.
     follows_claims: whether the weight follows from what claims lead to, besides the class.
     kept: whether pods that come and go are still counted; if not, it has to be asked for anew.
+    moved: the domains whose sum changed. turned: those of them whose sum came above 0, or is so no longer.
     """
 
-    __slots__ = ("_built", "column", "follows_claims", "kept", "reach", "sums", "weight")
+    __slots__ = ("_built", "column", "follows_claims", "kept", "moved", "reach", "sums", "turned", "weight")
 
     def __init__(self, column: NodeColumn | None, weight: Weight, reach: Reach = None) -> None:
         """reach: of which classes the weight may be other than 0."""
@@ -37,12 +68,15 @@ class Tally:
         self.follows_claims = False
         self.kept = True
         self.sums: IntArray = np.zeros(0, np.int64)
+        self.moved, self.turned = DomainLog(), DomainLog()
         self._built = -1
 
     def build(self, infos: Iterable[PodInfo], size: int) -> list[tuple[PodInfo, int]]:
         """Counts from scratch over the placed pod classes; those that count, with their weights."""
         found: list[tuple[PodInfo, int]] = []
         self.sums = np.zeros(self._room(size), np.int64)
+        self.moved.forget()
+        self.turned.forget()
         self._built = self.column.version if self.column else 0
         codes = self.column.codes if self.column else None
         for info in infos:
@@ -79,9 +113,16 @@ class Tally:
         if self.column is None:
             if row >= len(self.sums):
                 self.sums = np.concatenate([self.sums, np.zeros(row + 1 - len(self.sums), np.int64)])
-            self.sums[row] += amount
+            code = row
         elif self._built == self.column.version:
-            self.sums[self.column.codes[row]] += amount
+            code = self.column.codes.item(row)
+        else:
+            return
+        before = self.sums.item(code)
+        self.sums[code] = before + amount
+        self.moved.note(code)
+        if (before > 0) is not (before + amount > 0):
+            self.turned.note(code)
 
     def domain_of(self, row: int) -> int:
         """The index in ``sums`` that a row counts to: its domain's code, or the row itself without a column."""

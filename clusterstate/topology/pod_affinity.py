@@ -101,9 +101,15 @@ def topology_keys(snapshot: Snapshot, *sorts: str) -> list[str]:
     return list(dict.fromkeys(key for _, key in uses if key))
 
 
+def is_broken(snapshot: Snapshot, *sorts: str) -> bool:
+    """Whether a running pod, on a known node or not, has an invalid selector in a term of these sorts."""
+    uses = snapshot.affinity_uses
+    return any([(sort, None) in uses for sort in sorts])  # noqa: C419
+
+
 def running_error(snapshot: Snapshot, *sorts: str) -> str | None:
     """The text of an invalid selector in a term of these sorts of a pod that runs on a known node."""
-    broken = {sort for sort, key in snapshot.affinity_uses if key is None and sort in sorts}
+    broken = [sort for sort in sorts if (sort, None) in snapshot.affinity_uses]
     if not broken:
         return None
     for info in snapshot.running():

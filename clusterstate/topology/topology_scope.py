@@ -2,74 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from operator import attrgetter
 
-import msgspec
-
-from clusterstate.counting.tally import Tally
-from clusterstate.growable import IntArray
+from clusterstate.counting.tally import DomainLog, Tally
+from clusterstate.growable import NO_NUMBERS
+from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 
-FEW_DOMAINS = 64
-"""Domains of a topology key that are compared as a whole rather than one by one."""
+ReadOf = Callable[[Tally], DomainLog]
+"""What a rule reads of the sums of a running count, as the log of the domains where that changes."""
+
+is_occupied: ReadOf = attrgetter("turned")
+"""Where they are above 0."""
+every_sum: ReadOf = attrgetter("moved")
+"""All of them."""
+
+Besides = Callable[[Snapshot], Hashable]
+"""What the answers about all rows follow from that a rule reads of its running counts."""
 
 
-class TopologyScope(msgspec.Struct, frozen=True):
-    """What a rule's answers about rows follow from, besides the rows' node objects.
+def nothing_besides(_: Snapshot) -> Hashable:
+    """The answers about a row follow from the domains that it is in."""
+    return None
 
-    While two scopes are equal, the answers about a row differ only if pods came or went in one of its domains.
+
+class TopologyScope:
+    """The running counts of domains that a rule's answers about rows follow from, besides the rows' node objects, and
+    how far they were read.
+
+    While nodes stay as they are, the answers about a row differ only if what is read changed in one of its domains.
     """
 
-    keys: tuple[str, ...]
-    """The topology keys of these domains."""
-    besides: Hashable = None
-    """What the answers about all rows follow from."""
+    __slots__ = ("_answer", "_besides", "_logs", "_positions", "_tallies", "_uses_version")
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        sides: Iterable[Mapping[str, Tally]],
+        read: ReadOf,
+        besides: Besides = nothing_besides,
+    ) -> None:
+        """As of now. sides: by topology key the counts, which are found anew when terms of running pods change."""
+        self._tallies = [tally for tallies in sides for tally in tallies.values()]
+        self._logs = [read(tally) for tally in self._tallies]
+        self._positions = [log.position for log in self._logs]
+        self._besides = besides
+        self._answer = besides(snapshot)
+        self._uses_version = snapshot.uses_version
+
+    def stands(self, snapshot: Snapshot) -> bool:
+        """Whether the rule still reads these counts, as long as nodes stay as they are."""
+        if self._uses_version != snapshot.uses_version:
+            return False
+        return not any([not tally.kept for tally in self._tallies])  # noqa: C419
+
+    def follows(self, before: TopologyScope) -> bool:
+        """Whether an earlier scope of the rule has the same counts; then this one goes on where that one was read."""
+        if self._tallies != before._tallies:
+            return False
+        self._positions, self._answer = before._positions, before._answer
+        return True
+
+    def changed_rows(self, snapshot: Snapshot, most: int) -> tuple[int, ...] | None:
+        """The rows of the whole cluster of which answers may have changed since this was asked the last time; None: all
+        rows, or more than ``most``."""
+        before, now = self._positions, [log.position for log in self._logs]
+        if before == now:
+            return ()
+        self._positions = now
+        answer, self._answer = self._answer, self._besides(snapshot)
+        if answer != self._answer:
+            return None
+        found: dict[int, None] = {}
+        for tally, log, position in zip(self._tallies, self._logs, before, strict=True):
+            codes = log.since(position)
+            if codes is None or tally.column is None:
+                return None
+            for code in dict.fromkeys(codes):
+                rows = tally.column.rows_with(code) if code != ABSENT else NO_NUMBERS
+                if len(found) + len(rows) > most:
+                    return None
+                found.update(dict.fromkeys(rows.tolist()))
+        return tuple(found)
 
 
 Scope = Callable[[PodInfo, Snapshot], TopologyScope | None]
 """The scope of a rule for a pod; None: pods on any row may matter to any other."""
-
-
-def is_occupied(sums: IntArray) -> Hashable:
-    """Of (D,) sums by domain, where they are above 0."""
-    return (sums[1:] > 0).tobytes()
-
-
-def every_sum(sums: IntArray) -> Hashable:
-    """Of (D,) sums by domain, all of them."""
-    return sums[1:].tobytes()
-
-
-def scope_of(
-    snapshot: Snapshot,
-    sides: Iterable[Mapping[str, Tally]],
-    read: Callable[[IntArray], Hashable],
-    besides: Hashable = None,
-) -> TopologyScope:
-    """The scope of a rule that reads some running counts of the domains that a row is in.
-
-    sides: by topology key the counts. read: what it reads of sums by domain. besides: what else it follows from.
-    """
-    keys: dict[str, None] = {}
-    known: list[Hashable] = []
-    for tallies in sides:
-        for key, tally in tallies.items():
-            sums = snapshot.domain_sums(tally)
-            few = len(sums) <= FEW_DOMAINS
-            known.append((key, read(sums) if few else None))
-            if not few:
-                keys[key] = None
-        known.append(None)
-    return TopologyScope(tuple(keys), (besides, *known))
-
-
-def rows_sharing(snapshot: Snapshot, keys: Iterable[str], rows: Collection[int], most: int) -> tuple[int, ...] | None:
-    """The rows of the whole cluster that share a domain of one of the keys with some rows; None: more than ``most``."""
-    found: dict[int, None] = {}
-    for key in keys:
-        for domain in snapshot.domains_of(key, rows):
-            if len(found) + len(domain) > most:
-                return None
-            found.update(dict.fromkeys(domain.tolist()))
-    return tuple(found)

@@ -15,13 +15,13 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import Scope, TopologyScope, rows_sharing
+from clusterstate.topology.topology_scope import Scope, TopologyScope
 from kubescheduler.core.holding.usage_answers import PASSES, SINGLE_ROWS, RowVerdict, UsageAnswers, with_rows
 from predicates.types import FitPredicate, NodeError, Verdict, never
 from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig, PriorityError
 
-NODE, PODS = Reads.NODE.value, Reads.PODS.value
+NODE = Reads.NODE.value
 CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
@@ -168,15 +168,21 @@ class Remembered:
 
     def _within(self, scope: Scope, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again as pods have come and gone; None: every row."""
-        before, self._scoped = self._scoped, scope(pod, refresh.snapshot)
+        snapshot, known = refresh.snapshot, self._scoped
         steady, self._steady_version = self._steady_version, refresh.log.version_of(self._steady)
-        if self._size != len(refresh.snapshot) or self._steady_version != steady:
+        if known is None or self._size != len(snapshot) or self._steady_version != steady:
+            self._scoped = scope(pod, snapshot)
             return None
-        rows = refresh.rows(self._local | PODS)
-        if rows is None or before is None or self._scoped != before:
-            return None
-        near = rows_sharing(refresh.snapshot, before.keys, rows, len(refresh.snapshot) // PATCH_SHARE)
-        return near if near is None or not self._local else tuple(dict.fromkeys((*rows, *near)))
+        if not known.stands(snapshot):
+            before, known = known, scope(pod, snapshot)
+            self._scoped = known
+            if known is None or not known.follows(before):
+                return None
+        near = known.changed_rows(snapshot, len(snapshot) // PATCH_SHARE)
+        if near is None or not self._local:
+            return near
+        rows = refresh.rows(self._local)
+        return None if rows is None else tuple(dict.fromkeys((*rows, *near)))
 
 
 class CheckState(Remembered):

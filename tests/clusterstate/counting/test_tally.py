@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.counting.pod_counts import MOST_TALLIES
+from clusterstate.counting.tally import LONGEST, DomainLog, Tally
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -184,3 +186,39 @@ def test_of_counts_that_may_concern_any_class_fewer_are_kept() -> None:
     cache.add_pod(make_pod("p", label={"app": "x"}, node="n1"))
     assert int(narrow.sums.sum()) == 1
     assert sum(int(tally.sums.sum()) for tally in wide) == MOST_TALLIES // 2 + 1
+
+
+def weight_1(_: PodInfo) -> int:
+    """Every pod counts once."""
+    return 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from((-2, -1, 1, 2))), max_size=12), st.integers(0, 12))
+def test_the_logs_of_a_count_name_the_domains_that_changed(adds: list[tuple[int, int]], read: int) -> None:
+    """The domains whose sum changed, and those where it came above 0 or is so no longer, since a reader looked."""
+    tally = Tally(None, weight_1)
+    tally.build((), 4)
+    for row, amount in adds[:read]:
+        tally.add(row, amount)
+    before, moved, turned = tally.sums.copy(), tally.moved.position, tally.turned.position
+    for row, amount in adds[read:]:
+        tally.add(row, amount)
+    assert tally.moved.since(moved) == [row for row, _ in adds[read:]]
+    found = tally.turned.since(turned)
+    assert found is not None
+    assert [row for row in range(4) if found.count(row) % 2] == np.flatnonzero(
+        (before > 0) != (tally.sums > 0)
+    ).tolist()
+
+
+def test_a_log_forgets_what_is_long_ago_and_everything_when_it_is_told_to() -> None:
+    """A reader who has been away too long learns that any domain may have changed."""
+    log = DomainLog()
+    for code in range(LONGEST + 1):
+        log.note(code)
+    assert log.since(LONGEST) == [LONGEST]
+    assert log.since(LONGEST // 2) == list(range(LONGEST // 2, LONGEST + 1))
+    assert log.since(LONGEST // 2 - 1) is None
+    position = log.position
+    log.forget()
+    assert (log.since(position), log.since(log.position)) == (None, [])
