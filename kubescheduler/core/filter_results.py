@@ -140,33 +140,52 @@ class FilterResults:
                     left[row] = False
                 yield row, check, reasons, Code.Unschedulable if codes is None else Code(codes[row])
 
-    def row_codes(self, silent: Code = Code.Success) -> IntArray:
-        """(N,) the code of every row's status; ``silent`` where it has none."""
-        left = self.looked_at.copy()
-        out = np.zeros(len(left), np.int64)
+    def row_codes(self) -> IntArray:
+        """(N,) the code of every row's status; Success where it has none."""
+        out = np.full(len(self.listed), Code.Success, np.int64)
+        for code, rows in self.rows_by_code().items():
+            out[rows] = code
+        return out
+
+    def rows_by_code(self) -> dict[Code, Mask]:
+        """Code → (N,) bool: the rows whose status has it; a row without a status is in none."""
+        left = self.looked_at
+        out: dict[Code, Mask] = {}
         if self.absent is not None:
-            out[self.listed & ~left] = self.absent.code
+            _add(out, self.absent.code, self.listed & ~left)
         if self.with_nominated:
             crowded = left & self.with_nominated.mask(len(left))
-            np.copyto(out, Code.Unschedulable, where=crowded)
+            left = left & ~crowded
             for code, rows in self.nominated_codes.by_value():
-                out[rows[crowded[rows]]] = code
-            left &= ~crowded
+                there = np.zeros(len(left), np.bool_)
+                there[rows] = crowded[rows]
+                _add(out, code, there)
+                crowded &= ~there
+            _add(out, Code.Unschedulable, crowded)
         for check, verdict in self.verdicts:
             failed = failing(verdict)
             if failed is None:
                 continue
             failed = left & failed
-            self._note_codes(check, failed, out)
+            _add(out, Code.Unschedulable, failed)
+            for masks, code in self._beyond_unschedulable():
+                if check in masks:
+                    _add(out, code, failed & masks[check])
             if not self.every_reason:
-                left &= ~failed
-        row_of = {name: row for row, name in enumerate(self.names[: len(out)])} if self.refused else {}
+                left = left & ~failed
+        return self._with_extenders(_worst(out))
+
+    def _with_extenders(self, found: dict[Code, Mask]) -> dict[Code, Mask]:
+        """The same with what extenders refused. found: written to."""
+        row_of = {name: row for row, name in enumerate(self.names[: len(self.listed)])} if self.refused else {}
         for name, status in self.refused.items():
-            if name in row_of and not (self.appends and out[row_of[name]]):
-                out[row_of[name]] = status.code
-        if silent != Code.Success:
-            np.copyto(out, silent, where=out == Code.Success)
-        return out
+            row = row_of.get(name)
+            if row is None or (self.appends and any(rows[row] for rows in found.values())):
+                continue
+            for rows in found.values():
+                rows[row] = False
+            found.setdefault(status.code, np.zeros(len(self.listed), np.bool_))[row] = True
+        return found
 
     def refused_for(self, reasons: Collection[str]) -> Mask:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
@@ -185,16 +204,6 @@ class FilterResults:
                 left &= ~failed
         return out
 
-    def _note_codes(self, check: str, failed: Mask, codes: IntArray) -> None:
-        """Notes the code of rows that a check refuses, (N,) bool, unless they have a worse one. codes: (N,)."""
-        worse = [(masks[check], code) for masks, code in self._beyond_unschedulable() if check in masks]
-        if not self.every_reason:
-            np.copyto(codes, Code.Unschedulable, where=failed)
-            for mask, code in worse:
-                np.copyto(codes, code, where=failed & mask)
-        else:
-            np.copyto(codes, np.maximum(codes, self._codes_by(check)), where=failed)
-
     def _beyond_unschedulable(self) -> tuple[tuple[Mapping[str, Mask], Code], ...]:
         """(check → rows, the code that it refuses them with)."""
         return (self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)
@@ -206,6 +215,21 @@ class FilterResults:
             if check in masks:
                 out[masks[check]] = code
         return out
+
+
+def _add(found: dict[Code, Mask], code: Code, rows: Mask) -> None:
+    before = found.get(code)
+    found[code] = rows if before is None else before | rows
+
+
+def _worst(found: dict[Code, Mask]) -> dict[Code, Mask]:
+    """Each row with its worst code alone."""
+    out: dict[Code, Mask] = {}
+    taken: Mask | None = None
+    for code in sorted(found, reverse=True):
+        out[code] = found[code] if taken is None else found[code] & ~taken
+        taken = found[code] if taken is None else taken | found[code]
+    return out
 
 
 def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:

@@ -8,9 +8,11 @@ from typing import Any
 from unittest.mock import patch
 
 import attrs
+import numpy as np
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
+from clusterstate.growable import Mask
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -23,6 +25,11 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.nominated.nominated_memory import KeptJudgements
+from kubescheduler.core.preempting.kept_victims import PreemptionMemory
+from kubescheduler.core.preempting.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt
+from kubescheduler.core.preempting.preemption_victims import VictimRules, find_candidates
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate
@@ -33,10 +40,11 @@ PREEMPTING = ("1.16", "1.20", "1.36")
 HOST = "kubernetes.io/hostname"
 NODES = 5
 APPS = ("db", "web")
+SORTS = ("even", "odd")
 TAINT = Taint("k", "v", "NoSchedule")
 
-ASKED = ((3000, 4, "db"), (1500, 3, "web"), (1500, 2, "db"))
-"""(cpu, priority, app) of the pods that are asked about after every step."""
+ASKED = ((3000, 4, "db", ""), (1500, 3, "web", ""), (1500, 2, "db", "even"))
+"""(cpu, priority, app, nodes) of the pods that are asked about after every step."""
 
 nodes = st.integers(0, NODES - 1)
 amounts = st.sampled_from([0, 500, 1500])
@@ -47,7 +55,7 @@ steps = st.lists(
         st.tuples(st.just("gone"), st.integers(0, 30)),
         st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
         st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
-        st.tuples(st.just("budget"), apps, st.integers(-1, 2), st.sampled_from([(), ("p0", "p1")])),
+        st.tuples(st.just("budget"), apps, st.integers(-1, 2), st.sampled_from([(), ("p0", "p6")])),
         st.tuples(st.just("node"), nodes, st.sampled_from([2000, 3000, None]), st.booleans()),
         st.tuples(st.just("apart"), nodes, apps),
         st.tuples(st.just("preempt"), st.sampled_from(ASKED)),
@@ -61,10 +69,15 @@ steps = st.lists(
 
 def node(at: int, cpu: int = 3000, *, tainted: bool = False) -> Node:
     room = resources(cpu=cpu, memory=8 << 30, pods=5)
-    return make_node(f"n{at}", {HOST: f"n{at}"}, allocatable=room, taints=(TAINT,) if tainted else ())
+    return make_node(
+        f"n{at}", {HOST: f"n{at}", "nodes": SORTS[at % 2]}, allocatable=room, taints=(TAINT,) if tainted else ()
+    )
 
 
-def pod(name: str, cpu: int, priority: int, app: str = "db", **fields: Any) -> Pod:
+def pod(name: str, cpu: int, priority: int, app: str = "db", nodes: str = "", **fields: Any) -> Pod:
+    """nodes: those that it may run on, ``even`` or ``odd``; empty: all."""
+    if nodes:
+        fields["node_selector"] = labels({"nodes": nodes})
     return make_pod(name, {"app": app}, priority=priority, requests=resources(cpu=cpu), **fields)
 
 
@@ -81,8 +94,9 @@ class ChangingCluster:
         engine = EngineSpec.parse(f"release={release}").engine(lambda _: None)
         cache = cache_for(engine, [node(at) for at in range(NODES)])
         there = cls(engine, cache)
-        for at in range(2 * NODES):
-            there.run("pod", at % NODES, 1500, at % 3, APPS[at % 2], None)
+        for at in range(2 * NODES):  # even nodes are alike, and odd ones
+            priority = at % 2 if at < NODES else 2
+            there.run("pod", at % NODES, 1500, priority, APPS[at // NODES], None)
         return there
 
     def run(self, what: str, *given: Any) -> None:
@@ -142,8 +156,16 @@ class ChangingCluster:
 
 @contextmanager
 def one_by_one() -> Iterator[None]:
-    """Every node is tried, and judged beside nominated pods, by itself."""
-    with patch.object(FitPredicate, "by_row", lambda *_: False):
+    """Every node is tried, and judged beside nominated pods, by itself, and nothing is remembered of it."""
+
+    def tried(_: Any, attempt: PreemptionAttempt, __: Any, rows: Mask, rules: VictimRules) -> Candidates:
+        return find_candidates(attempt, np.flatnonzero(rows), rules)
+
+    with (
+        patch.object(FitPredicate, "by_row", lambda *_: False),
+        patch.object(PreemptionMemory, "candidates", tried),
+        patch.object(KeptJudgements, "judge", lambda *_, **__: None),
+    ):
         yield
 
 

@@ -14,7 +14,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.holding.usage_answers import SINGLE_ROWS
-from kubescheduler.core.nominated.row_watch import local_to_rows
+from kubescheduler.core.nominated.row_watch import stay_on_their_rows
 from kubescheduler.core.status import Code
 from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -80,7 +80,9 @@ def judge_with_added(
     checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
     """
     every_change = [change for changes in added.values() for change in changes]
-    if not local_to_rows(info, snapshot.what_if(every_change), [check.predicate for check in checks]):
+    if not stay_on_their_rows(every_change):
+        return None
+    if not all([check.predicate.by_row(info, snapshot) for check in checks]):  # noqa: C419
         return None
     if len(added) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
         return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]

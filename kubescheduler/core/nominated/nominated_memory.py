@@ -70,15 +70,15 @@ class KeptJudgements:
         self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool
     ) -> NominatedRefusals | None:
         """The rows of those given, (N,) bool, or all, where the pod does not fit; None: checks look further than
-        one row, and nothing can be remembered. checks: up to date."""
+        one row, and nothing can be remembered. checks: up to date. every: all are run, not just until one fails; the
+        same each time."""
         predicates = [check.predicate for check in checks]
-        self._notice(self._watch.changed(info, predicates, (pod.priority, every)))
+        self._notice(self._watch.changed(info, predicates))
         row_of, nominations = self._cache.columns.row_of, self._cache.nominations
         mine = row_of.get(nominations.node_of(pod.metadata.uid) or "")
         if mine is not None:
             self._todo.add(mine)
         if self._todo and not self._settle(pod, info, checks, rows, every=every):
-            self._watch.forget()
             return None
         if mine is not None:
             self._todo.add(mine)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import BY_ROW, Reads, flags_of
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
+from clusterstate.snapshot import PodChange
 from clusterstate.volumes.claims import has_claims
 from predicates.types import FitPredicate
 
@@ -27,10 +27,6 @@ class RowWatch:
         self._far: tuple[int, ...] = ()
         self._stamp: Any = None
         self._position = self._nominations = -1
-
-    def forget(self) -> None:
-        """The next time every row is looked at again."""
-        self._position = -1
 
     def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
         """The rows that changed since the last call; None: look at every row again.
@@ -67,11 +63,9 @@ def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
     return reads & ~BY_ROW
 
 
-def local_to_rows(info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate]) -> bool:
-    """Whether every row's verdicts depend on that row only, also with the pods that the snapshot adds."""
-    if any(not _stays(change.info) for change in snapshot.changes):
-        return False
-    return all(predicate.by_row(info, snapshot) for predicate in predicates)
+def stay_on_their_rows(added: Iterable[PodChange]) -> bool:
+    """Whether rules that look at one row alone (``FitPredicate.by_row``) still do when these pods are added."""
+    return all([_stays(change.info) for change in added])  # noqa: C419
 
 
 def _stays(info: PodInfo) -> bool:

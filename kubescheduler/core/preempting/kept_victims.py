@@ -16,16 +16,23 @@ from clusterstate.objects import PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.nominated.nominated_judging import nominated_changes
-from kubescheduler.core.nominated.row_watch import RowWatch, local_to_rows
+from kubescheduler.core.nominated.row_watch import RowWatch, stay_on_their_rows
 from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import Floats, KindCosts, costs_of_kinds, earliest_starts
+from kubescheduler.core.preempting.preemption_costs import (
+    NOWHERE,
+    Floats,
+    KindCosts,
+    costs_of_kinds,
+    earliest_starts,
+    nodes_of_kinds,
+)
 from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt, moving_and_fixed, trials
 from kubescheduler.core.preempting.preemption_victims import FoundVictims, VictimRules, find_candidates, find_victims
 from kubescheduler.core.verdicts import CheckState
 from predicates.types import FitPredicate
 
-UNKNOWN, NOWHERE = 0, 1
-"""The kinds of rows that were not tried, and where the pod would not fit; others are columns of a KindTable."""
+UNKNOWN = NOWHERE - 1
+"""The kind of a row that was not tried."""
 RowKey = tuple[int, tuple[PodInfo, ...]]
 """(the class of a row, the classes of the pods nominated there that count)."""
 FEW_ROWS = 16
@@ -37,12 +44,13 @@ MEMORY = 1 << 26
 class KindTable:
     """Kinds of nodes by the places that leave; kinds are added and never changed, so that a view of them stays true."""
 
-    __slots__ = ("_costs", "_protected", "_victims")
+    __slots__ = ("_costs", "_nodes", "_protected", "_victims")
 
     def __init__(self) -> None:
-        self._victims = Growable((0, NOWHERE + 1), np.bool_)
-        self._protected = Growable((0, NOWHERE + 1), np.bool_)
-        self._costs = Growable((4, NOWHERE + 1))
+        self._victims = Growable((0, 0), np.bool_)
+        self._protected = Growable((0, 0), np.bool_)
+        self._costs = Growable((4, 0))
+        self._nodes = Growable((0,))
 
     def __len__(self) -> int:
         return self._costs.shape[1]
@@ -65,6 +73,23 @@ class KindTable:
         violations, first, total, count = self._costs.view
         return KindCosts(violations, first, total, count)
 
+    @property
+    def nodes(self) -> IntArray:
+        """(k,) how many candidates each kind has; changes with them."""
+        out: IntArray = self._nodes.view
+        return out
+
+    def count(self, kinds: IntArray) -> None:
+        """Counts the candidates of each kind anew. kinds: (N,), see Candidates."""
+        self._nodes.data[: len(self)] = nodes_of_kinds(kinds, len(self))
+
+    def move(self, before: int, now: int) -> None:
+        """Counts that a row's kind has changed."""
+        if before != NOWHERE:
+            self._nodes.data[before] -= 1
+        if now != NOWHERE:
+            self._nodes.data[now] += 1
+
     def add(self, victims: Mask, protected: Mask, costs: KindCosts) -> int:
         """The first of the new kinds; the others follow."""
         size = len(self)
@@ -73,6 +98,7 @@ class KindTable:
             table.resize(places, new)
             table.data[: len(mask), size:new] = mask
         self._costs.resize(4, new)
+        self._nodes.resize(new)
         self._costs.data[:4, size:new] = costs.violations, costs.first, costs.total, costs.count
         return size
 
@@ -104,6 +130,9 @@ class KeptVictims:
         self._watch = RowWatch(cache)
         self._kinds = Growable((0,))
         self._starts = Growable((0,), np.float64)
+        self._rows: Mask = np.zeros(0, np.bool_)
+        self._listed = Growable((0,))
+        self._todo: set[int] | None = None
         self._table = KindTable()
         self._kind_of: dict[RowKey, int] = {}
         self._generation = -1
@@ -117,44 +146,73 @@ class KeptVictims:
         self._refresh(attempt, budgets)
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
-            self._kinds.data[mine] = UNKNOWN
-        (unknown,) = (rows & (self._kinds.view == UNKNOWN)).nonzero()
-        if len(unknown):
-            self._try(attempt, state, unknown, rules)
-        kinds: IntArray = self._kinds.view
-        (fitting,) = (rows & (kinds > NOWHERE)).nonzero()
+            self._forget(mine)
+        self._list(attempt, state, rows, rules)
         found = Candidates(
             names=self._cache.columns.published[0],
             row_of=self._cache.columns.row_of,
-            rows=fitting,
-            kinds=kinds[fitting],
+            kinds=self._listed.view.copy(),
+            nodes=self._table.nodes.copy(),
             victims=self._table.victims,
             protected=self._table.protected,
             of_kinds=self._table.costs,
-            starts=self._starts.view[fitting],
+            starts=self._starts.view.copy(),
             pods=self._roster.pods.copy(),
             by_importance=rules.by_importance,
         )
         if mine is not None:
-            self._kinds.data[mine] = UNKNOWN
+            self._forget(mine)
         return found
 
     def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
         """Forgets the rows that have changed."""
-        size = len(self._cache.columns)
-        changed = self._watch.changed(attempt.info, attempt.predicates, (attempt.pod.priority, budgets))
-        self._kinds.resize(size)
-        self._starts.resize(size)
+        before, size = len(self._rows), len(self._cache.columns)
+        changed = self._watch.changed(attempt.info, attempt.predicates, budgets)
+        for column in (self._kinds, self._starts, self._listed):
+            column.resize(size)
         if changed is None or len(self._table) > 2 * size + 1024:
             self._kinds.data[:] = UNKNOWN
             self._table = KindTable()
             self._kind_of = {}
+            self._todo = None
         else:
+            self._kinds.data[before:] = UNKNOWN
             for row in changed:
-                self._kinds.data[row] = UNKNOWN
+                self._forget(row)
         if self._generation != self._roster.generation:
             self._generation = self._roster.generation
             self._kind_of = {}
+
+    def _forget(self, row: int) -> None:
+        """The row is tried again when somebody asks about it."""
+        self._kinds.data[row] = UNKNOWN
+        if self._todo is not None:
+            self._todo.add(row)
+
+    def _list(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> None:
+        """Tries those of the rows that are to be tried, and brings up to date which of them are candidates."""
+        if len(rows) != len(self._rows):
+            self._todo = None
+        elif self._todo is not None:
+            self._todo.update((rows != self._rows).nonzero()[0].tolist())
+        self._rows = rows.copy()
+        few = None if self._todo is None or len(self._todo) > FEW_ROWS else sorted(self._todo)
+        kinds, listed = self._kinds.data, self._listed.data
+        if few is None:
+            unknown = (rows & (self._kinds.view == UNKNOWN)).nonzero()[0]
+        else:
+            unknown = np.array([row for row in few if rows[row] and kinds[row] == UNKNOWN], np.int64)
+        if len(unknown):
+            self._try(attempt, state, unknown, rules)
+        if few is None:
+            listed[: len(rows)] = np.where(rows, self._kinds.view, NOWHERE)
+            self._table.count(self._listed.view)
+        else:
+            for row in few:
+                now = kinds[row] if rows[row] else NOWHERE
+                self._table.move(listed[row], now)
+                listed[row] = now
+        self._todo = set()
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
         parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
@@ -203,12 +261,8 @@ class KeptVictims:
         attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
         """
         nominated = nominated_changes(attempt.pod, row, self._cache)
-        if nominated:
-            snapshot = self._cache.snapshot().what_if(nominated)
-            if not local_to_rows(attempt.info, snapshot, attempt.predicates):
-                return False
-            if not local_to_rows(attempt.info, snapshot, [check.predicate for check in fixed]):
-                return False
+        if not stay_on_their_rows(nominated):
+            return False
         key = int(self._roster.row_classes[row]), tuple([change.info for change in nominated])
         kind = self._kind_of.get(key)
         if kind is None:
@@ -253,9 +307,7 @@ class PreemptionMemory:
         predicates: list[FitPredicate] = [p for p in attempt.predicates if p.applies(attempt.info)]
         if not all(p.by_row(attempt.info, snapshot) for p in predicates):
             return find_candidates(attempt, np.flatnonzero(rows), rules)
-        return self._of(state).candidates(
-            attempt.by(predicates), state, rows, rules, (rules.alike, self._budget_token())
-        )
+        return self._of(state).candidates(attempt.by(predicates), state, rows, rules, self._budget_token())
 
     def _of(self, state: ClassState) -> KeptVictims:
         kept = self._kept.get(state)

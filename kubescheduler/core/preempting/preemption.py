@@ -52,9 +52,9 @@ def _protect(cache: ClusterCache, roster: Roster, rows: IntArray, victims: Mask)
     return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
 
 
-def chosen_rows(found: Candidates, at: IntArray, cache: ClusterCache) -> NodeNames:
-    """The names of candidates by position."""
-    return NodeNames(found.names, found.rows[at], cache.columns.ranks)
+def chosen_rows(found: Candidates, rows: IntArray, cache: ClusterCache) -> NodeNames:
+    """The names of candidates by row."""
+    return NodeNames(found.names, rows, cache.columns.ranks)
 
 
 def _preemption(
@@ -98,14 +98,18 @@ def _after_extenders(
             break
         try:
             answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in found.items()})
-            found = {name: _victims_by_uid(extender, name, uids, cache) for name, uids in answer.items()}
+            found = {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
         except SchedulingError:
             if not extender.config.ignorable:
                 raise
     return found
 
 
-def _victims_by_uid(extender: Extender, name: str, uids: Sequence[str], cache: ClusterCache) -> Victims:
+def victims_by_uid(extender: Extender, name: str, uids: Sequence[str], violations: int, cache: ClusterCache) -> Victims:
+    """The pods that an extender names by uid, on the node where it says they are.
+
+    Raises SchedulingError when one is not there. Upstream: HTTPExtender.convertPodUIDToPod.
+    """
     row = cache.columns.row_of.get(name)
     there = {} if row is None else cache.columns.pods[row]
     for uid in uids:
@@ -114,4 +118,4 @@ def _victims_by_uid(extender: Extender, name: str, uids: Sequence[str], cache: C
                 f"extender: {extender.config.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
                 "but the pod is not found on that node"
             )
-    return Victims(tuple(there[uid] for uid in uids), 0)
+    return Victims(tuple(there[uid] for uid in uids), violations)

@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.roster import by_importance
 from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import Victims
-from kubescheduler.core.preempting.preemption_costs import Costs, Floats, KindCosts, present_kinds
+from kubescheduler.core.preempting.preemption_costs import NOWHERE, Costs, Floats, KindCosts, nodes_of_kinds
 
 
 class NodeNames(Sequence[str]):
@@ -59,10 +59,11 @@ class Candidates(Mapping[str, Victims]):
     """Row → name."""
     row_of: Mapping[str, int]
     """Name → row in the cluster as it is when somebody looks: the row may be another node's than it was."""
-    rows: IntArray
-    """(n,) the nodes."""
     kinds: IntArray
-    """(n,) for each the column of its kind below; nodes of a kind lose pods at the same places."""
+    """(N,) for each row the column of its kind below, NOWHERE where the pod would not fit; nodes of a kind lose
+    pods at the same places."""
+    nodes: IntArray
+    """(k,) how many nodes each kind has."""
     victims: Mask
     """(K, k) bool, the places of the roster that leave."""
     protected: Mask
@@ -70,22 +71,23 @@ class Candidates(Mapping[str, Victims]):
     of_kinds: KindCosts
     """What each kind costs."""
     starts: Floats
-    """(n,) the earliest start among the victims of the highest priority."""
+    """(N,) the earliest start among the victims of the highest priority; any number where the pod would not fit."""
     pods: Sequence[Sequence[Pod]]
     """Row → its pods by place."""
     by_importance: bool = False
     """Victims are listed in order of importance, of equals those that a budget protects first; else these come first
     altogether.
     """
-    _present: IntArray = attrs.field(init=False, repr=False)
-    """The kinds that there are nodes of."""
+    order: IntArray | None = None
+    """(n,) the rows of the nodes in the order in which they are listed; None: ascending."""
 
-    @_present.default
-    def _present_kinds(self) -> IntArray:
-        return present_kinds(self.kinds, len(self.of_kinds.count))
+    @property
+    def rows(self) -> IntArray:
+        """(n,) the nodes, in the order in which they are listed."""
+        return (self.kinds != NOWHERE).nonzero()[0] if self.order is None else self.order
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.nodes.sum())
 
     def __iter__(self) -> Iterator[str]:
         return (self.names[row] for row in self.rows.tolist())
@@ -97,42 +99,49 @@ class Candidates(Mapping[str, Victims]):
                 row = self.names.index(name)
             except ValueError:
                 raise KeyError(name) from None
-        at = np.flatnonzero(self.rows == row)
-        if not len(at):
+        kind = int(self.kinds[row])
+        if kind == NOWHERE:
             raise KeyError(name)
-        return self._victims(int(self.kinds[at[0]]), row)
+        return self._victims(kind, row)
 
     def _victims(self, kind: int, row: int) -> Victims:
-        leaving, kept = self.victims[:, kind], self.protected[:, kind]
-        first, then = np.flatnonzero(leaving & kept), np.flatnonzero(leaving & ~kept)
+        leaving = self.victims[:, kind].nonzero()[0].tolist()
+        kept = self.protected[:, kind].tolist()
+        first = [place for place in leaving if kept[place]]
+        then = [place for place in leaving if not kept[place]]
         there = self.pods[row]
-        pods = [there[place] for place in (*first.tolist(), *then.tolist())]
-        mixed = self.by_importance and len(first) and len(then)
+        pods = [there[place] for place in (*first, *then)]
+        mixed = self.by_importance and first and then
         return Victims(tuple(by_importance(pods) if mixed else pods), len(first))
 
-    def at(self, positions: IntArray) -> list[str]:
-        """The names of candidates by position."""
-        return [self.names[row] for row in self.rows[positions].tolist()]
+    def at(self, rows: IntArray) -> list[str]:
+        """The names of candidates by row."""
+        return [self.names[row] for row in rows.tolist()]
 
-    def only(self, positions: IntArray) -> Candidates:
+    def only(self, rows: IntArray) -> Candidates:
         """Some of them, in that order."""
-        return attrs.evolve(self, rows=self.rows[positions], kinds=self.kinds[positions], starts=self.starts[positions])
+        kinds = np.full(len(self.kinds), NOWHERE)
+        kinds[rows] = self.kinds[rows]
+        return attrs.evolve(self, kinds=kinds, nodes=nodes_of_kinds(kinds, len(self.nodes)), order=rows)
 
     def needless(self) -> list[str]:
         """The nodes that need no victims, sorted by name."""
         if self._all_need_some:
             return []
-        return sorted(self.at(np.flatnonzero(self.of_kinds.count[self.kinds] == 0)))
+        rows = self.rows
+        return sorted(self.at(rows[self.of_kinds.count[self.kinds[rows]] == 0]))
 
     def with_victims(self) -> Candidates:
         """Without the nodes that need none."""
-        return self if self._all_need_some else self.only(np.flatnonzero(self.of_kinds.count[self.kinds]))
+        if self._all_need_some:
+            return self
+        rows = self.rows
+        return self.only(rows[self.of_kinds.count[self.kinds[rows]] > 0])
 
     @property
     def _all_need_some(self) -> bool:
-        return bool(self.of_kinds.count[self._present].all())
+        return not self.nodes[self.of_kinds.count == 0].any()
 
     def costs(self) -> Costs:
-        """What each of them costs."""
-        by, starts = self.of_kinds, self.starts
-        return Costs(self.kinds, by.violations, by.first, by.total, by.count, lambda at: starts[at], self._present)
+        """What each row costs."""
+        return Costs(self.kinds, self.nodes, self.of_kinds, self.starts)

@@ -15,7 +15,8 @@ from kubescheduler.core.decision_records import PickStep, Victims
 
 PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive before they are summed, so that fewer victims weigh less."""
-LOWEST = np.iinfo(np.int64).min
+NOWHERE = -1
+"""The kind of a node where the pod would not fit, whoever left."""
 
 CHEAPEST = (
     "fewest violations of disruption budgets",
@@ -48,9 +49,9 @@ class KindCosts(msgspec.Struct, frozen=True, eq=False):
     """Victims."""
 
 
-def present_kinds(kinds: IntArray, count: int) -> IntArray:
-    """The distinct ones among kinds, all below ``count``, ascending."""
-    return np.bincount(kinds, minlength=count).nonzero()[0]
+def nodes_of_kinds(kinds: IntArray, count: int) -> IntArray:
+    """(count,) how many nodes each kind has. kinds: (n,), all below ``count``."""
+    return np.bincount(kinds[kinds != NOWHERE], minlength=count)
 
 
 def costs_of_kinds(victims: Mask, protected: Mask, priorities: IntArray, *, by_importance: bool) -> KindCosts:
@@ -80,46 +81,46 @@ def earliest_starts(victims: Mask, starts: Floats) -> Floats:
 
 
 class Costs(msgspec.Struct, frozen=True, eq=False):
-    """What preemption on each of n nodes costs; all but the last are (k,) int64 by kind."""
+    """What preemption on each of n nodes costs."""
 
     kinds: IntArray
-    """(n,) the kind of each."""
-    violations: IntArray
-    first: IntArray
-    """The priority of the first victim, violating ones being first."""
-    total: IntArray
-    count: IntArray
-    start: Callable[[IntArray], Floats]
-    """Of positions, the earliest start among the victims of the highest priority."""
-    _present: IntArray | None = None
+    """(n,) the kind of each, NOWHERE where it does not help."""
+    nodes: IntArray
+    """(k,) how many nodes each kind has."""
+    of_kinds: KindCosts
+    """What each kind costs; a violating victim is the first, where the release has it so."""
+    starts: Floats
+    """(n,) the earliest start among the victims of the highest priority; any number where preemption does not help."""
 
     def present(self) -> IntArray:
-        """The kinds that there are nodes of."""
-        return present_kinds(self.kinds, len(self.count)) if self._present is None else self._present
+        """The kinds that there are nodes of, ascending."""
+        return self.nodes.nonzero()[0]
 
     def least(self, kinds: IntArray, note: Note | None = None) -> IntArray:
         """The positions of the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
         priorities, fewest victims and latest start, one criterion after the other."""
-        for rule, cost in zip(CHEAPEST, (self.violations, self.first, self.total, self.count), strict=True):
+        by = self.of_kinds
+        for rule, cost in zip(CHEAPEST, (by.violations, by.first, by.total, by.count), strict=True):
             if len(kinds) > 1:
-                kinds = kinds[cost[kinds] == cost[kinds].min()]
+                there = cost[kinds]
+                kinds = kinds[there == there.min()]
             if note is not None:
-                note(rule, self.of_kinds(kinds))
-        at = self.of_kinds(kinds)
+                note(rule, self.positions(kinds))
+        at = self.positions(kinds)
         if len(at) > 1:
-            starts = self.start(at)
+            starts = self.starts[at]
             latest = starts == starts.max()
             at = at if latest.all() else at[latest]
         if note is not None:
             note(LATEST_START, at)
         return at
 
-    def of_kinds(self, kinds: IntArray) -> IntArray:
-        """The positions of the nodes of these kinds."""
+    def positions(self, kinds: IntArray) -> IntArray:
+        """The positions of the nodes of these kinds, ascending."""
         if len(kinds) == 1:
             mine: Mask = self.kinds == kinds[0]
             return mine.nonzero()[0]
-        wanted = np.zeros(len(self.count), np.bool_)
+        wanted = np.zeros(len(self.nodes) + 1, np.bool_)  # the last is NOWHERE's
         wanted[kinds] = True
         return np.flatnonzero(wanted[self.kinds])
 
@@ -134,18 +135,19 @@ class NodePick(Protocol):
 def pick_1_16(costs: Costs, note: Note | None = None) -> IntArray:
     """Nodes without victims before all others. Upstream: 1.16 pickOneNodeForPreemption."""
     present = costs.present()
-    free = present[costs.count[present] == 0]
+    free = present[costs.of_kinds.count[present] == 0]
     if not len(free):
         return costs.least(present, note)
     if note is not None:
-        note(NO_VICTIM, costs.of_kinds(free))
-    return costs.of_kinds(free)
+        note(NO_VICTIM, costs.positions(free))
+    return costs.positions(free)
 
 
 def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
     """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of
     positions."""
-    if not len(costs.kinds):
+    candidates = int(costs.nodes.sum())
+    if not candidates:
         return ()
     noted: list[tuple[str, tuple[str, ...]]] = []
 
@@ -153,7 +155,7 @@ def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterabl
         noted.append((rule, tuple(sorted(names(at), key=str.encode))))
 
     pick(costs, note)
-    before = [len(costs.kinds), *(len(left) for _, left in noted)]
+    before = [candidates, *(len(left) for _, left in noted)]
     telling = [at for at, (_, left) in enumerate(noted) if len(left) < before[at]]
     return tuple(PickStep(rule, left, at == max(telling, default=-1)) for at, (rule, left) in enumerate(noted))
 
@@ -161,15 +163,14 @@ def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterabl
 def costs_of(found: Mapping[str, Victims]) -> Costs:
     """The costs of victims in the order that extenders gave them; every node is a kind of its own."""
     victims = list(found.values())
-    starts = np.array([earliest_start(v.pods) for v in victims], np.float64)
-    return Costs(
-        kinds=np.arange(len(victims)),
+    of_kinds = KindCosts(
         violations=np.array([v.violations for v in victims], np.int64),
         first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
         total=np.array([sum(pod.priority + PRIORITY_OFFSET for pod in v.pods) for v in victims], np.int64),
         count=np.array([len(v.pods) for v in victims], np.int64),
-        start=lambda at: starts[at],
     )
+    starts = np.array([earliest_start(v.pods) for v in victims], np.float64)
+    return Costs(np.arange(len(victims)), np.ones(len(victims), np.int64), of_kinds, starts)
 
 
 def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:

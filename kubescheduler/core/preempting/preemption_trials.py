@@ -19,7 +19,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_changes
-from kubescheduler.core.nominated.row_watch import local_to_rows
+from kubescheduler.core.nominated.row_watch import stay_on_their_rows
 from predicates.types import FitPredicate, NodeError
 from predicates.verdict_masks import failing
 
@@ -265,10 +265,7 @@ def _nominated_trial(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
     added = [change for row in rows.tolist() for change in nominated_changes(attempt.pod, row, attempt.cache)]
     if not added:
         return BatchTrial(attempt, rows)
-    snapshot = attempt.cache.snapshot().what_if(added)
-    if local_to_rows(attempt.info, snapshot, attempt.predicates):
-        return NominatedTrial(attempt, rows, added)
-    return RowTrial(attempt, rows)
+    return NominatedTrial(attempt, rows, added) if stay_on_their_rows(added) else RowTrial(attempt, rows)
 
 
 def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:

@@ -13,7 +13,7 @@ from clusterstate.hypothetical.roster import Roster
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import costs_of_kinds, earliest_starts
+from kubescheduler.core.preempting.preemption_costs import NOWHERE, costs_of_kinds, earliest_starts, nodes_of_kinds
 from kubescheduler.core.preempting.preemption_trials import Part, PreemptionAttempt, trials
 
 Budgets = Sequence[tuple[str, Matcher]]
@@ -42,19 +42,23 @@ def find_candidates(attempt: PreemptionAttempt, rows: IntArray, rules: VictimRul
     parts = [find_victims(attempt, part, rules) for part in trials(attempt, rows, alike=rules.alike)]
     offsets = np.cumsum([0, *(len(part.tried) for part in parts[:-1])])
     tried = np.concatenate([part.tried for part in parts])
-    found = np.concatenate([part.rows[part.fits] for part in parts])
-    kinds = np.concatenate([part.kind_of[part.fits] + at for part, at in zip(parts, offsets, strict=True)])
     victims, protected = (np.hstack([getattr(part, name) for part in parts]) for name in ("victims", "protected"))
+    columns = attempt.cache.columns
+    kinds, starts = np.full(len(columns), NOWHERE), np.zeros(len(columns))
+    for part, first in zip(parts, offsets, strict=True):
+        fitting, of = part.rows[part.fits], part.kind_of[part.fits]
+        kinds[fitting] = of + first
+        starts[fitting] = earliest_starts(part.victims[:, of], roster.starts[:, fitting])
     priorities = roster.priorities[:, tried]
     return Candidates(
-        names=attempt.cache.columns.published[0],
-        row_of=attempt.cache.columns.row_of,
-        rows=found,
+        names=columns.published[0],
+        row_of=columns.row_of,
         kinds=kinds,
+        nodes=nodes_of_kinds(kinds, len(tried)),
         victims=victims,
         protected=protected,
         of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=rules.by_importance),
-        starts=earliest_starts(victims[:, kinds], roster.starts[:, found]),
+        starts=starts,
         pods=roster.pods.copy(),
         by_importance=rules.by_importance,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.preempting.preemption_candidates import Candidates
+from kubescheduler.core.preempting.preemption_costs import NOWHERE
 
 
 class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
@@ -30,10 +31,8 @@ class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
         if not len(rows):
             return found
         wanted = min(len(rows), max(len(rows) * self.percentage // 100, self.absolute))
-        positions = np.full(max(int(rows.max()), int(found.rows.max(initial=0))) + 1, -1)
-        positions[found.rows] = np.arange(len(found))
-        met = positions[np.roll(rows, -self.start(len(rows)))]
-        met = met[met >= 0]
+        met = np.roll(rows, -self.start(len(rows)))
+        met = met[found.kinds[met] != NOWHERE]
         violates: Mask = found.of_kinds.violations[found.kinds[met]] > 0
         enough = np.flatnonzero((np.cumsum(~violates) > 0) & (np.arange(1, len(met) + 1) >= wanted))
         if len(enough):

@@ -19,7 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preempting.kept_victims import PreemptionMemory
-from kubescheduler.core.preempting.preemption import chosen_rows
+from kubescheduler.core.preempting.preemption import chosen_rows, victims_by_uid
 from kubescheduler.core.preempting.preemption_candidates import Candidates
 from kubescheduler.core.preempting.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
 from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt as Trials
@@ -71,8 +71,8 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     """Whether a pod that is being deleted is one that makes room for the nominated pod."""
     silent: Code
     """The code of a node without a status."""
-    potential: Callable[[IntArray], Mask]
-    """Of codes, (N,) bool: the nodes where preemption may help."""
+    potential: Callable[[Mask, Mapping[Code, Mask]], Mask]
+    """Of ((N,) bool the nodes, code → (N,) bool those whose status has it): (N,) bool, where preemption may help."""
     pick: NodePick
     """The candidates that may be chosen."""
     needs_victims: bool
@@ -95,16 +95,15 @@ def leaving_1_36(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None and mine
 
 
-def potential_1_20(codes: IntArray) -> Mask:
+def potential_1_20(nodes: Mask, codes: Mapping[Code, Mask]) -> Mask:
     """Every node whose status, if it has one, can be mended. Upstream: 1.20 nodesWherePreemptionMightHelp."""
-    out: Mask = codes != Code.UnschedulableAndUnresolvable
-    return out
+    hopeless = codes.get(Code.UnschedulableAndUnresolvable)
+    return nodes if hopeless is None else nodes & ~hopeless
 
 
-def potential_1_36(codes: IntArray) -> Mask:
+def potential_1_36(nodes: Mask, codes: Mapping[Code, Mask]) -> Mask:
     """The nodes with status Unschedulable. Upstream: 1.36 nodesWherePreemptionMightHelp."""
-    out: Mask = codes == Code.Unschedulable
-    return out
+    return nodes & codes.get(Code.Unschedulable, False)
 
 
 def preempt(
@@ -115,11 +114,11 @@ def preempt(
     Raises SchedulingError when an extender that is not ignorable fails. Upstream: 1.20 and 1.36 DefaultPreemption.
     """
     pod, cache = search.pod, search.cache
-    codes = search.decision.row_codes(rules.silent)
+    codes = search.decision.rows_by_code()
     obstacle = _ineligible(search, rules, codes)
     if obstacle is not None:
         return Preemption(keeps_nomination=True), _refused(rules, lambda: obstacle)
-    rows: Mask = cache.snapshot().has_node & rules.potential(codes)
+    rows = rules.potential(cache.snapshot().has_node, codes)
     if not rows.any():
         nominated = (pod,) if pod.nominated_node_name else ()
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
@@ -152,10 +151,10 @@ def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
     return Status.unschedulable(f"preemption: {text()}") if rules.explains else Status(Code.Unschedulable)
 
 
-def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str | None:
+def _ineligible(search: Search, rules: PreemptionRules, codes: Mapping[Code, Mask]) -> str | None:
     """Why the pod may not preempt: it never does, or lower ones are still leaving the node it is nominated to.
 
-    codes: (N,) of all nodes' statuses.
+    codes: code → (N,) bool, the nodes whose status has it.
     """
     pod, cache = search.pod, search.cache
     if pod.spec.preemption_policy == "Never":
@@ -163,7 +162,8 @@ def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str 
     row = cache.columns.row_of.get(pod.nominated_node_name)
     if row is None or cache.columns.nodes[row] is None:
         return None
-    if codes[row] == Code.UnschedulableAndUnresolvable:
+    code = next((code for code, rows in codes.items() if rows[row]), rules.silent)
+    if code is Code.UnschedulableAndUnresolvable:
         return None
     there = cache.columns.pods[row].values()
     return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None
@@ -186,8 +186,9 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
 def pick_1_20(costs: Costs, note: Note | None = None) -> IntArray:
     """Upstream: 1.20 pickOneNodeForPreemption, which ends the process when one of several nodes has no victims."""
     left = costs.present()
-    left = left[costs.violations[left] == costs.violations[left].min()]
-    if len(costs.of_kinds(left)) > 1 and (costs.count[left] == 0).any():
+    violations = costs.of_kinds.violations[left]
+    left = left[violations == violations.min()]
+    if (costs.of_kinds.count[left] == 0).any() and costs.nodes[left].sum() > 1:
         raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
     return costs.least(left, note)
 
@@ -256,14 +257,7 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
     row = columns.row_of.get(name)
     if row is None or columns.nodes[row] is None:
         raise SchedulingError(f'nodeinfo not found for node name "{name}"')
-    there = columns.pods[row]
-    for uid in uids:
-        if uid not in there:
-            raise SchedulingError(
-                f"extender: {extender.config.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
-                "but the pod is not found on that node"
-            )
-    return Victims(tuple(there[uid] for uid in uids), violations)
+    return victims_by_uid(extender, name, uids, violations, search.cache)
 
 
 PREEMPTION_1_20 = PreemptionRules(

@@ -97,26 +97,27 @@ def test_statuses(fields: Any, statuses: dict[str, tuple[Any, ...]]) -> None:
     assert [list(made.reasons_at(at)) for at in range(3)] == [made.reasons().get(name, []) for name in NAMES]
     assert made.codes() == {name: Code(given[0]).name for name, given in statuses.items()}
     assert made.row_codes().tolist() == [statuses.get(name, (0,))[0] for name in NAMES]
-    silent = Code.UnschedulableAndUnresolvable
-    assert made.row_codes(silent).tolist() == [statuses.get(name, (silent,))[0] for name in NAMES]
 
 
+REFUSING = [Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending]
 masks = st.lists(st.booleans(), min_size=3, max_size=3).map(np.array)
 
 
 @given(
     verdicts=st.lists(st.tuples(st.sampled_from("AB"), st.dictionaries(st.sampled_from("xyz"), masks)), max_size=3),
     unresolvable=st.dictionaries(st.sampled_from("AB"), masks),
+    pending=st.dictionaries(st.sampled_from("AB"), masks),
     judged=st.none() | masks,
     absent=st.none() | st.just(ABSENT),
-    beside=st.sets(st.integers(0, 2)),
+    beside=st.dictionaries(st.integers(0, 2), st.sampled_from([None, *REFUSING])),
     every=st.booleans(),
-    refused=st.sets(st.sampled_from(NAMES)),
+    refused=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(REFUSING)),
     appends=st.booleans(),
 )
 def test_law_codes_by_row_are_those_by_name(
     verdicts: Any,
     unresolvable: Any,
+    pending: Any,
     judged: Any,
     absent: Any,
     beside: Any,
@@ -128,15 +129,17 @@ def test_law_codes_by_row_are_those_by_name(
     made = decision(
         verdicts=tuple(verdicts),
         unresolvable=unresolvable,
+        pending=pending,
         judged=judged,
         absent=absent,
         with_nominated=dict.fromkeys(beside, (("N", ("n",)),)),
-        nominated_codes=dict.fromkeys(beside, Code.UnschedulableAndUnresolvable),
+        nominated_codes={row: code for row, code in beside.items() if code is not None},
         every_reason=every,
-        refused=dict.fromkeys(refused, Status.unschedulable("no")),
+        refused={name: Status(code, ("no",)) for name, code in refused.items()},
         appends=appends,
     )
     codes = made.codes()
+    assert sum(made.rows_by_code().values(), np.zeros(3, np.int64)).tolist() == [int(n in codes) for n in NAMES]
     assert [Code(code).name for code in made.row_codes().tolist()] == [codes.get(name, "Success") for name in NAMES]
 
 

@@ -8,9 +8,17 @@ import msgspec
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.objects import LabelSelector, ObjectMeta, PodDisruptionBudget, PodResourceClaim
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    ObjectMeta,
+    PodAffinity,
+    PodAffinityTerm,
+    PodDisruptionBudget,
+    PodResourceClaim,
+)
 from clusterstate.snapshot import PodChange
-from kubescheduler.core.nominated.row_watch import RowWatch, local_to_rows
+from kubescheduler.core.nominated.row_watch import RowWatch, stay_on_their_rows
 from predicates.types import FitPredicate
 from tests.support.build import cache_of, make_node, make_pod
 from tests.support.storage import claiming
@@ -21,20 +29,24 @@ POD = make_pod("in")
 
 
 @pytest.mark.parametrize(
-    ("waiting", "rules", "local"),
+    ("waiting", "stays"),
     [
-        (make_pod("plain"), [ROOM], True),
-        (make_pod("plain"), [ROOM, FAR], False),
-        (claiming("claim"), [ROOM], False),
-        (make_pod("devices", resource_claims=(PodResourceClaim("c", "c"),)), [ROOM], False),
+        (make_pod("plain"), True),
+        (
+            make_pod("apart", affinity=Affinity(None, None, PodAffinity((PodAffinityTerm("zone", LabelSelector()),)))),
+            False,
+        ),
+        (claiming("claim"), False),
+        (make_pod("devices", resource_claims=(PodResourceClaim("c", "c"),)), False),
     ],
-    ids=["plain", "a rule that looks further", "claims", "devices"],
+    ids=["plain", "terms", "claims", "devices"],
 )
-def test_rows_by_themselves(waiting: Any, rules: list[FitPredicate], local: bool) -> None:
-    """Every rule says so, and nobody who is added uses what pods elsewhere may use too."""
+def test_rows_by_themselves(waiting: Any, stays: bool) -> None:
+    """Nobody who is added uses what pods elsewhere may use too, or keeps others out of a domain."""
     cache = cache_of([make_node("a")])
+    plain = PodChange(0, cache.info(POD), 1, nominated=True, pod=POD)
     change = PodChange(0, cache.info(waiting), 1, nominated=True, pod=waiting)
-    assert local_to_rows(cache.info(POD), cache.snapshot().what_if([change]), rules) == local
+    assert stay_on_their_rows([plain, change]) == stays
 
 
 def test_what_changed() -> None:
@@ -55,5 +67,3 @@ def test_what_changed() -> None:
     assert watch.changed(info, [ROOM]) is None
     assert watch.changed(info, [ROOM], "more") is None
     assert watch.changed(info, [ROOM], "more") == set()
-    watch.forget()
-    assert watch.changed(info, [ROOM], "more") is None

@@ -119,8 +119,8 @@ def test_budgets_that_change(release: str) -> None:
         (0, (), everywhere),
         (1, (), []),
         (0, (), everywhere),
-        (0, ("p1",), not_n1),
-        (0, ("p3",), not_n3),
+        (0, ("p6",), not_n1),
+        (0, ("p8",), not_n3),
         (0, (), everywhere),
     ):
         web = LabelSelector(labels({"app": "web"}))

@@ -18,12 +18,15 @@ from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from kubescheduler.core.decision_records import PickStep, Victims
 from kubescheduler.core.preempting.preemption_candidates import Candidates, NodeNames
 from kubescheduler.core.preempting.preemption_costs import (
+    NOWHERE,
     Costs,
+    KindCosts,
     choose,
     costs_of,
     costs_of_kinds,
     earliest_start,
     earliest_starts,
+    nodes_of_kinds,
     pick_1_16,
     pick_steps,
     steps_of,
@@ -120,25 +123,25 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
 PODS = [make_pod(name, priority=priority) for name, priority in (("a", 5), ("b", 3), ("c", 1))]
 
 
-STARTS = np.array([[10.0, 20.0, 5.0], [11.0, 21.0, 6.0], [12.0, 22.0, 7.0]])
-"""Of the rows n0, n1 and n2."""
+STARTS = np.array([[10.0, 20.0, 5.0, 0], [11.0, 21.0, 6.0, 0], [12.0, 22.0, 7.0, 0]])
+"""Of the rows n0, n1, n2 and n3."""
 
 
 def candidates(victims: list[list[bool]], protected: list[list[bool]], **fields: Any) -> Candidates:
-    """Nodes n1 and n0 of one kind, and n2 of another; both have the pods a, b and c."""
+    """Nodes n1 and n0 of one kind, and n2 of another; both have the pods a, b and c. n3 is no candidate."""
     leaving, kept = np.array(victims).T, np.array(protected).T
-    rows, kinds, priorities = np.array([1, 0, 2]), np.array([0, 0, 1]), np.array([[5, 5], [3, 3], [1, 1]])
+    kinds, priorities = np.array([0, 0, 1, NOWHERE]), np.array([[5, 5], [3, 3], [1, 1]])
     important = fields.get("by_importance", False)
     given: dict[str, Any] = {
-        "names": ("n0", "n1", "n2"),
-        "row_of": {"n2": 0, "n0": 7, "n9": 8},
-        "rows": rows,
+        "names": ("n0", "n1", "n2", "n3"),
+        "row_of": {"n2": 0, "n0": 7, "n3": 3, "n9": 8},
         "kinds": kinds,
+        "nodes": nodes_of_kinds(kinds, 2),
         "victims": leaving,
         "protected": kept,
         "of_kinds": costs_of_kinds(leaving, kept, priorities, by_importance=important),
-        "starts": earliest_starts(leaving[:, kinds], STARTS[:, rows]),
-        "pods": [PODS] * 3,
+        "starts": earliest_starts(leaving[:, kinds], STARTS),
+        "pods": [PODS] * 4,
     }
     return Candidates(**given | fields)
 
@@ -148,11 +151,12 @@ SOME = candidates([[True, False, True], [True, True, True]], [[False, True, Fals
 
 def test_candidates_are_a_mapping() -> None:
     """By node, in the order of the rows; victims are put together when they are asked for."""
-    assert list(SOME) == ["n1", "n0", "n2"]
+    assert list(SOME) == ["n0", "n1", "n2"]
     assert len(SOME) == 3
     assert [p.metadata.name for p in SOME["n0"].pods] == ["a", "c"]
-    with pytest.raises(KeyError):
-        SOME["n9"]
+    for name in ("n3", "n9"):
+        with pytest.raises(KeyError):
+            SOME[name]
 
 
 @pytest.mark.parametrize(("by_importance", "names"), [(False, "cab"), (True, "abc")])
@@ -175,36 +179,40 @@ def test_the_order_of_victims(by_importance: bool, names: str) -> None:
 def test_victims_of_equal_importance(starts: list[str | None], protected: list[bool], names: str) -> None:
     """Those that a budget protects come first; without a start each takes itself for the earlier one."""
     pods = [attrs.evolve(make_pod(name), start_time=start) for name, start in zip("abc", starts, strict=True)]
-    of_both = candidates([[True] * 3] * 2, [protected] * 2, pods=[pods] * 3, by_importance=True)
+    of_both = candidates([[True] * 3] * 2, [protected] * 2, pods=[pods] * 4, by_importance=True)
     assert "".join(pod.metadata.name for pod in of_both["n0"].pods) == names
 
 
 def test_only_some() -> None:
-    """By position, in the order that is asked for."""
+    """By row, in the order that is asked for."""
     some = SOME.only(np.array([2, 0]))
-    assert list(some) == ["n2", "n1"]
-    assert some.costs().start(np.array([0, 1])).tolist() == [5.0, 20.0]
+    assert list(some) == ["n2", "n0"]
+    assert len(some) == 2
+    assert some["n0"].pods == SOME["n0"].pods
+    assert pick_1_16(some.costs()).tolist() == [0]
+    with pytest.raises(KeyError):
+        some["n1"]
 
 
 def test_costs() -> None:
     """Violations, the first victim's priority, sums, counts; a protected victim is the first."""
-    costs = SOME.costs()
+    costs = SOME.costs().of_kinds
     assert costs.violations.tolist() == [0, 1]
     assert costs.first.tolist() == [5, 1]
     assert costs.total.tolist() == [6 + 2 * 2**31, 9 + 3 * 2**31]
     assert costs.count.tolist() == [2, 3]
-    assert costs.start(np.array([0, 1, 2])).tolist() == [20.0, 10.0, 5.0]
+    assert SOME.costs().starts.tolist()[:3] == [10.0, 20.0, 5.0]
     important = candidates(
         [[True, False, True], [True] * 3], [[False, True, False], [False, False, True]], by_importance=True
     )
-    assert important.costs().first.tolist() == [5, 5]
+    assert important.costs().of_kinds.first.tolist() == [5, 5]
 
 
 def test_without_victims() -> None:
     """They cost nothing, and 1.16 takes such nodes before all others."""
     free = candidates([[False] * 3, [True, False, False]], [[False] * 3] * 2)
     costs = free.costs()
-    assert (costs.count.tolist(), costs.total.tolist()) == ([0, 1], [0, 5 + 2**31])
+    assert (costs.of_kinds.count.tolist(), costs.of_kinds.total.tolist()) == ([0, 1], [0, 5 + 2**31])
     assert pick_1_16(costs).tolist() == [0, 1]
     assert free.needless() == ["n0", "n1"]
     assert list(free.with_victims()) == ["n2"]
@@ -219,7 +227,7 @@ def costs(**columns: list[int]) -> Costs:
     size = len(next(iter(columns.values())))
     given = {name: np.array(columns.get(name, [0] * size)) for name in ("violations", "first", "total", "count")}
     starts = np.array(columns.get("start", [0] * size), np.float64)
-    return Costs(kinds=np.arange(size), start=lambda at: starts[at], **given)
+    return Costs(np.arange(size), np.ones(size, np.int64), KindCosts(**given), starts)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +249,12 @@ def test_one_criterion_after_the_other(columns: dict[str, list[int]], best: list
 
 def test_kinds_without_nodes_do_not_count() -> None:
     """Only what some node belongs to is compared."""
-    given = msgspec.structs.replace(costs(total=[1, 5, 7]), kinds=np.array([1, 2, 1]))
+    kinds = np.array([1, 2, 1, NOWHERE])
+    starts = np.zeros(4)
+    given = msgspec.structs.replace(costs(total=[1, 5, 7]), kinds=kinds, nodes=nodes_of_kinds(kinds, 3), starts=starts)
     assert given.present().tolist() == [1, 2]
     assert given.least(given.present()).tolist() == [0, 2]
+    assert given.positions(given.present()).tolist() == [0, 1, 2]
 
 
 def test_victims_from_extenders() -> None:
@@ -251,9 +262,9 @@ def test_victims_from_extenders() -> None:
     started = [attrs.evolve(p, start_time=f"1970-01-01T00:00:0{at}Z") for at, p in enumerate(PODS)]
     given = {"n2": Victims((started[2], started[0]), 1), "n1": Victims((), 0)}
     made = costs_of(given)
-    assert made.first.tolist() == [1, 0]
-    assert made.total.tolist() == [6 + 2 * 2**31, 0]
-    assert made.start(np.array([0, 1])).tolist() == [0.0, np.inf]
+    assert made.of_kinds.first.tolist() == [1, 0]
+    assert made.of_kinds.total.tolist() == [6 + 2 * 2**31, 0]
+    assert made.starts.tolist() == [0.0, np.inf]
     assert choose(given, pick_1_16) == ("n1",)
     assert choose({}, pick_1_16) == ()
 

@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import costs_of_kinds
+from kubescheduler.core.preempting.preemption_costs import NOWHERE, costs_of_kinds, nodes_of_kinds
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
@@ -23,18 +23,19 @@ from tests.support.rich_worlds import in_tree
 
 def candidates(violating: str) -> Candidates:
     """Nodes 0, 1, …: ``-`` is no candidate, ``v`` violates a budget, ``f`` does not."""
-    rows = [row for row, sort in enumerate(violating) if sort != "-"]
-    protected = np.array([[violating[row] == "v" for row in rows]], np.bool_)
-    victims, priorities = np.ones((1, len(rows)), np.bool_), np.zeros((1, len(rows)), np.int64)
+    size = len(violating)
+    protected = np.array([[sort == "v" for sort in violating]], np.bool_)
+    victims, priorities = np.ones((1, size), np.bool_), np.zeros((1, size), np.int64)
+    kinds = np.array([NOWHERE if sort == "-" else row for row, sort in enumerate(violating)], np.int64)
     return Candidates(
         names=tuple(f"n{row}" for row in range(len(violating))),
         row_of={},
-        rows=np.array(rows, np.int64),
-        kinds=np.arange(len(rows)),
+        kinds=kinds,
+        nodes=nodes_of_kinds(kinds, size),
         victims=victims,
         protected=protected,
         of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=False),
-        starts=np.zeros(len(rows)),
+        starts=np.zeros(size),
         pods=[[make_pod("p")] for _ in violating],
     )
 
@@ -59,9 +60,8 @@ def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: i
     sampling = CandidateSampling(percentage, absolute, lambda _: start)
     found = sampling.sample(candidates(sorts), np.arange(len(sorts)))
     assert found.rows.tolist() == expected
-    assert [int(found.kinds[at]) for at in range(len(found))] == [
-        [row for row, sort in enumerate(sorts) if sort != "-"].index(row) for row in expected
-    ]
+    assert list(found) == [f"n{row}" for row in expected]
+    assert [row for row, kind in enumerate(found.kinds.tolist()) if kind == row] == sorted(expected)
 
 
 def test_nowhere_to_look() -> None:
