@@ -22,12 +22,9 @@ A key that is a NodeError is no reason but an error: it gives up the whole attem
 """
 
 PASS: Verdict = {}
+"""Every row passes. Not to be written to."""
 FURTHER = (~LOCAL).value
 """The flags of what is not on the row itself."""
-"""Every row passes. Not to be written to."""
-
-
-"""Besides the pod."""
 
 POD = "{pod}"
 """Stands in the text of a NodeError for the pod's namespace/name, which a pod class does not have."""
