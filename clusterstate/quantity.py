@@ -85,11 +85,6 @@ def value(milli: int) -> int:
     return -(-milli // 1000) if milli >= 0 else milli // 1000
 
 
-def milli_value(milli: int) -> int:
-    """Thousandths of the unit: what cpu is counted in."""
-    return milli
-
-
 def format_quantity(milli: int, *, binary: bool = False) -> str:
     """The canonical text: the largest suffix that leaves a whole number; ``binary`` prefers Ki, Mi … where they fit.
 

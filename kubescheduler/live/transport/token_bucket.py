@@ -37,15 +37,6 @@ class TokenBucket:
         self._last = now
         return max(0.0, -self._tokens / self._limits.qps)
 
-    def would_wait(self) -> float:
-        """The seconds that the next request would have to wait; no token is taken."""
-        if self._limits.qps <= 0:
-            return 0.0
-        tokens = min(
-            float(self._limits.burst), self._tokens + (self._clock.monotonic() - self._last) * self._limits.qps
-        )
-        return max(0.0, (1.0 - tokens) / self._limits.qps)
-
     async def take(self) -> float:
         """Waits for a token; the seconds that it took."""
         delay = self.reserve()

@@ -27,11 +27,3 @@ def test_delays(qps: float, burst: int, asked_at: list[float], delays: list[floa
         clock.moment = moment
         found.append(bucket.reserve())
     assert found == pytest.approx(delays)
-
-
-def test_looking_takes_nothing() -> None:
-    """How long a request would wait can be asked without making it."""
-    bucket = TokenBucket(Limits(10.0, 1), StoodClock())
-    assert bucket.would_wait() == 0
-    bucket.reserve()
-    assert [bucket.would_wait(), bucket.would_wait()] == pytest.approx([0.1, 0.1])
