@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import attrs
@@ -15,7 +14,16 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject, Node, Pod
-from kubescheduler.simulation.workload import Arrival, NodeArrival, ObjectUpdate, Workload, as_new, renamed
+from kubescheduler.simulation.workload import (
+    LONGEST,
+    Arrival,
+    NodeArrival,
+    ObjectUpdate,
+    Workload,
+    as_new,
+    moment_of,
+    renamed,
+)
 from kubescheduler.sources.files import read_file
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
@@ -67,6 +75,10 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
         lines = list(_lines(path))
         if not lines or lines[0].kind != MIRROR:
             raise DecodeError(f"{path}: this is no mirror; kubescheduler run --dry-run --mirror FILE records one")
+        try:
+            began = moment_of(lines[0].started)
+        except ValueError as error:
+            raise DecodeError(f"{path}: line 1: started: {error}") from None
         start = next((line.time for line in lines if line.type == SYNCED), None)
         if start is None:
             raise DecodeError(f"{path}: the recording ended before the cluster had been read")
@@ -75,7 +87,7 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
             for at, line in enumerate(lines, 1)
             if line.object is not None
         )
-        return cls(datetime.fromisoformat(lines[0].started).timestamp() + start, tuple(events))
+        return cls(began + start, tuple(events))
 
     def start(self) -> list[Manifest]:
         """What was there from the start: everything but pods that waited or that left later."""
@@ -92,7 +104,7 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
         return [
             manifest
             for key, manifest in there.items()
-            if manifest.get("kind") != "Pod" or (manifest["spec"].get("nodeName") and key not in leaving)
+            if manifest.get("kind") != "Pod" or (_part(manifest, "spec").get("nodeName") and key not in leaving)
         ]
 
     def workload(self, cluster: Iterable[ClusterObject]) -> tuple[Workload, list[str]]:
@@ -109,6 +121,10 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
         for event in self.events:
             obj = decoder.decode_item(Item(event.source, event.manifest))
             if isinstance(obj, Pod):
+                if not obj.metadata.uid:
+                    raise DecodeError(
+                        f"{event.source}: Pod {obj.key}: metadata.uid: missing; every pod of an API server has one"
+                    )
                 pods.changed(obj, event)
             elif isinstance(obj, Node):
                 nodes.changed(obj, event)
@@ -122,23 +138,34 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
 def _lines(path: str) -> Iterator[_Line]:
     parse = msgspec.json.Decoder(_Line).decode
     try:
-        texts = read_file(path).splitlines()
+        data = read_file(path, whole=False)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DecodeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    texts = data.splitlines()
     for at, text in enumerate(texts, 1):
         try:
-            yield parse(text)
+            line = parse(text)
         except msgspec.DecodeError as error:
-            if at == len(texts) and at > 1:
+            if at == len(texts) and at > 1 and not data.endswith(b"\n"):
                 return
             raise DecodeError(f"{path}: line {at}: {error}") from None
+        if line.time > LONGEST:
+            raise DecodeError(f"{path}: line {at}: time: {line.time:g} seconds are more than 100 years")
+        yield line
 
 
 def _key(manifest: Manifest) -> tuple[str, ...]:
-    """What an object is the same by: its kind, its name, and a pod's uid."""
-    metadata = manifest["metadata"]
-    name = (str(manifest.get("kind")), metadata.get("namespace", ""), metadata["name"])
-    return (*name, metadata.get("uid", "")) if manifest.get("kind") == "Pod" else name
+    """What an object is the same by: its kind, its name, and a pod's uid. One that has none is found when it is
+    decoded."""
+    metadata, kind = _part(manifest, "metadata"), manifest.get("kind")
+    keys = ("namespace", "name", "uid") if kind == "Pod" else ("namespace", "name")
+    return (str(kind), *(str(metadata.get(key, "")) for key in keys))
+
+
+def _part(manifest: Manifest, key: str) -> Manifest:
+    """An object within a manifest; empty where there is none."""
+    part = manifest.get(key)
+    return part if isinstance(part, Mapping) else {}
 
 
 @attrs.define(eq=False)

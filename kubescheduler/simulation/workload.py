@@ -116,6 +116,17 @@ def seconds_of(text: str) -> float:
     return seconds
 
 
+def moment_of(text: object) -> float:
+    """A time as the API writes it, in seconds since 1970. Raises ValueError for anything else."""
+    try:
+        moment = datetime.fromisoformat(str(text)).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"{describe(text)} is no time; write it as 2020-01-31T12:00:00Z") from None
+    if abs(moment) > MOMENTS:
+        raise ValueError(f"{describe(text)} is more than a thousand years away")
+    return moment
+
+
 def timestamp(epoch: float, seconds: float) -> str:
     """A moment of the simulation as the API writes times."""
     return datetime.fromtimestamp(epoch + seconds, UTC).isoformat().replace("+00:00", "Z")

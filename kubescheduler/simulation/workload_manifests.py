@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,7 +11,6 @@ import msgspec
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.documents import Item, Manifest
-from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.engine.daemon_controllers import DaemonController
@@ -23,12 +21,12 @@ from kubescheduler.simulation.pod_templates import Replicas, is_controller, repl
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
     DURATION,
-    MOMENTS,
     Arrival,
     Chain,
     NodeArrival,
     Workload,
     as_new,
+    moment_of,
     renamed,
     seconds_of,
 )
@@ -190,16 +188,10 @@ class WorkloadReader:
         if text is None:
             return None
         try:
-            moment = datetime.fromisoformat(str(text)).timestamp()
-        except (ValueError, OverflowError):
-            self._problems.append(
-                f"{where}: metadata.{key}: {describe(text)} is no time; write it as 2020-01-31T12:00:00Z"
-            )
+            return moment_of(text)
+        except ValueError as error:
+            self._problems.append(f"{where}: metadata.{key}: {error}")
             return None
-        if abs(moment) > MOMENTS:
-            self._problems.append(f"{where}: metadata.{key}: {describe(text)} is more than a thousand years away")
-            return None
-        return moment
 
     # --- traces and the whole ----------------------------------------------------------------
 

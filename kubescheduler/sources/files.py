@@ -6,6 +6,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -120,18 +121,21 @@ def _streamed(path: str) -> list[Item] | None:
         return streamed_items(path, file)
 
 
-def read_file(path: str | Path) -> bytes:
-    """What is in a file, unpacked if it is gzip. Raises OSError, EOFError, zlib.error, or ValueError over the limit."""
+def read_file(path: str | Path, *, whole: bool = True) -> bytes:
+    """What is in a file, unpacked if it is gzip. Raises OSError, EOFError, zlib.error, or ValueError over the limit.
+
+    whole: that the end of a packed file is missing is an error; else what comes before it is read.
+    """
     with open(path, "rb") as file:
-        return read_bytes(file)
+        return read_bytes(file, whole=whole)
 
 
-def read_bytes(stream: Readable) -> bytes:
+def read_bytes(stream: Readable, *, whole: bool = True) -> bytes:
     """The same of a stream; it is read no further than the limit goes."""
     most = limit("size")
     data = _at_most(stream, most + 1)
     if data.startswith(_GZIP):
-        data = _unpacked(data, most)
+        data = _unpacked(data, most, whole=whole)
     if len(data) > most:
         raise TooLongError(exceeded("size"))
     return data.removeprefix(_BOM)
@@ -181,12 +185,12 @@ def _reason(path: str, error: Exception) -> str:
     return f"{path}: cannot be unpacked: {error}"
 
 
-def _unpacked(data: bytes, most: int) -> bytes:
+def _unpacked(data: bytes, most: int, *, whole: bool) -> bytes:
     """Unpacks gzip, one byte more than the limit at most, without holding the result twice."""
     import gzip
 
     out = io.BytesIO()
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-        while out.tell() <= most and (part := packed.read(min(1 << 20, most + 1 - out.tell()))):
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(*([] if whole else [EOFError])):
+        while out.tell() <= most and (part := packed.read1(min(1 << 20, most + 1 - out.tell()))):
             out.write(part)
     return out.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
+from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
@@ -181,6 +183,41 @@ def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join([*lines[:2], b"{", *lines[2:]]))
     with pytest.raises(DecodeError, match="line 3"):
         MirroredTraffic.read(str(path))
+
+
+@pytest.mark.parametrize("missing", [1, 9, 20])
+def test_a_packed_recording_that_was_cut_off(tmp_path: Path, missing: int) -> None:
+    """What comes before the missing end is read, as of one that is not packed."""
+    packed = gzip.compress(Day(NODE).after(1, (None, pod("web"))).out.getvalue())
+    path = tmp_path / "day.gz"
+    path.write_bytes(packed[:-missing])
+    assert len(MirroredTraffic.read(str(path)).start()) == 1
+
+
+HEAD, THERE, SYNCED = Day(NODE).out.getvalue().decode().splitlines()
+FAULTS = {
+    "no time": (['{"kind": "Mirror"}', THERE, SYNCED], 'line 1: started: "" is no time'),
+    "another time": (['{"kind": "Mirror", "started": "today"}', THERE, SYNCED], 'line 1: started: "today" is no time'),
+    "a moment that never comes": ([HEAD, SYNCED, '{"time": 1e300}'], "line 3: time: 1e+300 seconds"),
+    "a number without an end": ([HEAD, SYNCED, '{"time": 1e400}'], "line 3: Number out of range"),
+    "no kind": ([HEAD, '{"object": {}}', SYNCED], "kind"),
+    "no name": ([HEAD, '{"object": {"kind": "Pod", "metadata": 5}}', SYNCED], "metadata"),
+    "a list as name": ([HEAD, '{"object": {"kind": "Node", "metadata": {"name": []}}}', SYNCED], "metadata.name"),
+    "no uid": (
+        [HEAD, SYNCED, '{"object": {"kind": "Pod", "metadata": {"name": "p"}}}'],
+        "line 3: Pod /p: metadata.uid",
+    ),
+    "no name later": ([HEAD, SYNCED, '{"object": {"kind": "Service"}}'], "Service: metadata.name: missing"),
+}
+
+
+@pytest.mark.parametrize(("lines", "said"), FAULTS.values(), ids=FAULTS.keys())
+def test_faulty_lines(tmp_path: Path, lines: list[str], said: str) -> None:
+    """A whole line that cannot be read is an error of the input, also the last one, with what is wrong."""
+    path = tmp_path / "day"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(DecodeError, match=re.escape(said)):
+        mirrored_inputs(str(path), "1.36")
 
 
 @pytest.mark.parametrize(
