@@ -23,8 +23,12 @@ PAGES = ("README.md", "docs/explanation/speed.md")
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--before", type=click.Path(exists=True), required=True, help="The checkout to compare with.")
-@click.option("--openb", type=click.Path(exists=True), nargs=2, required=True, help="openb's CSV files.")
+@click.option(
+    "--before", type=click.Path(exists=True, resolve_path=True), required=True, help="The checkout to compare with."
+)
+@click.option(
+    "--openb", type=click.Path(exists=True, resolve_path=True), nargs=2, required=True, help="openb's CSV files."
+)
 @click.option("--rounds", type=int, default=5)
 def main(before: str, openb: tuple[str, str], rounds: int) -> None:
     """Measure, and write README, docs and picture."""

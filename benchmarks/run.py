@@ -126,6 +126,8 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         if figures:
             asked = all_figures(Path(folder), openb, only)
+            if not asked:
+                raise click.UsageError(f"no figure's title holds {' or '.join(only)}; openb's need --openb")
         else:
             more = {"pods": pods, "bulk": bulk, "nominated": nominated}
             asked = list(of_workloads(release, names, nodes, init_pods, more))

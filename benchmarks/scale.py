@@ -5,8 +5,8 @@
 Along each axis one count of the cluster grows: nodes, running pods, distinct classes of pods, services, apps with
 affinity and spreading constraints. Every point is measured in a process of its own, in CPU time; all nodes are
 scored. Ctrl-C ends it with what was measured by then. The exit status is 1 where time or memory grows worse than in
-proportion, or a decision's time with the number of running pods; 2 where a point could not be measured; 130 after
-Ctrl-C.
+proportion, or a decision's time with the number of running pods; 2 where a point could not be measured, or there is
+none; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -110,6 +110,9 @@ def main(
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         status = 130
+    if not (points or status):
+        click.echo("nothing measured", err=True)
+        status = 2
     for line in table(points):
         click.echo(line)
     if plot is not None:

@@ -27,7 +27,7 @@ def test_publish(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Measures, keeps what was measured whole, and writes the pages; a failure ends it."""
+    """Measures, keeps what was measured whole, and writes the pages; a failure ends it. Paths hold in any folder."""
     asked: list[tuple[str, ...]] = []
 
     def run(*arguments: str) -> int:
@@ -41,7 +41,9 @@ def test_publish(
         (tmp_path / name).write_text("old")
     monkeypatch.setattr(publish, "MEASURED", tmp_path)
     monkeypatch.setattr(publish, "_run", run)
-    found = CliRunner().invoke(publish.main, ["--before", str(tmp_path), "--openb", str(tmp_path), str(tmp_path)])
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(publish.main, ["--before", ".", "--openb", "figures.jsonl", "growth.jsonl"])
     assert found.exit_code == status
     assert [next(name for name in programs if name in " ".join(each)) for each in asked] == programs
     assert [(tmp_path / name).read_text() for name in names] == kept
+    assert {str(tmp_path), *(str(tmp_path / name) for name in names)} <= set(asked[0])

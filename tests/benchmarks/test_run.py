@@ -32,9 +32,9 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, BaseException]:
     return errors
 
 
-def test_figures(failing: dict[str, BaseException], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("failing")
+def test_figures(tmp_path: Path) -> None:
     """The three of a workload, in a table and a file; beforehand how long it takes."""
-    assert not failing
     path = tmp_path / "figures.jsonl"
     found = CliRunner().invoke(run.main, [*FIGURES, "--before", str(tmp_path), "--save", str(path)])
     assert found.exit_code == 0, found.output
@@ -60,6 +60,13 @@ def test_ends(
     assert found.exit_code == status
     assert len(found.stdout.splitlines()) == 1 + rows
     assert words in found.stderr
+
+
+def test_no_such_figure() -> None:
+    """A text that no title holds is an error, not an empty table."""
+    found = CliRunner().invoke(run.main, ["--figures", "--only", "openb"])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "no figure's title holds openb" in found.stderr
 
 
 @pytest.mark.usefixtures("failing")
