@@ -214,15 +214,21 @@ class Columns:
 
     def _first_placed(self, info: PodInfo) -> None:
         """Notes a class of which no pod was placed until now."""
-        self.infos[info.key] = info
-        self._placings += 1
-        info.serial = self._placings
-        self.affinity_uses.update(self.view.affinity_uses(info))
+        self._put_last(info)
+        if info.may_have_affinity:
+            self.affinity_uses.update(self.view.affinity_uses(info))
         self.uses_version += info.may_have_affinity
         if info.may_have_affinity and not info.term_keys <= self.term_keys:
             self.term_keys |= info.term_keys
         self.counts.add_class(info)
         self.claim_users.add(info)
+
+    def _put_last(self, info: PodInfo) -> None:
+        """Makes a class the last one that came to be placed."""
+        self.infos.pop(info.key, None)
+        self.infos[info.key] = info
+        self._placings += 1
+        info.serial = self._placings
 
     def put_pods(self, rows: Sequence[int], pods: Sequence[Pod], uids: Sequence[str], infos: Sequence[PodInfo]) -> None:
         """As ``put_pod`` of each, one after the other. infos: the class of each."""
@@ -295,15 +301,18 @@ class Columns:
 
     def replace_pod(self, row: int, pod: Pod, uid: str) -> bool:
         """As ``take_pod`` and ``put_pod`` of a pod of the same class, in one step. False: nothing was done, as its
-        class is another one, or would come anew because this is its only pod, or the row has no node object.
+        class is another one, or would come anew with terms or volumes because this is its only pod, or the row has no
+        node object.
         """
         pods = self.pods[row]
         key = self.view.pod_key(pod)
         info = self.infos.get(key)
-        if info is None or self.nodes[row] is None or (info.rows.get(row) == 1 and len(info.rows) == 1):
+        if info is None or self.nodes[row] is None or self.view.pod_key(pods[uid]) != key:
             return False
-        if self.view.pod_key(pods[uid]) != key:
-            return False
+        if info.rows[row] == 1 and len(info.rows) == 1:
+            if info.may_have_affinity or info.spec.volumes:
+                return False
+            self._put_last(info)
         del pods[uid]
         pods[uid] = pod
         if info.rows[row] == 1:
@@ -316,7 +325,8 @@ class Columns:
         del self.infos[info.key]
         self.counts.drop_class(info)
         self.claim_users.drop(info)
-        self.affinity_uses -= Counter(self.view.affinity_uses(info))
+        if info.may_have_affinity:
+            self.affinity_uses -= Counter(self.view.affinity_uses(info))
         self.uses_version += info.may_have_affinity
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:

@@ -148,3 +148,18 @@ class Pod:
             self.resource_claim_statuses,
             self.manifest,
         )
+
+    def bound_to(self, node_name: str, start_time: str) -> Pod:
+        """The same pod on a node from a time on, which the API writes; nominated to none."""
+        return Pod(
+            self.metadata,
+            self.spec,
+            node_name,
+            self.phase,
+            "",
+            start_time,
+            self.conditions,
+            self.grants,
+            self.resource_claim_statuses,
+            self.manifest,
+        )

@@ -63,6 +63,11 @@ class CyclePlugins(Protocol):
         """Whether nothing but one request to the API can hold up the binding of a pod."""
         ...
 
+    def is_idle_for(self, pod: Pod) -> bool:
+        """Whether a pod that has its node is only to be bound: Reserve, Permit, PreBind and PostBind have nothing to do
+        for it, and nobody measures them."""
+        ...
+
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""
         ...
@@ -118,6 +123,10 @@ class NoPlugins:
     def binds_at_once(self, pod: Pod) -> bool:  # noqa: ARG002
         """There is nothing else."""
         return True
+
+    def is_idle_for(self, pod: Pod) -> bool:
+        """There is nothing to do but what binding waits for."""
+        return self.binds_at_once(pod)
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """Nothing is prepared."""

@@ -45,6 +45,8 @@ class Placed(msgspec.Struct, frozen=True, eq=False):
     """Whether Permit plugins hold it."""
     started: float
     """When it was popped."""
+    idle: bool = False
+    """Whether it is only to be bound: no plugin has anything to do for it any more."""
     sends_ahead: bool = False
     """Whether its binding is one request to the API that is sent without waiting; nothing else can hold it up."""
 
@@ -112,19 +114,24 @@ class Cycles:
             record = self.rules.chosen(Stage.ASSUME, pod, host, Status.failure(fault))
             return self._failed(plugins, entry, record, started)
         placed = self.assumed.assume(pod, host)
-        status = plugins.run_reserve(state, placed, host)
-        stage = Stage.RESERVE
-        if status is None:
-            status = plugins.run_permit(state, placed, host)
-            stage = Stage.PERMIT
-        waits = status is not None and status.code is Code.Wait
-        if status is not None and not waits:
-            plugins.run_unreserve(state, placed, host)
-            self._forget(placed)
-            return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
+        idle, waits = plugins.is_idle_for(placed), False
+        if not idle:
+            stage, status = self._reserve(plugins, state, placed)
+            waits = status is not None and status.code is Code.Wait
+            if status is not None and not waits:
+                plugins.run_unreserve(state, placed, host)
+                self._forget(placed)
+                return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
         self._activate(state)
         ahead = not waits and self._sends_ahead(plugins, pod)
-        return Placed(plugins, state, entry, decision, placed, waits, started, ahead)
+        return Placed(plugins, state, entry, decision, placed, waits, started, idle, ahead)
+
+    def _reserve(self, plugins: CyclePlugins, state: CycleState, placed: Pod) -> tuple[Stage, Status | None]:
+        """(the last of the stages Reserve and Permit, its status; None: the pod is let go)."""
+        status = plugins.run_reserve(state, placed, placed.node_name)
+        if status is not None:
+            return Stage.RESERVE, status
+        return Stage.PERMIT, plugins.run_permit(state, placed, placed.node_name)
 
     def _sends_ahead(self, plugins: CyclePlugins, pod: Pod) -> bool:
         if self.services.send_binding is None or not plugins.binds_at_once(pod):
@@ -155,8 +162,11 @@ class Cycles:
         Yields the pod while Permit plugins hold it, and a binding that was sent; to be resumed when it is settled.
         """
         plugins, state, pod = placed.plugins, placed.state, placed.pod
-        stage, status = Stage.PRE_BIND, self._pre_flight(placed)
-        if status is None:
+        stage, status = Stage.PRE_BIND, None if placed.idle else self._pre_flight(placed)
+        if placed.idle:
+            with self.services.lock:
+                self.queue.done(placed.tried)
+        elif status is None:
             held = plugins.held(pod)
             if held is not None:
                 yield held
@@ -170,9 +180,11 @@ class Cycles:
             return self._unbound(placed, stage, status)
         note = self.rules.assigned_note(pod, pod.node_name)
         self.services.events.event(pod, "Normal", "Scheduled", "Binding", note)
-        self._observe(plugins, "scheduled", placed.started)
-        self.services.observer.scheduled(placed.entry, self.services.time.now())
-        plugins.run_post_bind(state, pod, pod.node_name)
+        if self.services.observer.measures:
+            self._observe(plugins, "scheduled", placed.started)
+            self.services.observer.scheduled(placed.entry, self.services.time.now())
+        if not placed.idle:
+            plugins.run_post_bind(state, pod, pod.node_name)
         self._activate(state)
         return None
 

@@ -35,13 +35,14 @@ class KnownVerdicts:
 
     def decide(self, plugins: Any, pod: Pod, state: CycleState) -> Decision:
         """Where the pod goes; a decision that is used again is on another pod."""
-        if self._known_at != self.changes():
-            self._known, self._known_at = {}, self.changes()
+        changes = self.changes()
+        if self._known_at != changes:
+            self._known.clear()
+            self._known_at = changes
         alike = self.reuses and not pod.nominated_node_name and not pod.spec.resource_claims
-        info = self.cache.info(pod)
-        if alike and info in self._known:
-            return self._known[info]
+        if alike and self._known and (known := self._known.get(self.cache.info(pod))) is not None:
+            return known
         decision = self.ask(plugins, pod, state)
         if alike and decision.host is None and decision.error is None:
-            self._known[info] = decision
+            self._known[self.cache.info(pod)] = decision
         return decision

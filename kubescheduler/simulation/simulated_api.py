@@ -59,8 +59,7 @@ class SimulatedApi:
     def bind(self, pod: Pod, node_name: str) -> None:
         """Raises SchedulingError for a pod that is gone."""
         current = self._current(pod)
-        bound = attrs.evolve(current, node_name=node_name, start_time=self.now(), nominated_node_name="")
-        self._replace(current, bound)
+        self._replace(current, current.bound_to(node_name, self.now()))
 
     def bound(self, pod: Pod) -> None:
         """A pod was bound by somebody, at the latest now."""

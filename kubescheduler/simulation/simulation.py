@@ -270,17 +270,16 @@ class Simulation:
 
     def _settle(self) -> None:
         """Bindings go on and what the API server reports is taken in, until all is quiet."""
-        if not (self._under_way or self._api.changes):
-            return
-        while True:
+        changes = self._api.changes
+        while self._under_way or changes:
             self._bindings.run()
             self._time.back()
             if self._under_way:
                 self._under_way = [entry for entry in self._under_way if not self._is_settled(*entry)]
-            if not self._api.changes:
+            if not changes:
                 return
-            while self._api.changes:
-                self._take_in(*self._api.changes.popleft())
+            while changes:
+                self._take_in(*changes.popleft())
 
     def _is_settled(self, record: PodRecord, attempt: Attempt) -> bool:
         """Whether a binding came to its end; a pod that was not bound is in the queue again."""

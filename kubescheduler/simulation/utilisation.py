@@ -66,7 +66,7 @@ class UsageRecorder:
         self._columns = columns
         self._indices = [columns.resource(name) for name in names]
         self._nothing: Amounts = (0,) * len(self.resources)
-        self._now: dict[str, tuple[Amounts, Amounts]] = {}
+        self._now: dict[str, tuple[Node | None, Amounts, Amounts]] = {}
         self._used = list(self._nothing)
         self._capacity = list(self._nothing)
         self._nodes: dict[str, NodeUsage] = {}
@@ -92,35 +92,41 @@ class UsageRecorder:
         return [self._nodes[name] for name in sorted(self._nodes)]
 
     def _update(self, time: float, name: str) -> None:
-        used, capacity = self._read(name)
-        old_used, old_capacity = self._now.get(name, (self._nothing, self._nothing))
-        self._now[name] = used, capacity
+        old, old_used, old_capacity = self._now.get(name, (None, self._nothing, self._nothing))
+        row = self._columns.row_of.get(name)
+        node = None if row is None else self._columns.nodes[row]
+        used = self._nothing if row is None or node is None else self._used_on(row)
+        capacity = old_capacity if node is old else self._capacity_of(row, node)
+        self._now[name] = node, used, capacity
         if used != old_used:
             self._used = [total + now - old for total, now, old in zip(self._used, used, old_used, strict=True)]
         if capacity != old_capacity:
             parts = zip(self._capacity, capacity, old_capacity, strict=True)
             self._capacity = [total + now - old for total, now, old in parts]
-        node = self._nodes.get(name)
-        if node is None:
+        usage = self._nodes.get(name)
+        if usage is None:
             if capacity != self._nothing:
                 self._nodes[name] = NodeUsage(name, capacity, [(time, used)])
             return
         if capacity != self._nothing:
-            node.capacity = capacity
-        if node.changes[-1][0] == time:
-            node.changes.pop()
-        if not node.changes or node.changes[-1][1] != used:
-            node.changes.append((time, used))
+            usage.capacity = capacity
+        if usage.changes[-1][0] == time:
+            usage.changes.pop()
+        if not usage.changes or usage.changes[-1][1] != used:
+            usage.changes.append((time, used))
 
-    def _read(self, name: str) -> tuple[Amounts, Amounts]:
-        """(used, capacity) of a node; nothing where there is no such node."""
+    def _used_on(self, row: int) -> Amounts:
         columns = self._columns
-        row = columns.row_of.get(name)
-        if row is None or columns.nodes[row] is None:
-            return self._nothing, self._nothing
-        requested, allocatable = columns.requested.data[:, row].tolist(), columns.allocatable.data[:, row].tolist()
-        used, capacity = [requested[at] for at in self._indices], [allocatable[at] for at in self._indices]
-        return (*used, columns.pod_count.data.item(row)), (*capacity, columns.allowed_pods.data.item(row))
+        used = columns.requested.data[:, row].tolist()
+        return (*[used[at] for at in self._indices], columns.pod_count.data.item(row))
+
+    def _capacity_of(self, row: int | None, node: Node | None) -> Amounts:
+        """Nothing where there is no such node."""
+        if row is None or node is None:
+            return self._nothing
+        columns = self._columns
+        allocatable = columns.allocatable.data[:, row].tolist()
+        return (*[allocatable[at] for at in self._indices], columns.allowed_pods.data.item(row))
 
 
 def levels(changes: list[tuple[float, float]], end: float) -> Level:

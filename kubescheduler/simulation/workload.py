@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import attrs
 import msgspec
@@ -127,6 +128,7 @@ def moment_of(text: object) -> float:
     return moment
 
 
+@lru_cache(maxsize=16)
 def timestamp(epoch: float, seconds: float) -> str:
     """A moment of the simulation as the API writes times."""
     return datetime.fromtimestamp(epoch + seconds, UTC).isoformat().replace("+00:00", "Z")

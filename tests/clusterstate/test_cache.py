@@ -185,7 +185,9 @@ def _orders(cache: ClusterCache) -> tuple[Any, ...]:
     """In what order the pods, the classes and their rows are found."""
     columns = cache.columns
     rows = [list(pods.values()) for pods in columns.pods]
-    return cache.pods(), rows, [(info.key, list(info.rows.items())) for info in columns.infos.values()]
+    classes = [(info.key, list(info.rows.items())) for info in columns.infos.values()]
+    in_order = [info.key for info in sorted(columns.infos.values(), key=lambda info: info.serial)]
+    return cache.pods(), rows, classes, in_order
 
 
 @given(

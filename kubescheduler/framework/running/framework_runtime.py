@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import attrs
 
@@ -114,6 +115,18 @@ class Framework(ProfilePlugins):
     def binds_at_once(self, pod: Pod) -> bool:
         """Whether nothing but one request to the API can hold up the binding of a pod."""
         return runner_bind.binds_at_once(self, pod)
+
+    def is_idle_for(self, pod: Pod) -> bool:
+        """Whether a pod that has its node is only to be bound: no plugin of Reserve, Permit, PreBind and PostBind has
+        anything to do for it, and nobody measures them."""
+        if self.observer.measures:
+            return False
+        return all(leaves_alone(pod) for leaves_alone in self._after_choice)
+
+    @cached_property
+    def _after_choice(self) -> tuple[Callable[[Pod], bool], ...]:
+        """Of every plugin of these points, whether it leaves a pod alone."""
+        return runner_bind.after_choice(self)
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""

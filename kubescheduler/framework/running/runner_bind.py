@@ -19,6 +19,9 @@ from kubescheduler.framework.deciding.adapters import SKIP, ask_status, status_o
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.runner_reserve import refused
 
+AFTER_CHOICE = (Point.RESERVE, Point.PERMIT, Point.PRE_BIND, Point.POST_BIND)
+"""The points of a pod that has its node, but for Bind."""
+
 
 def pre_bind_pre_flight(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """Skip when no PreBind plugin will work. Upstream: 1.36 RunPreBindPreFlights."""
@@ -124,6 +127,15 @@ def binds_at_once(framework: ProfilePlugins, pod: Pod) -> bool:
 def never(_: Pod) -> bool:
     """A plugin that does not say may take its time."""
     return False
+
+
+def after_choice(framework: ProfilePlugins) -> tuple[Callable[[Pod], bool], ...]:
+    """Of every plugin of Reserve, Permit, PreBind and PostBind, whether it leaves a pod alone.
+
+    An in-tree plugin that never holds up a binding has nothing to do at these points; a custom one may always have.
+    """
+    plugins = {plugin.name: plugin for point in AFTER_CHOICE for plugin in framework.at(point)}
+    return tuple(never if is_custom(plugin) else getattr(plugin, "binds_at_once", never) for plugin in plugins.values())
 
 
 def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:

@@ -120,6 +120,10 @@ class ContainedPlugins(msgspec.Struct, frozen=True, eq=False):
             self.report(f"binding pod {pod.key}", error)
             return False
 
+    def is_idle_for(self, pod: Pod) -> bool:
+        """Whether a pod that has its node is only to be bound; no custom plugin is asked."""
+        return self.plugins.is_idle_for(pod)
+
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins."""
         return self._status(pod, self.plugins.run_pre_bind, state, pod, node_name)
