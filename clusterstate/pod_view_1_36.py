@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 
-import attrs
 import msgspec
 
 from clusterstate.devices.resource_claims import with_own_claims
@@ -171,6 +170,6 @@ def _changed(changes: tuple[Change, ...], *, resizes: bool) -> Callable[[Pod], P
         grants = pod.grants
         if grants is not None and not resizes:
             grants = msgspec.structs.replace(grants, pod=None)
-        return pod_key_1_36(attrs.evolve(pod, spec=change(pod.spec), grants=grants))
+        return pod_key_1_36(msgspec.structs.replace(pod, spec=change(pod.spec), grants=grants))
 
     return key

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import attrs
 import msgspec
 
 from clusterstate.api_names import is_extended_resource
@@ -174,7 +173,9 @@ def with_left_over(pod: Pod, snapshot: Snapshot) -> Pod:
     if claim is None or claim.metadata.namespace != pod.metadata.namespace:
         return pod
     entry = PodResourceClaim(LEFT_OVER, claim.metadata.name)
-    return attrs.evolve(pod, spec=msgspec.structs.replace(pod.spec, resource_claims=(*pod.spec.resource_claims, entry)))
+    return msgspec.structs.replace(
+        pod, spec=msgspec.structs.replace(pod.spec, resource_claims=(*pod.spec.resource_claims, entry))
+    )
 
 
 def is_extended(claim: ResourceClaim) -> bool:

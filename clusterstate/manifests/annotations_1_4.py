@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -101,7 +100,7 @@ def node_1_4(node: Node) -> Node:
     annotation = node.metadata.annotations.get(TAINTS_ANNOTATION, "")
     if node.taints or not annotation:
         return node
-    return attrs.evolve(node, taints=read_taints(annotation))
+    return msgspec.structs.replace(node, taints=read_taints(annotation))
 
 
 MUST_BE = {"Ready": "True", "OutOfDisk": "False", "NetworkUnavailable": "False"}

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -86,7 +85,7 @@ class Decoder:
             pod = self._pods.decode(item.content, self._pods_pass, every=self._judges_stored)
             if pod is not None:
                 if keep or not pod.node_name:
-                    return attrs.evolve(pod, manifest=self._prepared(_manifest(item, kind)))
+                    return msgspec.structs.replace(pod, manifest=self._prepared(_manifest(item, kind)))
                 return pod
         return self._decode(item, kind, keep)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable
 from sys import intern
 from typing import Any, TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -96,7 +95,7 @@ class PodDecoder:
     def share_pod(self, pod: Pod, manifest: Manifest | None) -> Pod:
         """The pod with shared parts, and its manifest if that is kept."""
         meta = msgspec.structs.replace(pod.metadata, labels=self.share(pod.metadata.labels))
-        return attrs.evolve(
+        return msgspec.structs.replace(
             pod,
             metadata=meta,
             spec=self.share(pod.spec),
@@ -111,7 +110,7 @@ class PodDecoder:
 
     def share_node(self, node: Node, manifest: Manifest) -> Node:
         """The node with shared parts, and its manifest."""
-        return attrs.evolve(
+        return msgspec.structs.replace(
             node,
             taints=self.share(node.taints),
             allocatable=self.share(node.allocatable),

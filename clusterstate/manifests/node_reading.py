@@ -124,7 +124,7 @@ class NodeReader:
             self._all(status.conditions, lambda c: NodeCondition(c.type, c.status)),
             images,
             status.declaredFeatures or (),
-            manifest,
+            manifest=manifest,
         )
 
     def _resources(self, amounts: dict[str, str] | None) -> ResourceList:

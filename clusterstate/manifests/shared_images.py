@@ -27,9 +27,9 @@ class SharedImages:
             return manifest
         return {**manifest, "status": {**status, "images": [self._image(image) for image in status["images"]]}}
 
-    def _image(self, image: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _image(self, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """The image itself when it is written in another way than a server does."""
-        if list(image) != FIELDS or not image["names"]:
+        if image is None or list(image) != FIELDS or not image["names"]:
             return image
         found = self._seen.get((*image["names"], image["sizeBytes"]))
         if found is not None:

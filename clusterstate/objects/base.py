@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -69,3 +69,28 @@ class ObjectMeta(msgspec.Struct, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+
+
+class Manifested(msgspec.Struct, frozen=True, eq=False, kw_only=True, repr_omit_defaults=True):
+    """An object that may keep what it was read from, which is no part of what it says: it is not compared."""
+
+    manifest: Mapping[str, Any] | None = None
+    """The object as it was read, if that is kept."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return _without_manifest(self) == _without_manifest(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(_without_manifest(self))
+
+    def __repr__(self) -> str:
+        return msgspec.Struct.__repr__(msgspec.structs.replace(self, manifest=None))
+
+
+def _without_manifest(obj: Manifested) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(obj)[:-1]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import attrs
 import msgspec
 
-from clusterstate.objects.base import NO_RESOURCES, ObjectMeta, ResourceList
+from clusterstate.objects.base import NO_RESOURCES, Manifested, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import Taint
 
 
@@ -26,8 +22,7 @@ class ContainerImage(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
-@attrs.frozen
-class Node:
+class Node(Manifested, frozen=True, eq=False):
     """A node."""
 
     metadata: ObjectMeta
@@ -38,7 +33,6 @@ class Node:
     conditions: tuple[NodeCondition, ...] = ()
     images: tuple[ContainerImage, ...] = ()
     declared_features: tuple[str, ...] = ()
-    manifest: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def name(self) -> str:

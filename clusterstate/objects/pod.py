@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import attrs
 import msgspec
 
-from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, FrozenMap, Labels, ObjectMeta, ResourceList
+from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, FrozenMap, Labels, Manifested, ObjectMeta, ResourceList
 from clusterstate.objects.constraints import Affinity, Toleration, TopologySpreadConstraint
 from clusterstate.objects.volumes import VolumeSource
 
@@ -109,9 +105,8 @@ class PodGrants(msgspec.Struct, frozen=True, cache_hash=True):
     """None without ``status.resources``."""
 
 
-@attrs.frozen
-class Pod:
-    """``node_name`` is spec.nodeName, empty while pending. ``manifest`` is the object as it was read, if kept."""
+class Pod(Manifested, frozen=True, eq=False):
+    """``node_name`` is spec.nodeName, empty while pending."""
 
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()
@@ -122,7 +117,6 @@ class Pod:
     conditions: tuple[PodCondition, ...] = ()
     grants: PodGrants | None = None
     resource_claim_statuses: tuple[ResourceClaimStatus, ...] = ()
-    manifest: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -136,30 +130,8 @@ class Pod:
 
     def on(self, node_name: str) -> Pod:
         """The same pod with spec.nodeName set."""
-        return Pod(
-            self.metadata,
-            self.spec,
-            node_name,
-            self.phase,
-            self.nominated_node_name,
-            self.start_time,
-            self.conditions,
-            self.grants,
-            self.resource_claim_statuses,
-            self.manifest,
-        )
+        return msgspec.structs.replace(self, node_name=node_name)
 
     def bound_to(self, node_name: str, start_time: str) -> Pod:
         """The same pod on a node from a time on, which the API writes; nominated to none."""
-        return Pod(
-            self.metadata,
-            self.spec,
-            node_name,
-            self.phase,
-            "",
-            start_time,
-            self.conditions,
-            self.grants,
-            self.resource_claim_statuses,
-            self.manifest,
-        )
+        return msgspec.structs.replace(self, node_name=node_name, start_time=start_time, nominated_node_name="")

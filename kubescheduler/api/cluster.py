@@ -349,7 +349,8 @@ class Cluster(WhatIf):
             there = [*((entry.source, entry.obj) for entry in self._entries), *(("", obj) for obj in given.objects)]
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
-        lost = any(isinstance(entry.obj, Pod) and out._is_lost(entry.obj) for entry in entries)
+        named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
+        lost = any(name and out._entries.find(("Node", name)) is None for name in named)
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):
             raise DecodeError(problem.removeprefix(": ") for problem in problems)
         return out
@@ -364,10 +365,6 @@ class Cluster(WhatIf):
             progress=progress,
             strictness=self._strictness,
         )
-
-    def _is_lost(self, pod: Pod) -> bool:
-        """Whether the pod runs on a node that is not there."""
-        return bool(pod.node_name) and self._entries.find(("Node", pod.node_name)) is None
 
     def _of(self, entries: Entries, notes: Sequence[str] = (), new: Iterable[Entry] = ()) -> Self:
         """A cluster of these entries; of the new ones the priority classes are noted."""

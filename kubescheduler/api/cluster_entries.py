@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -23,8 +22,7 @@ Key = tuple[str, str]
 """(kind, ``namespace/name`` or name)."""
 
 
-@attrs.frozen(eq=False)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, eq=False):
     """One object of a cluster."""
 
     obj: ClusterObject
@@ -33,11 +31,10 @@ class Entry:
     """The file it came from, empty for one that was written in Python."""
     item: Item | None = None
     """What it was read from; None for an object that was given as one, or when manifests are not kept."""
-    key: Key = attrs.field(init=False, repr=False)
-    """What identifies the object in its cluster."""
 
-    @key.default
-    def _key(self) -> Key:
+    @property
+    def key(self) -> Key:
+        """What identifies the object in its cluster."""
         return key_of(self.obj)
 
     def manifest(self) -> dict[str, Any]:
@@ -98,7 +95,7 @@ class Entries:
     def added(self, entries: Iterable[Entry]) -> Entries:
         """With more; one of a key that is there takes its place. Raises DecodeError for a node or pod that is there."""
         more = list(entries)
-        there = [entry.key for entry in more if self.find(entry.key) is not None]
+        there = [key for entry in more if self.find(key := entry.key) is not None] if self._size else []
         if problems := [_twice(kind, name) for kind, name in there if kind in (Node.__name__, Pod.__name__)]:
             raise DecodeError(problems)
         store = self._store

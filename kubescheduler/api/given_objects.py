@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -107,7 +106,9 @@ def _kinded(items: Iterable[Item], kind: str) -> Iterator[Item]:
 def identified(obj: Any) -> Any:
     """An object as it is; a pod without a uid, by which pods are distinguished, with its name for one."""
     if isinstance(obj, Pod) and not obj.metadata.uid:
-        return attrs.evolve(obj, metadata=msgspec.structs.replace(obj.metadata, uid=obj.key.removeprefix("/")))
+        return msgspec.structs.replace(
+            obj, metadata=msgspec.structs.replace(obj.metadata, uid=obj.key.removeprefix("/"))
+        )
     return obj
 
 

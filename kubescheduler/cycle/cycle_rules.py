@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
 import msgspec
 
 from clusterstate.errors import SchedulingError
@@ -132,7 +131,9 @@ def passes_over_1_36(_: Pod, __: Pod) -> bool:
 
 
 def _bare(pod: Pod) -> Pod:
-    return attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, annotations=NO_LABELS), node_name="")
+    return msgspec.structs.replace(
+        pod, metadata=msgspec.structs.replace(pod.metadata, annotations=NO_LABELS), node_name=""
+    )
 
 
 # --- binding -----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class Placed(msgspec.Struct, frozen=True, eq=False):
     def as_announced(self) -> Pod:
         """The same, nominated to the node that was written into its status during the attempt, if one was."""
         announced = self.state.announced
-        return attrs.evolve(self.tried, nominated_node_name=announced) if announced else self.tried
+        return msgspec.structs.replace(self.tried, nominated_node_name=announced) if announced else self.tried
 
 
 def ask_to_bind(

@@ -181,7 +181,7 @@ class AnsweredKnownRows(AnsweredRows):
 
 def _with_amounts_of(known: Node | None, answered: Node) -> Node:
     assert known is not None
-    return attrs.evolve(answered, allocatable=known.allocatable, capacity=known.capacity)
+    return msgspec.structs.replace(answered, allocatable=known.allocatable, capacity=known.capacity)
 
 
 INTER_POD_AFFINITY = "InterPodAffinityPriority"

@@ -50,7 +50,9 @@ def _as_the_highest(trials: Trials) -> Decision:
     """The decision on the pod with a priority above all, by a release that preempts."""
 
     def highest(pod: Pod) -> Pod:
-        return attrs.evolve(pod, spec=msgspec.structs.replace(pod.spec, priority=HIGHEST, preemption_policy=None))
+        return msgspec.structs.replace(
+            pod, spec=msgspec.structs.replace(pod.spec, priority=HIGHEST, preemption_policy=None)
+        )
 
     engine = trials.engine
     preempts = not isinstance(engine, LegacyEngine) or engine.algorithm.behaviour.preempts
@@ -76,7 +78,7 @@ def with_moves(trials: Trials, hint: Hint) -> Hint:
             cache.assume_pod(pod, hint.host)
             placed.append(pod)
             for victim in gone:
-                waiting = attrs.evolve(victim, node_name="", nominated_node_name="")
+                waiting = msgspec.structs.replace(victim, node_name="", nominated_node_name="")
                 host = scheduler.decide(waiting).host
                 if host is not None:
                     cache.assume_pod(waiting, host)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -114,7 +113,9 @@ def _untainted(node: Node, gone: Taint) -> Node:
 def _with_taints(node: Node, taints: tuple[Taint, ...]) -> Node:
     """With these taints, also for 1.4, which reads the annotation where there are none."""
     annotations = without_annotations(node.metadata.annotations, TAINTS_ANNOTATION)
-    return attrs.evolve(node, taints=taints, metadata=msgspec.structs.replace(node.metadata, annotations=annotations))
+    return msgspec.structs.replace(
+        node, taints=taints, metadata=msgspec.structs.replace(node.metadata, annotations=annotations)
+    )
 
 
 def uncordoned(group: NodeGroup) -> Iterator[Proposal]:
@@ -125,7 +126,7 @@ def uncordoned(group: NodeGroup) -> Iterator[Proposal]:
 
 def _uncordoned(node: Node) -> Node:
     kept = tuple(taint for taint in node.taints if taint.key != CORDON)
-    return _with_taints(attrs.evolve(node, unschedulable=False), kept)
+    return _with_taints(msgspec.structs.replace(node, unschedulable=False), kept)
 
 
 # --- labels --------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ def labelled(group: NodeGroup) -> Iterator[Proposal]:
 def _relabelled(node: Node, key: str, value: str | None) -> Node:
     labels = {k: v for k, v in node.metadata.labels.items() if k != key}
     labels |= {} if value is None else {key: value}
-    return attrs.evolve(node, metadata=msgspec.structs.replace(node.metadata, labels=FrozenMap(labels)))
+    return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=FrozenMap(labels)))
 
 
 # --- sizes ---------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def _scale(node: Node, alike: tuple[str, ...], resource: str, least: int, larges
 
 
 def _resized(node: Node, resource: str, allocatable: int) -> Node:
-    return attrs.evolve(node, allocatable=FrozenMap({**node.allocatable, resource: allocatable}))
+    return msgspec.structs.replace(node, allocatable=FrozenMap({**node.allocatable, resource: allocatable}))
 
 
 # --- one more ------------------------------------------------------------------------------
@@ -284,4 +285,4 @@ def _amounts(node: Node) -> tuple[int, ...]:
 def _copy(node: Node, name: str) -> Node:
     labels = FrozenMap({key: name if key == HOSTNAME else value for key, value in node.metadata.labels.items()})
     metadata = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
-    return attrs.evolve(node, metadata=metadata, manifest=None)
+    return msgspec.structs.replace(node, metadata=metadata, manifest=None)

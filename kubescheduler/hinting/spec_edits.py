@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Affinity, NodeSelectorTerm, Pod, PodSpec, TopologySpreadConstraint
@@ -18,7 +17,13 @@ R = TypeVar("R", PodSpec, Affinity, NodeSelectorTerm, TopologySpreadConstraint)
 def of_pod(pod: Pod, kind: str, text: str, size: float, edit: Callable[[PodSpec], PodSpec], *smaller: str) -> Proposal:
     """A change of the pod's spec."""
     return Proposal(
-        kind, POD, pod.key, text, size, pod=lambda old: attrs.evolve(old, spec=edit(old.spec)), smaller=smaller
+        kind,
+        POD,
+        pod.key,
+        text,
+        size,
+        pod=lambda old: msgspec.structs.replace(old, spec=edit(old.spec)),
+        smaller=smaller,
     )
 
 

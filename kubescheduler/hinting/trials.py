@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -167,7 +166,7 @@ def without_pods(cache: ClusterCache, gone: Sequence[Pod]) -> Iterator[None]:
             if pod in cache:
                 _take(cache, pod)
             if assumed:
-                cache.assume_pod(attrs.evolve(pod, node_name=""), pod.node_name)
+                cache.assume_pod(msgspec.structs.replace(pod, node_name=""), pod.node_name)
             else:
                 cache.add_pod(pod)
 
@@ -187,7 +186,9 @@ def as_read(pod: Pod, cache: ClusterCache) -> Pod:
     if spec == pod.spec:
         return pod
     annotations = without_annotations(pod.metadata.annotations, *SPEC_ANNOTATIONS)
-    return attrs.evolve(pod, spec=spec, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations))
+    return msgspec.structs.replace(
+        pod, spec=spec, metadata=msgspec.structs.replace(pod.metadata, annotations=annotations)
+    )
 
 
 def without_annotations(annotations: Labels, *gone: str) -> Labels:

@@ -228,7 +228,11 @@ class _Pods:
         times: Counter[str] = Counter(self.kept)
         for stay in self.stays.values():
             claims = (stay.latest or stay.pod).resource_claim_statuses
-            pod = stay.pod if stay.pod.node_name else attrs.evolve(as_new(stay.pod), resource_claim_statuses=claims)
+            pod = (
+                stay.pod
+                if stay.pod.node_name
+                else msgspec.structs.replace(as_new(stay.pod), resource_claim_statuses=claims)
+            )
             times[pod.key] += 1
             if times[pod.key] > 1:
                 pod = renamed(pod, f"{pod.metadata.name}.{times[pod.key]}")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 
-import attrs
 import msgspec
 
 from clusterstate.objects import ObjectMeta, Pod
@@ -174,9 +173,9 @@ def _full_copy(pod: Pod, number: int) -> Pod:
 def _copier(pod: Pod) -> Callable[[int], Pod]:
     """Makes numbered copies that differ in name and uid, which is all that tells pods apart to in-tree rules."""
     name, namespace, uid, *more = msgspec.structs.astuple(pod.metadata)
-    _, *rest = attrs.astuple(pod, recurse=False)
 
     def copy(number: int) -> Pod:
-        return Pod(ObjectMeta(f"{name}-{number}", namespace, f"{uid}-{number}", *more), *rest)
+        metadata = ObjectMeta(f"{name}-{number}", namespace, f"{uid}-{number}", *more)
+        return msgspec.structs.replace(pod, metadata=metadata)
 
     return copy

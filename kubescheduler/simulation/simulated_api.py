@@ -74,14 +74,14 @@ class SimulatedApi:
             self.remove(current)
         elif current.metadata.deletion_timestamp is None:
             metadata = msgspec.structs.replace(current.metadata, deletion_timestamp=self.now())
-            self._replace(current, attrs.evolve(current, metadata=metadata))
+            self._replace(current, msgspec.structs.replace(current, metadata=metadata))
 
     def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises SchedulingError for a pod that is gone."""
         current = self._current(pod)
         node_name = status.get("nominatedNodeName", current.nominated_node_name)
         if node_name != current.nominated_node_name:
-            self._replace(current, attrs.evolve(current, nominated_node_name=node_name))
+            self._replace(current, msgspec.structs.replace(current, nominated_node_name=node_name))
 
     def update_object(self, obj: Any) -> None:
         """Claims and volumes are bound at once, and devices made ready, as controllers, provisioners and drivers do."""

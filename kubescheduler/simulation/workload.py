@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
-import attrs
 import msgspec
 
 from clusterstate.manifests.defaulting import DEFAULT_NAMESPACE, derived_uid
@@ -141,7 +140,7 @@ def renamed(pod: Pod, name: str) -> Pod:
     manifest = pod.manifest
     if manifest is not None:
         manifest = {**manifest, "metadata": {**(manifest.get("metadata") or {}), "name": name, "uid": uid}}
-    return attrs.evolve(pod, metadata=metadata, manifest=manifest)
+    return msgspec.structs.replace(pod, metadata=metadata, manifest=manifest)
 
 
 def as_new(pod: Pod) -> Pod:

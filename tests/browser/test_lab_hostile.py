@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -21,7 +20,7 @@ SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
 
 def named(thing: Any, **changes: Any) -> Any:
     """A node or pod with other metadata: objects of the program are taken as they are, unlike manifests."""
-    return attrs.evolve(thing, metadata=msgspec.structs.replace(thing.metadata, **changes))
+    return msgspec.structs.replace(thing, metadata=msgspec.structs.replace(thing.metadata, **changes))
 
 
 def hostile() -> Scene:
@@ -34,7 +33,7 @@ def hostile() -> Scene:
         named(pod, name=f"{EVIL}{pod.metadata.name}", namespace=EVIL, labels=FrozenMap({EVIL: EVIL}))
         for pod in plain.pods
     ]
-    running = [attrs.evolve(pod, node_name=nodes[0].metadata.name) if pod.node_name else pod for pod in pods]
+    running = [msgspec.structs.replace(pod, node_name=nodes[0].metadata.name) if pod.node_name else pod for pod in pods]
     return Scene.opened(Cluster(*nodes, *running, release="1.36"), title=EVIL)
 
 

@@ -79,9 +79,9 @@ def test_pods_outlive_their_node_and_are_there_when_it_returns() -> None:
 
 def test_terminated_pods_are_not_seen() -> None:
     """Pods in phase Succeeded or Failed never reach the cache."""
-    import attrs
+    import msgspec
 
-    done = attrs.evolve(make_pod(node="a"), phase="Succeeded")
+    done = msgspec.structs.replace(make_pod(node="a"), phase="Succeeded")
     assert cache_of([make_node("a"), done]).pods() == []
 
 

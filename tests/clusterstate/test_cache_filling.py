@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 import numpy as np
 import pytest
@@ -52,7 +51,9 @@ def test_at_once_as_one_by_one(world: World, view: Any, random: Any) -> None:
         for changes in ways:
             name = f"{pod.metadata.name}-{len(objects)}"
             objects.append(
-                attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, name=name, uid=name), **changes)
+                msgspec.structs.replace(
+                    pod, metadata=msgspec.structs.replace(pod.metadata, name=name, uid=name), **changes
+                )
             )
     random.shuffle(objects)
     one_by_one = ClusterCache(view)
@@ -83,7 +84,7 @@ def test_pods_that_cannot_be_added(uids: tuple[str, ...], text: str) -> None:
     """The error is the one of adding the pod by itself."""
     pods = [make_pod("p", node="n") for _ in uids]
     named = [
-        attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, uid=uid))
+        msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, uid=uid))
         for pod, uid in zip(pods, uids, strict=True)
     ]
     with pytest.raises(ClusterStateError, match=text):

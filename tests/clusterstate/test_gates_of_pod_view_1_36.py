@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -46,7 +45,7 @@ def test_match_label_keys() -> None:
 def test_pod_level_resources() -> None:
     """Without the gate, or without that for resizing them, they or their grants do not count."""
     pod = make_pod(containers=(Container("c"),), resources=FrozenMap({"cpu": 100}))
-    granted = attrs.evolve(pod, grants=PodGrants(FrozenMap(), Grant(FrozenMap({"cpu": 500}))))
+    granted = msgspec.structs.replace(pod, grants=PodGrants(FrozenMap(), Grant(FrozenMap({"cpu": 500}))))
     usage = release_named("1.36").default_view.accounting
     assert usage(spec_of(granted)).used["cpu"] == 500
     assert usage(spec_of(granted, InPlacePodLevelResourcesVerticalScaling=False)).used["cpu"] == 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.objects import Container, FrozenMap, Grant, OwnerReference, Pod, PodCondition, PodGrants
@@ -28,7 +28,7 @@ def resized(
     """A pod whose container c asks for ASKED; what its status says was granted to c, to s and to the pod."""
     named = {name: one for name, one in (("c", grant), ("s", init)) if one is not None}
     spec.setdefault("containers", (Container("c", requests=ASKED),))
-    return attrs.evolve(
+    return msgspec.structs.replace(
         make_pod(**spec), conditions=conditions, grants=PodGrants(FrozenMap(named), whole) if named or whole else None
     )
 
@@ -104,7 +104,7 @@ def test_the_controller_is_known_in_full() -> None:
 
 def test_nodes_count_what_is_in_use_and_give_it_back() -> None:
     """A pod that leaves takes along what it brought."""
-    running = attrs.evolve(resized(Grant(amounts(cpu=300))), node_name="n")
+    running = msgspec.structs.replace(resized(Grant(amounts(cpu=300))), node_name="n")
     cluster = Cluster([make_node("n")], [running], view=VIEW_1_36)
     assert cluster.snapshot.requested[0].tolist() == cluster.snapshot.nonzero[0].tolist() == [300]
     cluster.columns.take_pod(0, running.metadata.uid)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -69,7 +68,7 @@ PODS = {
         topology_spread_constraints=(TopologySpreadConstraint(1, "zone", "ScheduleAnyway", SELECTOR),),
     ),
 }
-WITH_IMAGE = attrs.evolve(
+WITH_IMAGE = msgspec.structs.replace(
     ALONE,
     spec=msgspec.structs.replace(
         ALONE.spec, containers=(msgspec.structs.replace(ALONE.spec.containers[0], image="web:1"),)

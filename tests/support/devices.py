@@ -33,7 +33,7 @@ DRIVER = "gpu.example.com"
 
 
 def _key(pod: Pod) -> PodKey:
-    return VIEW_1_36.pod_key(attrs.evolve(pod, spec=with_own_claims(pod.spec, pod)))
+    return VIEW_1_36.pod_key(msgspec.structs.replace(pod, spec=with_own_claims(pod.spec, pod)))
 
 
 READING = msgspec.structs.replace(VIEW_1_36, pod_key=_key)
@@ -102,7 +102,7 @@ def pod_with(*claims: str, name: str = "p", made: Mapping[str, str | None] | Non
     entries += [PodResourceClaim(entry, None, "template") for entry in made or {}]
     pod = make_pod(name, resource_claims=tuple(entries), **spec)
     statuses = tuple(ResourceClaimStatus(entry, claim) for entry, claim in (made or {}).items() if claim != "")
-    return attrs.evolve(pod, resource_claim_statuses=statuses)
+    return msgspec.structs.replace(pod, resource_claim_statuses=statuses)
 
 
 def binding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodDisruptionBudget
 from kubescheduler.core.decision import Decision
@@ -24,7 +24,7 @@ def pod(
 ) -> Pod:
     """start: minutes past midnight."""
     made = make_pod(name, node=at, priority=priority, requests=resources(cpu=cpu), **fields)
-    return made if start is None else attrs.evolve(made, start_time=f"2020-01-01T00:{start:02}:00Z")
+    return made if start is None else msgspec.structs.replace(made, start_time=f"2020-01-01T00:{start:02}:00Z")
 
 
 def wants(cpu: int = 1000, priority: int = 10, **fields: Any) -> Pod:

@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import attrs
+import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
@@ -106,7 +107,7 @@ class ChangingCluster:
     def _pod(self, at: int, cpu: int, priority: int, app: str, start: int | None) -> None:
         made = pod(self._name(), cpu, priority, app, node=f"n{at}")
         since = None if start is None else f"2020-01-01T00:00:0{start}Z"
-        self.cache.add_pod(attrs.evolve(made, start_time=since))
+        self.cache.add_pod(msgspec.structs.replace(made, start_time=since))
 
     def _name(self) -> str:
         self.made += 1
@@ -143,7 +144,7 @@ class ChangingCluster:
         """The victims leave, and the pod waits for the node, or runs where it fits."""
         found = decision.preemption
         if decision.host is not None:
-            self.cache.assume_pod(attrs.evolve(preemptor, metadata=self._meta()), decision.host)
+            self.cache.assume_pod(msgspec.structs.replace(preemptor, metadata=self._meta()), decision.host)
         elif found is not None and found.chosen:
             for victim in found.candidates[found.chosen[0]].pods:
                 (self.cache.forget_pod if self.cache.is_assumed(victim) else self.cache.remove_pod)(victim)

@@ -241,7 +241,7 @@ class World:
 
 def started(pod: Pod, second: int) -> Pod:
     """The same pod, begun at its own time."""
-    return attrs.evolve(pod, start_time=f"2020-01-01T00:00:{second:02}Z")
+    return msgspec.structs.replace(pod, start_time=f"2020-01-01T00:00:{second:02}Z")
 
 
 @st.composite

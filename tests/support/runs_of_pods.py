@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import msgspec
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -266,7 +267,7 @@ def sized(name: str, cpu: int, pods: int = 110, **fields: Any) -> Node:
             "avoids": False,
         },
     )
-    return attrs.evolve(found, **fields)
+    return msgspec.structs.replace(found, **fields)
 
 
 def small(name: str, cpu: int = 100, ports: tuple[ContainerPort, ...] = (), **fields: Any) -> Pod:

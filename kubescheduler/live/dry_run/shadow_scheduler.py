@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 import attrs
+import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
@@ -192,7 +193,7 @@ class ShadowScheduler:
             for one in waiting.pod.conditions
         ):
             return
-        as_tried = attrs.evolve(waiting.pod, nominated_node_name=nominated)
+        as_tried = msgspec.structs.replace(waiting.pod, nominated_node_name=nominated)
         self._tell(attrs.evolve(waiting, pod=as_tried), RealEnd.UNSCHEDULABLE, None)
         waiting.refused, waiting.first, waiting.appeared = True, None, self._clock.now()
         if self._ahead.cache.is_assumed(waiting.pod):

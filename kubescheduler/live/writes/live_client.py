@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from itertools import chain, repeat
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.manifests.encode import encode_object
@@ -168,7 +167,7 @@ class LiveClient:
     async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the last try failed."""
         if self._rules.reads_first(status):
-            pod = attrs.evolve(pod, manifest=(await self._api.request("GET", _path(pod))).document())
+            pod = msgspec.structs.replace(pod, manifest=(await self._api.request("GET", _path(pod))).document())
         write = self._rules.status(pod, status, self._now())
         if write is None:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ from tests.support.build import cache_of, make_node, make_pod, resources
 def pod(name: str, node: str = "a", priority: int = 0, start: int | None = None, cpu: int = 100) -> Pod:
     """start: seconds."""
     made = make_pod(name, node=node, priority=priority, requests=resources(cpu=cpu))
-    return attrs.evolve(made, start_time=None if start is None else f"1970-01-01T00:00:{start:02}Z")
+    return msgspec.structs.replace(made, start_time=None if start is None else f"1970-01-01T00:00:{start:02}Z")
 
 
 def names(pods: Any) -> str:

@@ -14,7 +14,7 @@ from clusterstate.objects import Node
 APP = {"names": ["registry/app@sha256:0", "registry/app:v1"], "sizeBytes": 5}
 
 
-def node(name: str, *images: dict[str, Any]) -> dict[str, Any]:
+def node(name: str, *images: dict[str, Any] | None) -> dict[str, Any]:
     """The manifest of a node with these images."""
     status = {"allocatable": {"cpu": "1"}, "images": list(copy.deepcopy(images))}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
@@ -45,9 +45,10 @@ def test_equal_images_are_one_object() -> None:
         pytest.param({"names": APP["names"]}, id="no size"),
         pytest.param({"names": None, "sizeBytes": 5}, id="names null"),
         pytest.param({"names": [], "sizeBytes": 5}, id="no names"),
+        pytest.param(None, id="null"),
     ],
 )
-def test_manifests_stay_as_they_are(other: dict[str, Any]) -> None:
+def test_manifests_stay_as_they_are(other: dict[str, Any] | None) -> None:
     """Whatever was seen before, a manifest says what it said, in the same order."""
     decoder, given = Decoder(), node("b", other, APP)
     decoder.decode_object(node("a", APP))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -365,7 +364,7 @@ def test_releases_that_refuse_alike(new: str, fields: dict[str, Any]) -> None:
     """What releases word differently is the same reason."""
     cluster: list[ClusterObject] = [*TWO]
     if "node" in fields:
-        fields, cluster = {}, [attrs.evolve(one, taints=(TAINT,)) for one in TWO]
+        fields, cluster = {}, [msgspec.structs.replace(one, taints=(TAINT,)) for one in TWO]
     assert change(cluster, EngineSpec(), EngineSpec(release=new), pod("p", **fields)).cause is Cause.SAME
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -42,7 +43,7 @@ def at_version(version: str, **metadata: Any) -> Pod:
     said = {"name": "big", "resourceVersion": version, **metadata}
     status = {"conditions": [{"type": "PodScheduled", "message": f"at {version}"}]}
     pod = make_pod("big", requests=resources(cpu=4000))
-    return attrs.evolve(pod, manifest={"metadata": said, "spec": {}, "status": status})
+    return msgspec.structs.replace(pod, manifest={"metadata": said, "spec": {}, "status": status})
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])

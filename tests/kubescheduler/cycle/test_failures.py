@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -172,7 +172,7 @@ def test_what_is_written(
     conditions: list[Any], nominated: str | None, had: str, patch_1_20: dict[str, Any], patch_1_36: dict[str, Any]
 ) -> None:
     """Only what changes is written, and 1.20 never clears a nomination."""
-    pod = attrs.evolve(make_pod(nominated=had), manifest={"status": {"conditions": conditions}})
+    pod = msgspec.structs.replace(make_pod(nominated=had), manifest={"status": {"conditions": conditions}})
     failed = record(pod=pod, nominated=nominated)
     assert status_patch(failed, nominated_1_20) == patch_1_20
     assert status_patch(failed, nominated_1_36) == patch_1_36

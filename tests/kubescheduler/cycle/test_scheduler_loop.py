@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -173,7 +172,7 @@ def test_a_pod_that_is_placed_already(release: str, text: str) -> None:
 def test_a_pod_without_uid(release: str) -> None:
     """It cannot be assumed either."""
     pod = make_pod()
-    pod = attrs.evolve(pod, metadata=msgspec.structs.replace(pod.metadata, uid=""))
+    pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, uid=""))
     with bench(release, latest=lambda pod: None) as b:
         failure = b.try_one(pod).outcome()
         assert failure is not None

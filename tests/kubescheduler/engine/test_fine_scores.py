@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -60,7 +59,7 @@ def _spread_world(zoned: bool) -> list[Any]:
     """Nodes n0 to n3 with 0, 1, 2 and 4 pods of a service, and more and more of an image."""
     zones: list[dict[str, Any]] = [{ZONE: "a"}, {ZONE: "b"}] * 2 if zoned else [{}] * 4
     images = [ContainerImage((IMAGE,), 300 * at << 20) for at in range(4)]
-    nodes = [attrs.evolve(node(f"n{at}", **zones[at]), images=(images[at],)) for at in range(4)]
+    nodes = [msgspec.structs.replace(node(f"n{at}", **zones[at]), images=(images[at],)) for at in range(4)]
     pods = [pod(f"r{at}-{n}", on=f"n{at}", label=WEB) for at, count in enumerate((0, 1, 2, 4)) for n in range(count)]
     return [*nodes, *pods, Service(ObjectMeta("web", "default"), WEB)]
 

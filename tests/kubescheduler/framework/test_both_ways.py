@@ -158,7 +158,7 @@ def asking(data: st.DataObject, world: World, pod: Pod) -> Pod:
     names = [node.name for node in world.nodes]
     asked: dict[str, Any] = {"host_network": True, "host_users": False} if data.draw(st.booleans()) else {}
     spec = msgspec.structs.replace(pod.spec, **asked)
-    return attrs.evolve(pod, spec=spec, node_name=data.draw(st.sampled_from(["", "", *names, "gone"])))
+    return msgspec.structs.replace(pod, spec=spec, node_name=data.draw(st.sampled_from(["", "", *names, "gone"])))
 
 
 @CASES

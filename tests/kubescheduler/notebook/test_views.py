@@ -157,7 +157,7 @@ def test_simulations() -> None:
 def test_foreign_text_is_escaped() -> None:
     """Names and reasons cannot become tags."""
     decision = decision_of("1.16")
-    named = attrs.evolve(decision.pod, metadata=msgspec.structs.replace(decision.pod.metadata, name=NASTY))
+    named = msgspec.structs.replace(decision.pod, metadata=msgspec.structs.replace(decision.pod.metadata, name=NASTY))
     shown = [
         attrs.evolve(decision, pod=named, error=NASTY, host=None, names=(NASTY, *decision.names[1:])),
         attrs.evolve(comparison_of(), names=(NASTY, "new")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import attrs
 import msgspec
 import pytest
 from hypothesis import given
@@ -47,7 +46,7 @@ def test_first_come_first_served() -> None:
     first, second = make_pod("a"), make_pod("b", priority=9)
     setting.queue.add(first)
     setting.queue.add(second)
-    new = attrs.evolve(first, metadata=msgspec.structs.replace(first.metadata, labels=labels({"a": "b"})))
+    new = msgspec.structs.replace(first, metadata=msgspec.structs.replace(first.metadata, labels=labels({"a": "b"})))
     setting.queue.update(first, new)
     popped = [setting.queue.pop(), setting.queue.pop(), setting.queue.pop()]
     assert [entry and entry.pod for entry in popped] == [new, second, None]

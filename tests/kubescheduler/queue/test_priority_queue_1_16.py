@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -154,13 +153,13 @@ NODE = make_node("n", conditions=(NodeCondition("Ready", "True"),))
     ("old", "new", "expected"),
     [
         (NODE, NODE, False),
-        (attrs.evolve(NODE, unschedulable=True), NODE, True),
-        (NODE, attrs.evolve(NODE, unschedulable=True), False),
-        (NODE, attrs.evolve(NODE, allocatable=resources(cpu=1)), True),
-        (NODE, attrs.evolve(NODE, metadata=ObjectMeta("n", labels=labels({"a": "b"}))), True),
-        (NODE, attrs.evolve(NODE, taints=(Taint("a"),)), True),
-        (NODE, attrs.evolve(NODE, conditions=(NodeCondition("Ready", "False"),)), True),
-        (NODE, attrs.evolve(NODE, images=()), False),
+        (msgspec.structs.replace(NODE, unschedulable=True), NODE, True),
+        (NODE, msgspec.structs.replace(NODE, unschedulable=True), False),
+        (NODE, msgspec.structs.replace(NODE, allocatable=resources(cpu=1)), True),
+        (NODE, msgspec.structs.replace(NODE, metadata=ObjectMeta("n", labels=labels({"a": "b"}))), True),
+        (NODE, msgspec.structs.replace(NODE, taints=(Taint("a"),)), True),
+        (NODE, msgspec.structs.replace(NODE, conditions=(NodeCondition("Ready", "False"),)), True),
+        (NODE, msgspec.structs.replace(NODE, images=()), False),
     ],
     ids=["same", "schedulable again", "cordoned", "allocatable", "labels", "taints", "conditions", "images"],
 )
@@ -195,9 +194,9 @@ def test_updates(state: str, labelled: bool, active: bool) -> None:
     """In back-off any update makes active; of an unschedulable pod one that touches more than its status."""
     setting = Setting()
     old = make_pod("a")
-    new = attrs.evolve(old, nominated_node_name="n1")
+    new = msgspec.structs.replace(old, nominated_node_name="n1")
     if labelled:
-        new = attrs.evolve(new, metadata=msgspec.structs.replace(old.metadata, labels=labels({"a": "b"})))
+        new = msgspec.structs.replace(new, metadata=msgspec.structs.replace(old.metadata, labels=labels({"a": "b"})))
     setting.queue.add(old)
     if state != "active":
         setting.fail(old)
@@ -227,7 +226,7 @@ def manifest(**changed: Any) -> dict[str, Any]:
 def test_manifests_count_as_updates(changed: dict[str, Any], more: bool) -> None:
     """All that a manifest says but its status, version and generation, where both are kept."""
     pod = make_pod("a")
-    old, new = (attrs.evolve(pod, manifest=said) for said in (manifest(), manifest(**changed)))
+    old, new = (msgspec.structs.replace(pod, manifest=said) for said in (manifest(), manifest(**changed)))
     assert changes_more_than_status(old, new) is more
     assert not changes_more_than_status(pod, new)
     assert not changes_more_than_status(old, pod)
@@ -284,7 +283,11 @@ def test_a_pod_cannot_come_back_twice(state: str) -> None:
 
 def test_queue_order_passes_over_what_is_not_pending() -> None:
     """Assigned, finished and deleted pods, and other objects."""
-    pods = [make_pod("a", node="n"), make_pod("b", deleting=True), attrs.evolve(make_pod("c"), phase="Failed")]
+    pods = [
+        make_pod("a", node="n"),
+        make_pod("b", deleting=True),
+        msgspec.structs.replace(make_pod("c"), phase="Failed"),
+    ]
     assert queue_order([*pods, make_node("n"), make_pod("d"), make_pod("e", priority=1)]) == [
         make_pod("e", priority=1),
         make_pod("d"),

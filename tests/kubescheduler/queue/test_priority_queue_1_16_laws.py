@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 from hypothesis import given
@@ -89,7 +88,7 @@ class QueueMachine(RuleBasedStateMachine):
         old = self.queued.get(make_pod(name).key)
         if old is not None:
             meta = old.metadata if status else msgspec.structs.replace(old.metadata, labels=labels({"v": value}))
-            new = attrs.evolve(old, metadata=meta, start_time=value)
+            new = msgspec.structs.replace(old, metadata=meta, start_time=value)
             self.queue.update(old, new)
             self.queued[new.key] = new
             self.earliest.pop(new.key, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from tests.support.build import labels, make_node, make_pod
@@ -65,7 +65,7 @@ def test_updates_in_1_20() -> None:
     setting = Setting("1.20")
     pod = make_pod("a")
     setting.add_and_fail(pod)
-    setting.queue.update(pod, attrs.evolve(pod, nominated_node_name="n1"))
+    setting.queue.update(pod, msgspec.structs.replace(pod, nominated_node_name="n1"))
     assert setting.queue.sizes == (0, 0, 1)
     setting.queue.move_all()  # type: ignore[attr-defined]
     setting.queue.update(pod, pod)

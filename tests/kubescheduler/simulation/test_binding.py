@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
 import msgspec
 import pytest
 
@@ -36,7 +35,7 @@ def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
 
 def legacy_scheduler(*extenders: HTTPExtender) -> GenericScheduler:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
-    nodes: list[Node] = [attrs.evolve(node(name), allocatable=amounts) for name in ("n0", "n1")]
+    nodes: list[Node] = [msgspec.structs.replace(node(name), allocatable=amounts) for name in ("n0", "n1")]
     algorithm = msgspec.structs.replace(algorithm_for(EngineFlags(), None, None), extenders=extenders)
     return GenericScheduler(algorithm, cache_of(nodes))
 
@@ -80,7 +79,7 @@ def test_refused_bindings_of_framework_releases(asking: Asking, release: str, ig
     extender = asking("shout", filter_verb="", prioritize_verb="", ignorable=ignorable)
     engine = EngineSpec(release).engine(print)
     assert isinstance(engine, FrameworkEngine)
-    nodes = [attrs.evolve(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))]
+    nodes = [msgspec.structs.replace(node("n"), allocatable=resources(cpu=4000, memory=8 << 30, pods=10))]
     scheduler = msgspec.structs.replace(engine, extenders=(extender,)).scheduler(cache_of(nodes, engine.view))
     report = Simulation(scheduler, Workload((Arrival(make_pod("p")), Arrival(make_pod("q"), at=5.0)))).run()
     assert [record.message for record in report.pods] == [message] * 2

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -156,8 +155,10 @@ def test_changes_before_everything_was_read(tmp_path: Path) -> None:
 def test_pods_that_change(tmp_path: Path) -> None:
     """A pod comes with the claims that were made for it; changes of its labels are not replayed, which is said."""
     web = pod("web", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}])
-    made = attrs.evolve(web, resource_claim_statuses=(ResourceClaimStatus("gpu", "web-gpu-1"),))
-    relabelled = attrs.evolve(made, metadata=msgspec.structs.replace(made.metadata, labels=FrozenMap({"app": "b"})))
+    made = msgspec.structs.replace(web, resource_claim_statuses=(ResourceClaimStatus("gpu", "web-gpu-1"),))
+    relabelled = msgspec.structs.replace(
+        made, metadata=msgspec.structs.replace(made.metadata, labels=FrozenMap({"app": "b"}))
+    )
     day = Day(NODE).after(1, (None, web)).after(2, (web, made)).after(3, (made, relabelled))
     workload, notes = day.read(tmp_path).workload([])
     (arrival,) = workload.arrivals
@@ -170,7 +171,7 @@ def test_heartbeats_are_left_out() -> None:
     """What scheduling does not read changes nothing."""
     day = Day(NODE)
     size = len(day.out.getvalue())
-    day.after(1, (NODE, attrs.evolve(NODE)))
+    day.after(1, (NODE, msgspec.structs.replace(NODE)))
     assert len(day.out.getvalue()) == size
 
 

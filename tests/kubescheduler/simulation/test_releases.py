@@ -103,7 +103,9 @@ def test_gated_pods_are_never_tried() -> None:
 def test_other_schedulers_pods_are_ignored(release: str) -> None:
     """They stay pending until they are withdrawn."""
     other = one_cpu("other", scheduler_name="volcano")
-    report = simulated(release, [small_node("n")], Arrival(other, leaves_at=5.0), Arrival(attrs.evolve(other), at=9.0))
+    report = simulated(
+        release, [small_node("n")], Arrival(other, leaves_at=5.0), Arrival(msgspec.structs.replace(other), at=9.0)
+    )
     assert story(report)["other"] == ("pending", "", 0, None)
     assert report.pods[-1].message == 'profile not found for scheduler name "volcano"'
     assert [sample.pending for sample in report.samples] == [1, 0, 1]

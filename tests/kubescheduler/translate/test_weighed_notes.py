@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.objects import ClusterObject, FrozenMap
@@ -43,7 +42,7 @@ def test_nobody_uses_it() -> None:
 def test_somebody_does() -> None:
     """Nodes with the annotation, nodes without the labels that spreading needs, pods that rely on missing filters."""
     plain = node("n1")
-    marked = attrs.evolve(
+    marked = msgspec.structs.replace(
         node("n2"),
         metadata=msgspec.structs.replace(
             node("n2").metadata, annotations=FrozenMap({ANNOTATION: "{}"}), labels=FrozenMap()

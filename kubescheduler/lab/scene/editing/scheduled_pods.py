@@ -65,7 +65,7 @@ class Placing:
     def _after(self, pod: Pod, before: Decision) -> Decision:
         """The decision once there is room; the pod is nominated to the node, which the release may try first."""
         assert before.nominated is not None
-        waiting = attrs.evolve(pod, nominated_node_name=before.nominated)
+        waiting = msgspec.structs.replace(pod, nominated_node_name=before.nominated)
         self.scheduler.cache.nominate(waiting, before.nominated)
         return self.scheduler.decide(waiting, in_sequence=True)
 

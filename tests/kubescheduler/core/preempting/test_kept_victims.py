@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 from hypothesis import given, settings
 
@@ -84,12 +84,12 @@ def test_nodes_that_are_alike_have_starts_of_their_own(release: str) -> None:
     cache = watched.cluster.cache
     for placed in cache.pods():
         cache.remove_pod(placed)
-    alike = [attrs.evolve(pod(f"x{at}", 3000, 0, node=f"n{at}"), start_time=STARTS[at]) for at in range(5)]
+    alike = [msgspec.structs.replace(pod(f"x{at}", 3000, 0, node=f"n{at}"), start_time=STARTS[at]) for at in range(5)]
     for placed in alike:
         cache.add_pod(placed)
     for later in (None, 1, 2):
         if later is not None:
-            cache.update_pod(attrs.evolve(alike[later], start_time=f"2020-01-01T00:01:0{later}Z"))
+            cache.update_pod(msgspec.structs.replace(alike[later], start_time=f"2020-01-01T00:01:0{later}Z"))
         found = watched.ask(pod("in", 3000, 4)).preemption
         assert found is not None
         assert list(found.chosen) == [f"n{4 if later is None else later}"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import attrs
 import msgspec
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ ALGORITHM = algorithm_from_provider(EngineFlags(feature_gates=GATES), "DefaultPr
 
 
 def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, **fields: Any) -> Pod:
-    return attrs.evolve(make_pod(name, node=node, requests=resources(cpu=cpu), **fields), start_time=start)
+    return msgspec.structs.replace(make_pod(name, node=node, requests=resources(cpu=cpu), **fields), start_time=start)
 
 
 def preempted(cluster: list[Any], pod: Pod) -> Preemption:

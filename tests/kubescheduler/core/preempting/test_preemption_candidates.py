@@ -70,9 +70,11 @@ def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False
 
 def twins(world: World) -> World:
     """The same world with a copy of every node and of the pods there, so that some nodes are alike."""
-    others = [attrs.evolve(n, metadata=msgspec.structs.replace(n.metadata, name=f"m{n.name}")) for n in world.nodes]
+    others = [
+        msgspec.structs.replace(n, metadata=msgspec.structs.replace(n.metadata, name=f"m{n.name}")) for n in world.nodes
+    ]
     copies = [
-        attrs.evolve(
+        msgspec.structs.replace(
             p, node_name=f"m{p.node_name}", metadata=msgspec.structs.replace(p.metadata, uid=f"m{p.metadata.uid}")
         )
         for p in world.pods
@@ -96,7 +98,7 @@ def test_alike_together_and_one_by_one(
     if plain:
         tolerations = (Toleration("", "Exists"),)
         asking = make_pod("in", {"app": "web"}, containers=asking.spec.containers, tolerations=tolerations)
-    asking = attrs.evolve(asking, spec=msgspec.structs.replace(asking.spec, priority=8))
+    asking = msgspec.structs.replace(asking, spec=msgspec.structs.replace(asking.spec, priority=8))
     world = attrs.evolve(twins(world), others=(*world.others, *protecting))
     cache = world.cache(release)
     if waiting:
@@ -178,7 +180,9 @@ def test_the_order_of_victims(by_importance: bool, names: str) -> None:
 )
 def test_victims_of_equal_importance(starts: list[str | None], protected: list[bool], names: str) -> None:
     """Those that a budget protects come first; without a start each takes itself for the earlier one."""
-    pods = [attrs.evolve(make_pod(name), start_time=start) for name, start in zip("abc", starts, strict=True)]
+    pods = [
+        msgspec.structs.replace(make_pod(name), start_time=start) for name, start in zip("abc", starts, strict=True)
+    ]
     of_both = candidates([[True] * 3] * 2, [protected] * 2, pods=[pods] * 4, by_importance=True)
     assert "".join(pod.metadata.name for pod in of_both["n0"].pods) == names
 
@@ -259,7 +263,7 @@ def test_kinds_without_nodes_do_not_count() -> None:
 
 def test_victims_from_extenders() -> None:
     """Every node is a kind of its own, and the first pod of its list the first victim."""
-    started = [attrs.evolve(p, start_time=f"1970-01-01T00:00:0{at}Z") for at, p in enumerate(PODS)]
+    started = [msgspec.structs.replace(p, start_time=f"1970-01-01T00:00:0{at}Z") for at, p in enumerate(PODS)]
     given = {"n2": Victims((started[2], started[0]), 1), "n1": Victims((), 0)}
     made = costs_of(given)
     assert made.of_kinds.first.tolist() == [1, 0]
@@ -272,7 +276,7 @@ def test_victims_from_extenders() -> None:
 def test_the_earliest_start_of_the_most_important() -> None:
     """Pods that do not say when they started count as started now, after all others."""
     pods = [
-        attrs.evolve(make_pod(n, priority=p), start_time=t)
+        msgspec.structs.replace(make_pod(n, priority=p), start_time=t)
         for n, p, t in (
             ("a", 5, "1970-01-01T00:00:09Z"),
             ("b", 5, "1970-01-01T00:00:07Z"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ NAMES = ("n0", "n1", "n2", "n3")
 
 def alike(node: Node) -> Node:
     """Without images: upstream remembers with a node how many others have them."""
-    return attrs.evolve(node, images=())
+    return msgspec.structs.replace(node, images=())
 
 
 def happens(draw: Any, cache: ClusterCache, number: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import msgspec
 import numpy as np
 import pytest
@@ -50,7 +49,7 @@ BY_SCHEDULER = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler")
 )
 def test_who_is_on_its_way_out(deleting: bool, conditions: Any, old: bool, new: bool) -> None:
     """1.36 waits only for pods that the scheduler itself preempted; their first such condition counts."""
-    leaving = attrs.evolve(make_pod(deleting=deleting), conditions=conditions)
+    leaving = msgspec.structs.replace(make_pod(deleting=deleting), conditions=conditions)
     assert (leaving_1_20(leaving), leaving_1_36(leaving)) == (old, new)
 
 
@@ -70,7 +69,7 @@ TERMINATING = "preemption: not eligible due to a terminating pod on the nominate
 )
 def test_a_pod_waits_for_its_node_to_get_free(release: str, there: Any, nominated: str, eligible: bool) -> None:
     """While a lower pod is still leaving the nominated node, no other pod is preempted."""
-    leaving = attrs.evolve(pod("there", cpu=3000, **there), conditions=(BY_SCHEDULER,))
+    leaving = msgspec.structs.replace(pod("there", cpu=3000, **there), conditions=(BY_SCHEDULER,))
     other = pod("other", "n1", cpu=3000)
     decision = preempted(release, [node("n0"), node("n1"), leaving, other], wants(nominated=nominated))
     assert bool(victims(decision)) == eligible
@@ -82,7 +81,7 @@ def test_a_pod_waits_for_its_node_to_get_free(release: str, there: Any, nominate
 @BOTH
 def test_a_nominated_node_that_does_not_do_any_more(release: str) -> None:
     """When nothing can be mended there, the pod may preempt elsewhere."""
-    leaving = attrs.evolve(pod("there", cpu=3000, deleting=True), conditions=(BY_SCHEDULER,))
+    leaving = msgspec.structs.replace(pod("there", cpu=3000, deleting=True), conditions=(BY_SCHEDULER,))
     other = pod("other", "n1", cpu=3000)
     cluster = [node("n0"), node("n1"), leaving, other]
     decision = preempted(release, cluster, wants(nominated="n0"), refusing("F", n0="hopeless"))
@@ -100,7 +99,7 @@ def test_some_pods_never_preempt(release: str) -> None:
 
 def test_a_node_that_an_extender_dropped_silently_counts_as_beyond_help_in_1_36() -> None:
     """So whoever leaves it is not waited for; 1.20 waits."""
-    leaving = attrs.evolve(pod("there", cpu=100, deleting=True), conditions=(BY_SCHEDULER,))
+    leaving = msgspec.structs.replace(pod("there", cpu=100, deleting=True), conditions=(BY_SCHEDULER,))
     cluster = [node("n0"), node("n1"), leaving, pod("other", "n1", cpu=3000)]
     for release, expected in (("1.20", {}), ("1.36", {"n1": ["other"]})):
         extender = FakeExtender(filtered=Answered(()))
@@ -233,7 +232,7 @@ def test_lower_nominations_are_taken_back(release: str) -> None:
 @BOTH
 def test_a_pod_without_candidates_loses_its_own_nomination_in_1_36(release: str) -> None:
     """Even when nodes were tried; 1.20 takes it back only when there is none to try."""
-    asking = attrs.evolve(wants(), nominated_node_name="n0")
+    asking = msgspec.structs.replace(wants(), nominated_node_name="n0")
     found = preempted(release, [node("n0"), pod("low", cpu=100), pod("high", cpu=3000, priority=99)], asking).preemption
     assert found is not None
     assert [p.metadata.name for p in found.cleared] == {"1.20": [], "1.36": [asking.metadata.name]}[release]
@@ -268,7 +267,7 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
 @given(world=worlds(), asking=incoming, data=st.data())
 def test_law_of_candidates(release: str, world: World, asking: Pod, data: st.DataObject) -> None:
     """Whoever has to go is lower than the pod, and without the victims the pod fits."""
-    asking = attrs.evolve(asking, spec=msgspec.structs.replace(asking.spec, priority=7))
+    asking = msgspec.structs.replace(asking, spec=msgspec.structs.replace(asking.spec, priority=7))
     cache = world.cache(release)
     scheduler = everything(release, cache)
     decision = scheduler.schedule(asking, preempt=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -98,7 +98,7 @@ def test_what_makes_no_difference(sign: Sign, first: Pod, second: Pod) -> None:
     """Order, protocols of ports, names of volumes and of the pod, ConfigMaps and Secrets."""
     found = signed(sign, first)
     assert found is not None
-    assert found == signed(sign, attrs.evolve(second, metadata=ObjectMeta("q", "default")))
+    assert found == signed(sign, msgspec.structs.replace(second, metadata=ObjectMeta("q", "default")))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
-import attrs
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,7 +81,7 @@ def states(world: World, drawn: Sequence[tuple[Sequence[int], Sequence[int]]]) -
     """Clusters of a world's objects: of each the nodes that are there, and for each pod its node by number, one past
     the last for a pod that waits. What two of them have in common are the same objects, as in a scene."""
     placed = {
-        (pod.key, at): attrs.evolve(pod, node_name="" if at == len(world.nodes) else world.nodes[at].name)
+        (pod.key, at): msgspec.structs.replace(pod, node_name="" if at == len(world.nodes) else world.nodes[at].name)
         for pod in world.pods
         for at in range(len(world.nodes) + 1)
     }

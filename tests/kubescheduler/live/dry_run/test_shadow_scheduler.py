@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 
@@ -16,7 +15,7 @@ from tests.support.served_clusters import a_node, a_pod
 
 def node(name: str, cpu: str = "4", **status: Any) -> Node:
     found: Node = read(a_node(name, cpu), "Node")
-    return attrs.evolve(found, **status)
+    return msgspec.structs.replace(found, **status)
 
 
 def pod(name: str, cpu: str = "100m", **spec: Any) -> Pod:
@@ -27,7 +26,7 @@ def pod(name: str, cpu: str = "100m", **spec: Any) -> Pod:
 
 
 def unschedulable(waiting: Pod) -> Pod:
-    return attrs.evolve(waiting, conditions=(PodCondition("PodScheduled", "False", "Unschedulable"),))
+    return msgspec.structs.replace(waiting, conditions=(PodCondition("PodScheduled", "False", "Unschedulable"),))
 
 
 @pytest.fixture
@@ -133,11 +132,13 @@ def test_what_the_real_one_cannot_place(shadow: Shadow) -> None:
 
 def leaving(victim: Pod) -> Pod:
     deleted = msgspec.structs.replace(victim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
-    return attrs.evolve(victim, metadata=deleted)
+    return msgspec.structs.replace(victim, metadata=deleted)
 
 
 def targeted(victim: Pod) -> Pod:
-    return attrs.evolve(victim, conditions=(PodCondition("DisruptionTarget", "True", "PreemptionByScheduler"),))
+    return msgspec.structs.replace(
+        victim, conditions=(PodCondition("DisruptionTarget", "True", "PreemptionByScheduler"),)
+    )
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ HIGH = pod("high", "2", priority=10)
 def test_other_victims(full: Shadow, begins: Callable[[Pod], Pod]) -> None:
     """Whom each of both evicts, and where, stands in the line of the refusal and once more in that of the end."""
     victim = pod("low-b", "3", priority=1).on("b")
-    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    refused = msgspec.structs.replace(unschedulable(HIGH), nominated_node_name="b")
     full.comes(HIGH)
     full.changes((HIGH, refused), (victim, begins(victim)), (begins(victim), None))
     full.binds(refused, "b")
@@ -175,7 +176,7 @@ def test_the_same_victims(full: Shadow) -> None:
     """Both make room on the same node: they agree, and the pod that ends by itself meanwhile is no victim."""
     victim, other = pod("low-a", "3").on("a"), pod("done", "1m").on("a")
     full.comes(HIGH, other)
-    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="a")
+    refused = msgspec.structs.replace(unschedulable(HIGH), nominated_node_name="a")
     full.changes((HIGH, refused), (other, None), (victim, leaving(victim)), (leaving(victim), None))
     full.binds(refused, "a")
     assert [line["agrees"] for line in full.lines] == [True, True]
@@ -188,7 +189,7 @@ def test_room_on_an_equally_good_node() -> None:
     victim = pod("low-b", "3").on("b")
     shadow.comes(node("a"), node("b"), pod("low-a", "3").on("a"), victim)
     shadow.shadow.decide_early()
-    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    refused = msgspec.structs.replace(unschedulable(HIGH), nominated_node_name="b")
     shadow.comes(HIGH)
     shadow.changes((HIGH, refused), (victim, leaving(victim)), (leaving(victim), None))
     shadow.binds(refused, "b")
@@ -205,7 +206,7 @@ def test_victims_that_were_told_to_leave_before(full: Shadow) -> None:
     full.changes((victim, leaving(victim)))
     full.clock.moment += 10
     full.comes(HIGH)
-    refused = attrs.evolve(unschedulable(HIGH), nominated_node_name="b")
+    refused = msgspec.structs.replace(unschedulable(HIGH), nominated_node_name="b")
     full.changes((HIGH, refused), (important, leaving(important)))
     full.binds(refused, "b")
     assert full.lines[-1]["real"]["evicts"] == {"node": "b", "victims": []}
@@ -266,7 +267,7 @@ def test_pods_that_are_not_tried(shadow: Shadow, spec: dict[str, Any]) -> None:
 def test_a_pod_under_an_old_name(shadow: Shadow) -> None:
     """A pod of the same name that is another one is an end and a beginning."""
     first = pod("web")
-    second = attrs.evolve(first, metadata=msgspec.structs.replace(first.metadata, uid="uid-second"))
+    second = msgspec.structs.replace(first, metadata=msgspec.structs.replace(first.metadata, uid="uid-second"))
     shadow.comes(first)
     shadow.changes((first, second))
     shadow.binds(second, "a")
