@@ -122,6 +122,8 @@ class Case(msgspec.Struct, frozen=True):
     seed: int | None
     """None: of equal totals the first node by name is chosen."""
     options: SweepOptions
+    pods_digest: str = ""
+    """Of the contents of the files of pods; empty where there are none."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ def cases_of(
             for seed in seeds or (None,):
                 tie = "first" if seed is None else options.tie_break
                 case_id = _digest([FORMAT, snapshot.digest, pods, configured, tie, seed, *reading])[:ID_LENGTH]
-                cases.setdefault(case_id, Case(case_id, snapshot, configuration, configured, seed, options))
+                cases.setdefault(case_id, Case(case_id, snapshot, configuration, configured, seed, options, pods))
     return list(cases.values())
 
 

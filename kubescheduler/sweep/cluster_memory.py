@@ -40,7 +40,9 @@ class InputsReader:
         """Raises InputError with every fault, also when a file is no longer what the case's id stands for."""
         release = case.configuration.spec.release
         gates = case.configuration.spec.gates
-        key = (case.snapshot, case.options.pod_files, case.options.defaulting, release, gates)
+        options = case.options
+        how = options.defaulting, options.validate, release, gates
+        key = (case.snapshot, options.pod_files, case.pods_digest, how)
         found = self._read.get(key)
         if found is None:
             files = (*case.snapshot.files, *case.options.pod_files)
@@ -60,6 +62,9 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     pod_files = [here.path(name) for name in case.options.pod_files]
     if digest_of(files) != case.snapshot.digest:
         raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
+    if pod_files and digest_of(pod_files) != case.pods_digest:
+        names = ", ".join(case.options.pod_files)
+        raise InputError(f"{names}: changed after the sweep began; run the same command again")
     validate, defaulting = case.options.validate, case.options.defaulting
     filling = release_named(release).filling
     accepted = release_named(release).accepted_values(case.configuration.spec.gates)

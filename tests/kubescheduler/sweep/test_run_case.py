@@ -172,6 +172,26 @@ def test_files_that_change(tmp_path: Path, snapshot: str) -> None:
     assert run_case(case).row["error"] == f"{policy}: changed after the sweep began; run the same command again"
 
 
+def test_pods_that_change(tmp_path: Path, snapshot: str) -> None:
+    """A process that runs cases of several sweeps reads the pods of each, and none that changed after it began."""
+    path = tmp_path / "pods.json"
+    first, second = (
+        one_case(snapshot, pod_files=(write(path, *(pod(f"p{at}") for at in range(pods))),)) for pods in (1, 3)
+    )
+    assert (first.id != second.id, run_case(second).row["pods"]) == (True, 3)
+    assert run_case(first).row["error"] == f"{path}: changed after the sweep began; run the same command again"
+    write(path, pod("p0"))
+    assert run_case(first, packed(first.files)).row["pods"] == 1
+
+
+def test_judgements_of_several_sweeps(tmp_path: Path) -> None:
+    """What one sweep lets pass is a fault for the next that does not, in the same process."""
+    snapshot = write(tmp_path / "s.json", {**node("n"), "spec": {"taint": []}}, pod("p"))
+    errors = [run_case(one_case(snapshot, validate=validate)).row["error"] for validate in ("ignore", "strict")]
+    assert errors[0] == ""
+    assert "spec.taint: unknown field" in str(errors[1])
+
+
 def test_another_version(snapshot: str) -> None:
     """A worker with another version decides nothing."""
     row = run_case(one_case(snapshot, version="0.0.0")).row
