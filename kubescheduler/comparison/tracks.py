@@ -71,18 +71,15 @@ class Track:
     """The pods that made room."""
     preemptions: int = 0
     """How many pods took the place of others."""
-    ahead: DecidingAhead = attrs.field(init=False)
-    """Decides where pods are placed."""
+    ahead: DecidingAhead | None = None
+    """Decides on pods by runs; None: each is decided on by itself, as where runs are placed in bulk already."""
     rows: TiedRows = attrs.field(factory=TiedRows, init=False)
-
-    @ahead.default
-    def _ahead(self) -> DecidingAhead:
-        return DecidingAhead(self.scheduler.run_ahead)
 
     @classmethod
     def of(cls, engine: Engine, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool) -> Track:
-        """A track over a cluster of these objects, read as the engine's release reads them."""
-        return cls(engine.scheduler(cache_for(engine, objects)), preempts, moves)
+        """A track over a cluster of these objects, read as the engine's release reads them; by runs if it moves."""
+        scheduler = engine.scheduler(cache_for(engine, objects))
+        return cls(scheduler, preempts, moves, ahead=DecidingAhead(scheduler.run_ahead) if moves else None)
 
     def decide(self, pod: Pod) -> TrackedDecision:
         """A decision. A pod that preempts takes the place of the victims at once, if its cluster moves."""
@@ -107,7 +104,7 @@ class Track:
     def _next(self, pod: Pod, *, preempt: bool) -> Decision:
         """A decision on the next of the pods that are placed one after the other, if they are."""
         one = partial(self.scheduler.decide, pod, preempt=preempt, in_sequence=self.moves)
-        return self.ahead.decide(pod, one) if self.moves else one()
+        return one() if self.ahead is None else self.ahead.decide(pod, one)
 
     def evict(self, victims: Iterable[Pod]) -> None:
         """Takes pods away."""
@@ -214,7 +211,7 @@ class Run:
 
     def _outcome(self, track: Track, found: TrackedDecision) -> Outcome:
         decision = found.decision
-        choice = track.ahead.choice
+        choice = None if track.ahead is None else track.ahead.choice
         if choice is not None:
             tied = TiedNames(decision.names, track.rows.kept(choice.tied))
             return Outcome(decision.host, tied, choice.total, choice.fits, decision.nodes_total)
