@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ NO_NUMBERS: IntArray = np.zeros(0, np.int64)
 NO_NUMBERS.flags.writeable = False
 
 
-@lru_cache(maxsize=256)
 def constant_row(value: int, size: int) -> IntArray:
     """(size,) int64, ``value`` everywhere; read-only, and no larger than the one number."""
-    return np.broadcast_to(np.int64(value), (size,))
+    row: IntArray = np.ndarray((size,), np.int64, np.int64(value).tobytes(), strides=(0,))
+    return row
 
 
 class Growable:

@@ -42,6 +42,15 @@ class NodeColumn:
             self._ordered = self.version, len(codes)
         return self._order[self._starts[code] : self._starts[code + 1]]
 
+    @property
+    def everywhere(self) -> int | None:
+        """The code that all rows have; None when they differ."""
+        codes = self.codes
+        if not len(codes) or codes.item(0) != codes.item(-1):
+            return None
+        code = codes.item(0)
+        return code if len(self.rows_with(code)) == len(codes) else None
+
     def resize(self, size: int) -> None:
         """Makes room for so many rows; new ones have no value."""
         self._codes.resize(size)

@@ -29,7 +29,7 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, is_occupied
+from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -250,13 +250,13 @@ def _scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
     affinity, anti_affinity = pod.required_affinity, pod.required_anti_affinity
     if first_error((*affinity, *anti_affinity), pod.namespace) or is_broken(snapshot, REPEL):
         return None
-    sides = [_repelling(pod, snapshot)]
+    tallies = [*_repelling(pod, snapshot).values()]
     if anti_affinity:
-        sides.append(_avoided(pod, snapshot, anti_affinity))
+        tallies += _avoided(pod, snapshot, anti_affinity).values()
     if not affinity:
-        return TopologyScope(snapshot, sides, is_occupied)
-    sides.append(_wanted(pod, snapshot, affinity)[0])
-    return TopologyScope(snapshot, sides, is_occupied, lambda now: _wanted(pod, now, affinity)[1])
+        return TopologyScope(snapshot, tallies, every_sign)
+    tallies += _wanted(pod, snapshot, affinity)[0].values()
+    return TopologyScope(snapshot, tallies, every_sign, lambda now: _wanted(pod, now, affinity)[1])
 
 
 # --- evidence ------------------------------------------------------------------------------

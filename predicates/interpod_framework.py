@@ -16,7 +16,7 @@ from clusterstate.topology.held_tallies import Tallies
 from clusterstate.topology.pod_affinity import is_somewhere, occupied_rows
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
 from clusterstate.topology.required_affinity import RequiredAffinity
-from clusterstate.topology.topology_scope import TopologyScope, is_occupied
+from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,
@@ -120,7 +120,7 @@ def _scope(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
     """Whether domains have pods of either side, and whether the pod is the first of its affinity."""
     asked = RequiredAffinity.of(rules, pod, snapshot)
     sides = asked.wanted(snapshot), asked.avoided(snapshot), asked.repelling(snapshot)
-    return TopologyScope(snapshot, sides, is_occupied, asked.alone)
+    return TopologyScope(snapshot, (tally for side in sides for tally in side.values()), every_sign, asked.alone)
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -193,6 +193,13 @@ def _pre_filter(rules: TermRules, pod: PodInfo, snapshot: Snapshot, *, skips: bo
     return GO_ON if _keeping_out(RequiredAffinity.of(rules, pod, snapshot), snapshot) else SKIP
 
 
+def _pre_scope(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
+    """What ``_pre_filter`` reads: a pod that asks for nothing is skipped unless something keeps it out."""
+    if pod.required_affinity or pod.required_anti_affinity:
+        return TopologyScope(snapshot, (), every_sign)
+    return TopologyScope(snapshot, RequiredAffinity.of(rules, pod, snapshot).repelling(snapshot).values(), every_sign)
+
+
 def _is_free(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> bool:
     """Whether no pod that leaves makes a difference: the pod asks for nothing, and nothing keeps it out."""
     if pod.required_affinity or pod.required_anti_affinity:
@@ -237,6 +244,7 @@ def predicate_1_36() -> FitPredicate:
         pre_filter=partial(_pre_filter, TERMS_1_36, skips=True),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
         pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
+        pre_scope=partial(_pre_scope, TERMS_1_36),
         unresolvable=_is_unresolvable,
         traits=affinity_labels,
     )

@@ -95,6 +95,9 @@ class FitPredicate(msgspec.Struct, frozen=True):
     """What is said of the pod before nodes are looked at. Framework releases only."""
     pre_reads: Reads = NOTHING
     """What ``pre_filter`` depends on besides the pod."""
+    pre_scope: Scope | None = None
+    """Which counts of pods anywhere ``pre_filter`` reads; None: pods on any row may matter, where ``pre_reads`` has
+    pods anywhere."""
     unresolvable: Callable[[str], bool] = never
     """Whether taking pods away cannot mend a reason; its status is UnschedulableAndUnresolvable then."""
     beyond: Callable[[PodInfo, Snapshot], Mask] | None = None

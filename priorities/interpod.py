@@ -78,7 +78,7 @@ def _ask_tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
 def _scope(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
     if first_error((term for term, _ in _signed(pod)), pod.namespace) or is_broken(snapshot, *_sorts(hard_weight)):
         return None
-    return TopologyScope(snapshot, (_tallies(hard_weight, pod, snapshot),), every_sum)
+    return TopologyScope(snapshot, _tallies(hard_weight, pod, snapshot).values(), every_sum)
 
 
 def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:

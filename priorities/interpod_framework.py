@@ -22,7 +22,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import HeldTallies, Tallies
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
 from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
-from clusterstate.topology.topology_scope import TopologyScope, every_sum
+from clusterstate.topology.topology_scope import TopologyScope, every_sign, every_sum
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
@@ -122,25 +122,17 @@ class Liking:
 
     def is_any(self, snapshot: Snapshot) -> bool:
         """Whether a term of either side picks the other on a node with the term's key, weights apart."""
-        if self.own or snapshot.changes:
-            return self._is_any(snapshot)
-        name = ("affinity concerns", self.rules.name, self.hard_weight)
-        memo = snapshot.derived(name, READS_OF_PLAIN | self.rules.reads, _answers)
-        answer = memo.get(self.pod)
-        if answer is None:
-            answer = memo[self.pod] = self._is_any(snapshot)
-        return answer
+        return any(snapshot.domain_sums(tally)[1:].any() for tally in self.concerns(snapshot))
 
-    def _is_any(self, snapshot: Snapshot) -> bool:
-        tallies = self.tallies(snapshot)
-        for tally in tallies.values():
-            if snapshot.domain_sums(tally)[1:].any():
-                return True
-        return any(self._touched(snapshot, key) for key in tallies)
-
-    def _touched(self, snapshot: Snapshot, key: str) -> bool:
-        tally = self._tally("affinity touches", snapshot, key, self.touch(key))
-        return bool(snapshot.domain_sums(tally)[1:].any())
+    def concerns(self, snapshot: Snapshot) -> Iterator[Tally]:
+        """The running counts by which ``is_any`` goes: those of weights, and of terms where all weights cancel out."""
+        some = False
+        for tally in self.tallies(snapshot).values():
+            some = some or bool(snapshot.domain_sums(tally)[1:].any())
+            yield tally
+        if not some:
+            for key in self.keys(snapshot):
+                yield self._tally("affinity touches", snapshot, key, self.touch(key))
 
     def _tally(self, name: str, snapshot: Snapshot, key: str, weight: Weight) -> Tally:
         picked = self.pod.as_picked(snapshot.term_keys)
@@ -148,10 +140,6 @@ class Liking:
 
 
 def _memo() -> dict[PodInfo, Liking]:
-    return {}
-
-
-def _answers() -> dict[PodInfo, bool]:
     return {}
 
 
@@ -201,7 +189,7 @@ def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) 
 
 
 def _scope(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-    return TopologyScope(snapshot, (Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot),), every_sum)
+    return TopologyScope(snapshot, Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot).values(), every_sum)
 
 
 def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
@@ -248,6 +236,7 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
         narrow=partial(_narrow, TERMS_1_20),
         scope=partial(_scope, TERMS_1_20, hard_weight),
         pre_score=pre_score,
+        pre_score_reads=TERMS_1_20.reads,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
         traits=affinity_labels,
     )
@@ -266,6 +255,11 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
             raise PriorityError(ERROR_1_36 + error)
         return Liking.of(TERMS_1_36, hard_weight, pod, snapshot).is_any(snapshot)
 
+    def pre_scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
+        asks = not ignores_others or pod.preferred_affinity or pod.preferred_anti_affinity
+        tallies = Liking.of(TERMS_1_36, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
+        return TopologyScope(snapshot, tallies, every_sign)
+
     return PriorityConfig(
         "InterPodAffinity",
         partial(_sums, TERMS_1_36, hard_weight),
@@ -275,6 +269,7 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
         narrow=partial(_narrow, TERMS_1_36),
         scope=partial(_scope, TERMS_1_36, hard_weight),
         pre_score=pre_score,
+        pre_scope=pre_scope,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
         traits=affinity_labels,
     )

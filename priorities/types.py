@@ -100,6 +100,9 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     are the release's raw scores, and ``reduce`` gets them."""
     pre_score_reads: Reads = EVERYTHING
     """What ``pre_score`` depends on of ``reads``."""
+    pre_scope: Scope | None = None
+    """Which counts of pods anywhere ``pre_score`` reads; None: pods on any row may matter, where it depends on pods
+    anywhere."""
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
     traits: Traits = whole_pod

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from clusterstate.growable import IntArray
+from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT, NodeColumn
 from clusterstate.podinfo import Mark, PodInfo, Reach
 
@@ -55,7 +55,7 @@ class Tally:
     sums: (D,) int64, by domain code. Code 0 (the key is absent) gathers pods that count nowhere.
     follows_claims: whether the weight follows from what claims lead to, besides the class.
     kept: whether pods that come and go are still counted; if not, it has to be asked for anew.
-    moved: the domains whose sum changed. turned: those of them whose sum came above 0, or is so no longer.
+    moved: the domains whose sum changed. turned: those of them where its sign did.
     """
 
     __slots__ = ("_built", "column", "follows_claims", "kept", "moved", "reach", "sums", "turned", "weight")
@@ -119,9 +119,9 @@ class Tally:
         else:
             return
         before = self.sums.item(code)
-        self.sums[code] = before + amount
+        now = self.sums[code] = before + amount
         self.moved.note(code)
-        if (before > 0) is not (before + amount > 0):
+        if (before > 0) is not (now > 0) or (before < 0) is not (now < 0):
             self.turned.note(code)
 
     def domain_of(self, row: int) -> int:
@@ -132,6 +132,8 @@ class Tally:
         """``sums`` laid over the rows: (n,) int64, 0 where the topology key is absent."""
         if self.column is None:
             return sums if rows is None else sums[rows]
+        if rows is None and (code := self.column.everywhere) is not None:
+            return constant_row(sums.item(code) if code != ABSENT else 0, len(self.column.codes))
         codes = self.column.codes if rows is None else self.column.codes[rows]
         out: IntArray = sums[codes]
         if sums[ABSENT]:

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter
+from typing import NamedTuple
 
+from clusterstate.changes import ChangeLog
 from clusterstate.counting.tally import DomainLog, Tally
 from clusterstate.growable import NO_NUMBERS
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 
-ReadOf = Callable[[Tally], DomainLog]
-"""What a rule reads of the sums of a running count, as the log of the domains where that changes."""
 
-is_occupied: ReadOf = attrgetter("turned")
-"""Where they are above 0."""
-every_sum: ReadOf = attrgetter("moved")
+class ReadOf(NamedTuple):
+    """What a rule reads of the sums of a running count."""
+
+    log: Callable[[Tally], DomainLog]
+    """The domains where that changes."""
+    value: Callable[[int], int]
+    """What it makes of one sum."""
+
+
+def sign(number: int) -> int:
+    """-1, 0 or 1."""
+    return (number > 0) - (number < 0)
+
+
+every_sign = ReadOf(attrgetter("turned"), sign)
+"""Where they are above 0, and where they are below."""
+every_sum = ReadOf(attrgetter("moved"), int)
 """All of them."""
+
+SeenByRow = tuple[int | None, ...]
+"""What a rule reads of each of its counts in the domain of a row; None: the row lacks the topology key."""
 
 Besides = Callable[[Snapshot], Hashable]
 """What the answers about all rows follow from that a rule reads of its running counts."""
@@ -29,24 +46,24 @@ def nothing_besides(_: Snapshot) -> Hashable:
 
 
 class TopologyScope:
-    """The running counts of domains that a rule's answers about rows follow from, besides the rows' node objects, and
-    how far they were read.
+    """The running counts of domains that a rule's answers about rows follow from, and how far they were read.
 
-    While nodes stay as they are, the answers about a row differ only if what is read changed in one of its domains.
+    While nodes stay as they are, the answer about a row follows from what is read in its domains, and from ``besides``.
     """
 
-    __slots__ = ("_answer", "_besides", "_logs", "_positions", "_tallies", "_uses_version")
+    __slots__ = ("_answer", "_besides", "_counts", "_logs", "_positions", "_uses_version", "_value")
 
     def __init__(
         self,
         snapshot: Snapshot,
-        sides: Iterable[Mapping[str, Tally]],
+        tallies: Iterable[Tally],
         read: ReadOf,
         besides: Besides = nothing_besides,
     ) -> None:
-        """As of now. sides: by topology key the counts, which are found anew when terms of running pods change."""
-        self._tallies = [tally for tallies in sides for tally in tallies.values()]
-        self._logs = [read(tally) for tally in self._tallies]
+        """As of now. tallies: by domains of a topology key; which these are may change with terms of running pods."""
+        self._counts = [(tally, column) for tally in tallies if (column := tally.column) is not None]
+        self._logs = [read.log(tally) for tally, _ in self._counts]
+        self._value = read.value
         self._positions = [log.position for log in self._logs]
         self._besides = besides
         self._answer = besides(snapshot)
@@ -56,14 +73,20 @@ class TopologyScope:
         """Whether the rule still reads these counts, as long as nodes stay as they are."""
         if self._uses_version != snapshot.uses_version:
             return False
-        return not any([not tally.kept for tally in self._tallies])  # noqa: C419
+        return not any([not tally.kept for tally, _ in self._counts])  # noqa: C419
 
     def follows(self, before: TopologyScope) -> bool:
         """Whether an earlier scope of the rule has the same counts; then this one goes on where that one was read."""
-        if self._tallies != before._tallies:
+        if self._counts != before._counts:
             return False
         self._positions, self._answer = before._positions, before._answer
         return True
+
+    def seen_by(self, row: int) -> SeenByRow:
+        """Rows of the whole cluster for which that is equal have equal answers."""
+        value = self._value
+        found = [(tally.sums, column.codes.item(row)) for tally, column in self._counts]
+        return tuple([None if code == ABSENT else value(sums.item(code)) for sums, code in found])
 
     def changed_rows(self, snapshot: Snapshot, most: int) -> tuple[int, ...] | None:
         """The rows of the whole cluster of which answers may have changed since this was asked the last time; None: all
@@ -76,12 +99,12 @@ class TopologyScope:
         if answer != self._answer:
             return None
         found: dict[int, None] = {}
-        for tally, log, position in zip(self._tallies, self._logs, before, strict=True):
+        for (_, column), log, position in zip(self._counts, self._logs, before, strict=True):
             codes = log.since(position)
-            if codes is None or tally.column is None:
+            if codes is None:
                 return None
             for code in dict.fromkeys(codes):
-                rows = tally.column.rows_with(code) if code != ABSENT else NO_NUMBERS
+                rows = column.rows_with(code) if code != ABSENT else NO_NUMBERS
                 if len(found) + len(rows) > most:
                     return None
                 found.update(dict.fromkeys(rows.tolist()))
@@ -90,3 +113,39 @@ class TopologyScope:
 
 Scope = Callable[[PodInfo, Snapshot], TopologyScope | None]
 """The scope of a rule for a pod; None: pods on any row may matter to any other."""
+
+
+class ScopeReading:
+    """A rule's scope as of the last time that the rule was asked."""
+
+    __slots__ = ("_flags", "_known", "_scope", "_version")
+
+    def __init__(self, scope: Scope, flags: tuple[int, ...]) -> None:
+        """flags: of Reads, what the rule reads besides pods."""
+        self._scope = scope
+        self._flags = flags
+        self._known: TopologyScope | None = None
+        self._version = -1
+
+    def forget(self) -> None:
+        """All rows have to be looked at the next time."""
+        self._known = None
+
+    def seen_by(self, row: int) -> SeenByRow:
+        """See ``TopologyScope``, of a row that ``changed_rows`` named just now."""
+        assert self._known is not None
+        return self._known.seen_by(row)
+
+    def changed_rows(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog, most: int) -> tuple[int, ...] | None:
+        """The rows of the whole cluster of which answers may have changed since the last time; None: all rows, or more
+        than ``most``."""
+        known, before, self._version = self._known, self._version, log.version_of(self._flags)
+        if known is None or self._version != before:
+            self._known = self._scope(pod, snapshot)
+            return None
+        if not known.stands(snapshot):
+            earlier, known = known, self._scope(pod, snapshot)
+            self._known = known
+            if known is None or not known.follows(earlier):
+                return None
+        return known.changed_rows(snapshot, most)

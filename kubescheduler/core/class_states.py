@@ -18,6 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import Traits, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.holding.usage_answers import with_rows
 from kubescheduler.core.holding.whole_scores import VolatileRules
 from kubescheduler.core.row_answers import RowAnswers
 from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
@@ -175,10 +176,9 @@ class ClassState:
         if rows is None:
             self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
         else:
-            fits = self.fits.copy()
-            for row in rows:
-                fits[row] = listed[row] and not any([mask[row] for mask in masks[1:]])  # noqa: C419
-            if fits.tobytes() == self.fits.tobytes():
+            now = [bool(listed[row]) and not any([mask[row] for mask in masks[1:]]) for row in rows]  # noqa: C419
+            fits = with_rows(self.fits, tuple(rows), now, len(listed))
+            if fits is None or fits is self.fits:
                 return
             self.fits = fits
         self.feasible = self.fits.nonzero()[0]

@@ -21,6 +21,7 @@ from kubescheduler.core.score_table import Scores, one_for_all
 from kubescheduler.core.verdicts import ScoreState
 from priorities.types import PriorityConfig
 
+FIRST_ROW: IntArray = np.zeros(1, np.int64)
 NO_RAWS: Mapping[str, Scores] = FrozenMap()
 
 
@@ -111,6 +112,6 @@ def reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray
         return uniform
     value = score.reduced.get(uniform)
     if value is None:
-        one = view.take(view.row_numbers[:1])
+        one = view.take(FIRST_ROW if view.rows is None else view.rows[:1])
         value = score.reduced[uniform] = int(reduce(info, one, np.array([uniform], np.int64))[0])
     return value

@@ -7,17 +7,25 @@ handed out: bringing them up to date makes new ones.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
-from clusterstate.counting.row_amounts import Amounts
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import Scope, TopologyScope
-from kubescheduler.core.holding.usage_answers import PASSES, SINGLE_ROWS, RowVerdict, UsageAnswers, with_rows
-from predicates.types import FitPredicate, NodeError, Verdict, never
+from clusterstate.topology.topology_scope import Scope, ScopeReading, SeenByRow
+from kubescheduler.core.holding.usage_answers import (
+    PASSES,
+    SINGLE_ROWS,
+    RowVerdict,
+    UsageAnswers,
+    row_verdicts,
+    with_rows,
+)
+from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig, PriorityError
 
@@ -28,7 +36,7 @@ PATCH_SHARE = 8
 """Rows are patched while there are fewer changes than 1/8 of all rows, or just one."""
 
 FEW_ROWS, MOST_AMOUNTS = 8, 4096
-"""Rows whose scores are looked up by their amounts, and amounts of which the score is remembered."""
+"""Rows whose scores are looked up by what the rule sees of them, and how many such looks are remembered."""
 
 Part = tuple[IntArray, Snapshot]
 """Rows, and the snapshot over just them."""
@@ -100,11 +108,8 @@ class Remembered:
         "_far",
         "_led_to",
         "_local",
-        "_scope",
         "_scoped",
         "_size",
-        "_steady",
-        "_steady_version",
         "_storage",
         "_version",
         "of_own_pods",
@@ -122,10 +127,8 @@ class Remembered:
         """It follows from more pods than those on the row itself."""
         self.of_own_pods = bool(reads & (Reads.PODS | Reads.PODS_VOLUMES))
         """It follows from the pods on the row itself."""
-        self._scope = scope if self.of_pods_anywhere else None
-        self._scoped: TopologyScope | None = None
-        self._steady = flags_of(Reads(sum(self._far)) & ~PODS_ANYWHERE)
-        self._steady_version = -1
+        besides = flags_of(Reads(sum(self._far)) & ~PODS_ANYWHERE)
+        self._scoped = None if scope is None or not self.of_pods_anywhere else ScopeReading(scope, besides)
         self._claims = -1
         self._led_to: object = None
         self._version = -1
@@ -161,28 +164,21 @@ class Remembered:
         version = refresh.log.version_of(self._far) if self._far else 0
         size = len(refresh.snapshot)
         if self._size != size or self._version != version:
-            rows = None if self._scope is None else self._within(self._scope, pod, refresh)
+            rows = self._within(pod, refresh)
             self._version, self._size = version, size
             return rows
         return refresh.rows(self._local) if self._local else ()
 
-    def _within(self, scope: Scope, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+    def _within(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again as pods have come and gone; None: every row."""
-        snapshot, known = refresh.snapshot, self._scoped
-        steady, self._steady_version = self._steady_version, refresh.log.version_of(self._steady)
-        if known is None or self._size != len(snapshot) or self._steady_version != steady:
-            self._scoped = scope(pod, snapshot)
+        scoped, size = self._scoped, len(refresh.snapshot)
+        if scoped is None:
             return None
-        if not known.stands(snapshot):
-            before, known = known, scope(pod, snapshot)
-            self._scoped = known
-            if known is None or not known.follows(before):
-                return None
-        near = known.changed_rows(snapshot, len(snapshot) // PATCH_SHARE)
-        if near is None or not self._local:
-            return near
-        rows = refresh.rows(self._local)
-        return None if rows is None else tuple(dict.fromkeys((*rows, *near)))
+        if self._size != size:
+            scoped.forget()
+        near = scoped.changed_rows(pod, refresh.snapshot, refresh.log, size // PATCH_SHARE)
+        rows = refresh.rows(self._local) if self._local else ()
+        return None if near is None or rows is None else tuple(dict.fromkeys((*rows, *near)))
 
 
 class CheckState(Remembered):
@@ -193,13 +189,24 @@ class CheckState(Remembered):
     framework releases, whose rules say so. skipped: the rule has nothing to say this time.
     """
 
-    __slots__ = ("_moment", "by_usage", "erring", "failing", "predicate", "skipped", "unresolvable", "verdict")
+    __slots__ = (
+        "_by_domains",
+        "_moment",
+        "by_usage",
+        "erring",
+        "failing",
+        "predicate",
+        "skipped",
+        "unresolvable",
+        "verdict",
+    )
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.reads_for(info), predicate.storage, predicate.scope)
         self.predicate = predicate
         self.by_usage = UsageAnswers(predicate) if not self.far and predicate.by_usage(info) else None
         """What it says of single rows, where that follows from the amounts there."""
+        self._by_domains: dict[SeenByRow, RowVerdict] = {}
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
         self.unresolvable: Mask | None = None
@@ -222,20 +229,14 @@ class CheckState(Remembered):
                 self._moment = moment
                 self.forget()
         rows = self.stale(pod, refresh)
+        if rows and not self._patch(rows, self._row_verdicts(pod, rows, refresh)):
+            rows = None
         if rows is None:
+            self._by_domains.clear()
             self.verdict = self.predicate.check(pod, refresh.snapshot)
             self.failing = failing(self.verdict)
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
             self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
-        elif rows and not self._patch_by_usage(pod, rows, refresh.snapshot):
-            at, part = refresh.part(rows)
-            size = len(refresh.snapshot)
-            patched = _patched(self.verdict, self.predicate.check(pod, part), rows, size)
-            if patched is not self.verdict:
-                self.verdict = patched
-                self.failing = _patched_failing(self.failing, patched, rows, size)
-                self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in patched.items())
-            self._patch_unresolvable(pod, at, part)
         return rows
 
     def row_verdict(self, row: int) -> RowVerdict:
@@ -245,73 +246,38 @@ class CheckState(Remembered):
         reasons = tuple([reason for reason, mask in self.verdict.items() if mask[row]])
         return reasons, self.unresolvable is not None and bool(self.unresolvable[row])
 
-    def _patch_by_usage(self, pod: PodInfo, rows: tuple[int, ...], snapshot: Snapshot) -> bool:
-        """Brings a few rows up to date by what is said of rows with equal amounts; False: nothing was done."""
-        if self.by_usage is None or self.erring or len(rows) > SINGLE_ROWS:
-            return False
-        said = [(row, *self.by_usage.of(row, pod, snapshot)) for row in rows]
-        given = {reason for _, reasons, _ in said for reason in reasons}
-        if not given <= self.verdict.keys() or any(isinstance(reason, NodeError) for reason in given):
+    def _row_verdicts(self, pod: PodInfo, rows: tuple[int, ...], refresh: Refresh) -> list[RowVerdict]:
+        """What it says of some rows now; of a few, what it said before of rows that are alike to it."""
+        if len(rows) <= SINGLE_ROWS:
+            if self.by_usage is not None:
+                return [self.by_usage.of(row, pod, refresh.snapshot) for row in rows]
+            if self._scoped is not None and not self._local:
+                return [self._of_domains(self._scoped.seen_by(row), pod, row, refresh) for row in rows]
+        return row_verdicts(self.predicate, pod, refresh.part(rows)[1])
+
+    def _of_domains(self, seen: SeenByRow, pod: PodInfo, row: int, refresh: Refresh) -> RowVerdict:
+        """What it says of a row of which it sees that much."""
+        known = self._by_domains.get(seen)
+        if known is None:
+            known = self._by_domains[seen] = row_verdicts(self.predicate, pod, refresh.part((row,))[1])[0]
+        return known
+
+    def _patch(self, rows: tuple[int, ...], said: list[RowVerdict]) -> bool:
+        """Puts in what is said of some rows, unless one of them fails for a reason that no row failed for; whether it
+        did."""
+        given = {reason for reasons, _ in said for reason in reasons}
+        if self.erring or not given <= self.verdict.keys() or any(isinstance(reason, NodeError) for reason in given):
             return False
         verdict = self.verdict
-        for reason, mask in self.verdict.items():
-            patched = with_rows(mask, [(row, reason in reasons) for row, reasons, _ in said], self._size)
+        for reason, mask in verdict.items():
+            patched = with_rows(mask, rows, [reason in reasons for reasons, _ in said], self._size)
             if patched is not None and patched is not mask:
-                verdict = {**verdict, reason: patched}
+                self.verdict = {**self.verdict, reason: patched}
         if verdict is not self.verdict:
-            self.verdict = verdict
-            refused = with_rows(self.failing, [(row, bool(reasons)) for row, reasons, _ in said], self._size)
-            self.failing = None if refused is None or not refused.any() else refused
-        self.unresolvable = with_rows(self.unresolvable, [(row, beyond) for row, _, beyond in said], self._size)
+            refused = with_rows(self.failing, rows, [bool(reasons) for reasons, _ in said], self._size)
+            self.failing = refused if given or (refused is not None and refused.any()) else None
+        self.unresolvable = with_rows(self.unresolvable, rows, [beyond for _, beyond in said], self._size)
         return True
-
-    def _patch_unresolvable(self, pod: PodInfo, rows: IntArray, part: Snapshot) -> None:
-        """Some rows may be beyond help now, or no longer."""
-        if not self._may_be_beyond():
-            return
-        if self.failing is None:
-            self.unresolvable = None
-            return
-        here = {reason: mask[rows] for reason, mask in self.verdict.items()}
-        now = unresolvable(self.predicate, pod, part, here, self.failing[rows])
-        before = np.zeros(len(self.failing), np.bool_) if self.unresolvable is None else self.unresolvable
-        if (before[rows] != (False if now is None else now)).any():
-            self.unresolvable = before.copy()
-            self.unresolvable[rows] = False if now is None else now
-
-    def _may_be_beyond(self) -> bool:
-        """Whether taking pods away may not mend a row that fails, or failed."""
-        if self.unresolvable is not None or (self.predicate.beyond is not None and self.failing is not None):
-            return True
-        beyond = self.predicate.unresolvable
-        return beyond is not never and any(not isinstance(r, NodeError) and beyond(r) for r in self.verdict)
-
-
-def _patched(old: Verdict, new: Verdict, rows: tuple[int, ...], size: int) -> Verdict:
-    """``old`` with what ``new`` says of some rows; ``old`` itself when that is the same."""
-    out = old
-    for reason in old.keys() | new.keys():
-        before, now = old.get(reason), new.get(reason)
-        said = [False] * len(rows) if now is None else now.tolist()
-        if before is None:
-            if not any(said):
-                continue
-            before = np.zeros(size, np.bool_)
-        moved = [(row, fails) for row, fails in zip(rows, said, strict=True) if before[row] != fails]
-        if moved:
-            mask = before.copy()
-            for row, fails in moved:
-                mask[row] = fails
-            out = {**out, reason: mask}
-    return out if out is old else {r: out[r] for r in dict.fromkeys((*new, *out)) if r in out}
-
-
-def _patched_failing(old: Mask | None, verdict: Verdict, rows: tuple[int, ...], size: int) -> Mask | None:
-    """(n,) bool, the rows that fail now, of which some may be others than before; None when none does."""
-    out = np.zeros(size, np.bool_) if old is None else old.copy()
-    for row in rows:
-        out[row] = any([mask[row] for mask in verdict.values()])  # noqa: C419
-    return out if np.count_nonzero(out) else None
 
 
 class ScoreState(Remembered):
@@ -321,7 +287,7 @@ class ScoreState(Remembered):
     failed: the last time ended in an error.
     """
 
-    __slots__ = ("_by_amounts", "config", "failed", "raw", "reduced", "uniform")
+    __slots__ = ("_known", "config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.reads_for(info), config.storage, config.scope)
@@ -330,7 +296,7 @@ class ScoreState(Remembered):
         self.uniform: int | None = None
         self.reduced: dict[int, int] = {}
         self.failed = False
-        self._by_amounts: dict[Amounts, int] = {}
+        self._known: dict[Hashable, int] = {}
 
     def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
@@ -354,11 +320,14 @@ class ScoreState(Remembered):
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""
         if rows is None:
-            self._by_amounts.clear()
+            self._known.clear()
             self.raw = self.config.map(pod, refresh.snapshot)
             return True
-        if len(rows) <= FEW_ROWS and self.config.by_usage(pod):
-            return self._put(rows, self._numbers(pod, refresh, rows))
+        if len(rows) <= FEW_ROWS:
+            if self.config.by_usage(pod):
+                return self._put(rows, self._numbers(pod, refresh, rows, map(refresh.snapshot.amounts, rows)))
+            if self._scoped is not None and not self._local:
+                return self._put(rows, self._numbers(pod, refresh, rows, map(self._scoped.seen_by, rows)))
         at, part = refresh.part(rows)
         now = self.config.map(pod, part)
         if (self.raw[at] == now).all():
@@ -367,15 +336,14 @@ class ScoreState(Remembered):
         self.raw[at] = now
         return True
 
-    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...]) -> list[int]:
-        """The numbers of a few rows, which are worked out once for equal amounts."""
-        known = self._by_amounts
-        amounts = [refresh.snapshot.amounts(row) for row in rows]
-        if not all(one in known for one in amounts):
+    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...], seen: Iterable[Hashable]) -> list[int]:
+        """The numbers of a few rows, which are worked out once for those that look the same. seen: each of them."""
+        known, keys = self._known, list(seen)
+        if not all([key in known for key in keys]):  # noqa: C419
             if len(known) >= MOST_AMOUNTS:
                 known.clear()
-            known.update(zip(amounts, self.config.map(pod, refresh.part(rows)[1]).tolist(), strict=True))
-        return [known[one] for one in amounts]
+            known.update(zip(keys, self.config.map(pod, refresh.part(rows)[1]).tolist(), strict=True))
+        return [known[key] for key in keys]
 
     def _put(self, rows: tuple[int, ...], numbers: list[int]) -> bool:
         """Sets the numbers of a few rows; whether one changed."""

@@ -44,21 +44,27 @@ class UsageAnswers:
 
     def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...]) -> RowVerdict:
         there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in added])
-        verdict = self._predicate.check(pod, there)
-        refused = failing(verdict)
-        if refused is None:
-            return PASSES
-        hopeless = unresolvable(self._predicate, pod, there, verdict, refused)
-        return tuple([reason for reason, mask in verdict.items() if mask[0]]), hopeless is not None and bool(
-            hopeless[0]
-        )
+        return row_verdicts(self._predicate, pod, there)[0]
 
 
-def with_rows(mask: Mask | None, rows: Sequence[tuple[int, bool]], size: int) -> Mask | None:
-    """The mask, (size,) bool, with single rows as given; itself where they were that already. None: no row is set."""
+def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:
+    """What a predicate says of each row of a snapshot, (n,)."""
+    verdict = predicate.check(pod, there)
+    refused = failing(verdict)
+    if refused is None:
+        return [PASSES] * len(there)
+    beyond = unresolvable(predicate, pod, there, verdict, refused)
+    hopeless = [False] * len(there) if beyond is None else beyond.tolist()
+    fails = [(reason, mask.tolist()) for reason, mask in verdict.items()]
+    return [(tuple([reason for reason, here in fails if here[at]]), hopeless[at]) for at in range(len(there))]
+
+
+def with_rows(mask: Mask | None, rows: Sequence[int], values: Sequence[bool], size: int) -> Mask | None:
+    """The mask, (size,) bool, with the values of single rows; itself where they had these already. None: no row is
+    set."""
     out = mask
-    for row, now in rows:
-        if (out is not None and bool(out[row])) != now:
+    for row, now in zip(rows, values, strict=True):
+        if (out is not None and out.item(row)) is not now:
             if out is None:
                 out = np.zeros(size, np.bool_)
             elif out is mask:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from clusterstate.changes import LOCAL, ChangeLog, flags_of
+from clusterstate.changes import LOCAL, PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.errors import SchedulingError
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.topology_scope import Scope, ScopeReading
 from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
 from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.error_texts import score_failed
@@ -16,45 +17,66 @@ from predicates.types import GO_ON, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError, goes_on
 
 
-class PreState:
+class PreAnswer:
+    """When an answer about a pod class was found that follows from the pod, and from what is not one row."""
+
+    __slots__ = ("_reading", "_version", "flags")
+
+    def __init__(self, reads: Reads, scope: Scope | None) -> None:
+        """reads: what the answer depends on. scope: which counts of pods it reads."""
+        self.flags = flags_of(reads)
+        self._reading = None if scope is None else ScopeReading(scope, flags_of(reads & ~PODS_ANYWHERE))
+        self._version = -1
+
+    def stands(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Whether the answer is still the same; if not, it is unknown until ``found``."""
+        version = log.version_of(self.flags)
+        if version == self._version:
+            return True
+        same = self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == ()
+        self._version = version if same and self._version != -1 else -1
+        return self._version != -1
+
+    def found(self, log: ChangeLog) -> None:
+        """It was found anew."""
+        self._version = log.version_of(self.flags)
+
+
+class PreState(PreAnswer):
     """One plugin's PreFilter answer about one pod class, asked again when something it reads has changed."""
 
-    __slots__ = ("_version", "answer", "check", "flags")
+    __slots__ = ("answer", "check")
 
     def __init__(self, check: FitPredicate) -> None:
+        super().__init__(check.pre_reads, check.pre_scope)
         self.check = check
         self.answer: PreFiltered = GO_ON
-        self.flags = flags_of(check.pre_reads)
-        self._version = -1
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
         """PreFilter's answer for pods of the class, worked out anew when what it reads has changed."""
-        version = log.version_of(self.flags)
-        if version != self._version:
+        if not self.stands(pod, snapshot, log):
             assert self.check.pre_filter is not None
             self.answer = self.check.pre_filter(pod, snapshot)
-            self._version = version
+            self.found(log)
         return self.answer
 
 
-class PreScoreState:
+class PreScoreState(PreAnswer):
     """Whether one plugin has anything to score for one pod class, asked again when something it reads has changed."""
 
-    __slots__ = ("_ask", "_version", "answer", "flags", "name")
+    __slots__ = ("_ask", "answer", "name")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
+        super().__init__(config.reads_for(info) & config.pre_score_reads & ~LOCAL, config.pre_scope)
         self.name = config.name
         self._ask = config.pre_score
-        self.flags = flags_of(config.reads_for(info) & config.pre_score_reads & ~LOCAL)
-        self._version = -1
         self.answer = True
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
         """Raises PriorityError."""
-        version = log.version_of(self.flags)
-        if version != self._version:
+        if not self.stands(pod, snapshot, log):
             self.answer = self._ask(pod, snapshot)
-            self._version = version
+            self.found(log)
         return self.answer
 
 
