@@ -44,6 +44,8 @@ _GO_ESCAPES = {
 
 def go_quote(text: str) -> str:
     """``text`` in double quotes with escapes, as Go's ``%q`` prints it."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(map(_go_character, text)) + '"'
 
 

@@ -110,6 +110,8 @@ def nonzero_request(containers: Iterable[Container]) -> tuple[int, int]:
 
 
 def _limits(spec: PodSpec) -> tuple[int, int]:
+    if not any([c.limits for c in (*spec.containers, *spec.init_containers)]):  # noqa: C419
+        return 0, 0
     total = total_amounts(c.limits for c in spec.containers)
     inits = [total_amounts([c.limits]) for c in spec.init_containers]
     cpu, memory = (max([total.get(r, 0), *(i.get(r, 0) for i in inits)]) for r in (CPU, MEMORY))

@@ -67,8 +67,10 @@ def account_1_36(spec: PodSpec) -> PodUsage:
     asked = as_asked(spec)
     in_use = spec.in_use or asked
     plain = pod_requests(spec, in_use)
-    fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
     used = _amounts(plain)
+    if in_use is asked and not spec.resources:
+        return PodUsage(used, used, _cpu_and_memory(pod_requests(spec, asked, DEFAULTS)))
+    fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
     containers = msgspec.structs.replace(asked, resources=NO_RESOURCES)
     return PodUsage(
         request=used if in_use is asked else _amounts(pod_requests(spec, asked)),
@@ -98,10 +100,11 @@ def is_pod_level(name: str) -> bool:
 
 def pod_requests(spec: PodSpec, requests: RequestsInUse, fill: Mapping[str, int] | None = None) -> dict[str, int]:
     """Thousandths by resource; ``fill`` stands for what a container does not name."""
-    total = _total([{**(fill or {}), **one} for one in requests.containers])
-    init_containers = [{**(fill or {}), **one} for one in requests.init_containers]
-    restartable = [c.restart_policy == RESTARTABLE for c in spec.init_containers]
-    _raise(total, _while_starting(total, init_containers, restartable))
+    total = _total([{**fill, **one} for one in requests.containers] if fill else requests.containers)
+    if requests.init_containers:
+        init_containers = [{**(fill or {}), **one} for one in requests.init_containers]
+        restartable = [c.restart_policy == RESTARTABLE for c in spec.init_containers]
+        _raise(total, _while_starting(total, init_containers, restartable))
     total.update({name: value for name, value in requests.resources.items() if is_pod_level(name)})
     _add(total, spec.overhead)
     return total

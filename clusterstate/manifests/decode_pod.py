@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from clusterstate.manifests.decode_meta import (
     decode_label_selector,
     decode_labels,
@@ -22,6 +25,7 @@ from clusterstate.objects import (
     PreferredSchedulingTerm,
     Toleration,
     TopologySpreadConstraint,
+    VolumeSource,
     WeightedPodAffinityTerm,
 )
 
@@ -31,42 +35,20 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def decode_pod_spec(spec: Fields) -> PodSpec:
     """Everything of a pod's ``spec`` that scheduling reads, except ``nodeName``."""
-    volumes = (decode_pod_volume(volume) for volume in spec.children("volumes"))
-    return PodSpec(
-        containers=tuple(decode_container(c) for c in spec.children("containers")),
-        init_containers=tuple(decode_container(c) for c in spec.children("initContainers")),
-        volumes=tuple(volume for volume in volumes if volume is not None),
-        node_selector=decode_labels(spec, "nodeSelector"),
-        affinity=decode_affinity(spec.child("affinity")),
-        tolerations=tuple(decode_toleration(t) for t in spec.children("tolerations")),
-        topology_spread_constraints=tuple(_spread(c) for c in spec.children("topologySpreadConstraints")),
-        priority=spec.integer_or_none("priority"),
-        priority_class_name=spec.text("priorityClassName"),
-        preemption_policy=spec.text_or_none("preemptionPolicy"),
-        scheduler_name=spec.text("schedulerName"),
-        host_network=spec.flag("hostNetwork"),
-        overhead=spec.resources("overhead"),
-        resources=spec.inside("resources").resources("requests"),
-        scheduling_gates=tuple(gate.text("name") for gate in spec.children("schedulingGates")),
-        host_users=spec.flag("hostUsers") if spec.has("hostUsers") else None,
-        scheduling_group=spec.inside("schedulingGroup").text("podGroupName"),
-        resource_claims=tuple(_resource_claim(claim) for claim in spec.children("resourceClaims")),
-    )
+    return PodSpec(**_given(spec, _SPEC))
 
 
 def decode_container(container: Fields) -> Container:
     """A Container; its ports without a hostPort are dropped."""
-    resources = container.inside("resources")
-    ports = (_port(port) for port in container.children("ports"))
-    return Container(
-        name=container.text("name"),
-        image=container.text("image"),
-        requests=resources.resources("requests"),
-        limits=resources.resources("limits"),
-        ports=tuple(port for port in ports if port.host_port),
-        restart_policy=container.text_or_none("restartPolicy"),
-        restart_rule_actions=tuple(rule.text("action") for rule in container.children("restartPolicyRules")),
-    )
+    resources = container.child("resources")
+    given = _given(container, _CONTAINER)
+    return Container(**given) if resources is None else Container(**given, **_given(resources, _RESOURCES))
+
+
+def _given(fields: Fields, table: Table) -> dict[str, Any]:
+    """Field → value of what an object has; what it leaves out is at the record's default."""
+    data = fields.data
+    return {name: read(fields, key) for key, name, read in table if key in data}
 
 
 def _port(port: Fields) -> ContainerPort:
@@ -133,7 +115,7 @@ def _pod_affinity(affinity: Fields | None) -> PodAffinity | None:
         WeightedPodAffinityTerm(term.integer("weight"), _pod_affinity_term(term.inside("podAffinityTerm")))
         for term in affinity.children(PREFERRED)
     )
-    return PodAffinity(tuple(_pod_affinity_term(term) for term in affinity.children(REQUIRED)), tuple(preferred))
+    return PodAffinity(tuple(map(_pod_affinity_term, affinity.children(REQUIRED))), tuple(preferred))
 
 
 def _pod_affinity_term(term: Fields) -> PodAffinityTerm:
@@ -145,3 +127,63 @@ def _pod_affinity_term(term: Fields) -> PodAffinityTerm:
         match_label_keys=term.texts("matchLabelKeys"),
         mismatch_label_keys=term.texts("mismatchLabelKeys"),
     )
+
+
+def _containers(fields: Fields, key: str) -> tuple[Container, ...]:
+    return tuple(map(decode_container, fields.children(key)))
+
+
+def _volumes(fields: Fields, key: str) -> tuple[VolumeSource, ...]:
+    return tuple([volume for volume in map(decode_pod_volume, fields.children(key)) if volume is not None])
+
+
+def _ports(fields: Fields, key: str) -> tuple[ContainerPort, ...]:
+    return tuple([port for port in map(_port, fields.children(key)) if port.host_port])
+
+
+def _each(member: str) -> Read:
+    """Reads a text member of every object of a list."""
+    return lambda fields, key: tuple([entry.text(member) for entry in fields.children(key)])
+
+
+def _all(decode: Callable[[Fields], Any]) -> Read:
+    """Reads every object of a list."""
+    return lambda fields, key: tuple(map(decode, fields.children(key)))
+
+
+Read = Callable[[Fields, str], Any]
+Table = tuple[tuple[str, str, Read], ...]
+"""(key in a manifest, field of the record, how it is read), in the order in which faults are reported. What is read of
+null is the field's default."""
+
+_SPEC: Table = (
+    ("containers", "containers", _containers),
+    ("initContainers", "init_containers", _containers),
+    ("volumes", "volumes", _volumes),
+    ("nodeSelector", "node_selector", decode_labels),
+    ("affinity", "affinity", lambda fields, key: decode_affinity(fields.child(key))),
+    ("tolerations", "tolerations", _all(decode_toleration)),
+    ("topologySpreadConstraints", "topology_spread_constraints", _all(_spread)),
+    ("priority", "priority", Fields.integer_or_none),
+    ("priorityClassName", "priority_class_name", Fields.text),
+    ("preemptionPolicy", "preemption_policy", Fields.text_or_none),
+    ("schedulerName", "scheduler_name", Fields.text),
+    ("hostNetwork", "host_network", Fields.flag),
+    ("overhead", "overhead", Fields.resources),
+    ("resources", "resources", lambda fields, key: fields.inside(key).resources("requests")),
+    ("schedulingGates", "scheduling_gates", _each("name")),
+    ("hostUsers", "host_users", lambda fields, key: fields.flag(key) if fields.has(key) else None),
+    ("schedulingGroup", "scheduling_group", lambda fields, key: fields.inside(key).text("podGroupName")),
+    ("resourceClaims", "resource_claims", _all(_resource_claim)),
+)
+_CONTAINER: Table = (
+    ("name", "name", Fields.text),
+    ("image", "image", Fields.text),
+    ("ports", "ports", _ports),
+    ("restartPolicy", "restart_policy", Fields.text_or_none),
+    ("restartPolicyRules", "restart_rule_actions", _each("action")),
+)
+_RESOURCES: Table = (
+    ("requests", "requests", Fields.resources),
+    ("limits", "limits", Fields.resources),
+)

@@ -14,12 +14,14 @@ from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.node_reading import NodeReader
 from clusterstate.manifests.pod_reading import PodReader, remember
-from clusterstate.manifests.projection import SpecProjection, drop_unread_volumes
 from clusterstate.manifests.read_pod import ReadPod
 from clusterstate.manifests.shared_images import SharedImages
 from clusterstate.objects import Node, ObjectMeta, Pod, PodSpec
 
 T = TypeVar("T", bound=Hashable)
+
+MATCH_LABEL_KEYS = b"atchLabelKeys"
+"""In the JSON of an affinity term that names labels of the pod itself: matchLabelKeys or mismatchLabelKeys."""
 
 
 class PodDecoder:
@@ -30,7 +32,7 @@ class PodDecoder:
         self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
         self._images = SharedImages()
-        self._nodes = NodeReader(self.share)
+        self._nodes = NodeReader(self._reader.share)
 
     def decode(
         self,
@@ -62,16 +64,17 @@ class PodDecoder:
         found = self._specs.get(text)
         if found is None:
             try:
-                found = self._new_spec(spec_of_text(text))
+                found = self._new_spec(text)
             except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
                 return None
             if found is not None:
                 remember(self._specs, text, found)
         return found
 
-    def _new_spec(self, spec: dict[str, Any]) -> PodSpec | None:
+    def _new_spec(self, text: bytes) -> PodSpec | None:
+        spec = spec_of_text(text)
         if self._prepare is not None:
-            if names_label_keys(spec.get("affinity")):
+            if (MATCH_LABEL_KEYS in text or b"\\" in text) and names_label_keys(spec.get("affinity")):
                 return None
             try:
                 spec = self._prepare({"apiVersion": "v1", "kind": "Pod", "spec": spec})["spec"]
@@ -123,10 +126,7 @@ class PodDecoder:
 
 def spec_of_text(text: bytes) -> dict[str, Any]:
     """What decoding reads of a spec, from its JSON. Raises msgspec.MsgspecError for what it cannot hold."""
-    spec = msgspec.json.decode(text, type=SpecProjection)
-    if spec.volumes:
-        spec.volumes = drop_unread_volumes(spec.volumes)
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(spec))
+    found: dict[str, Any] = msgspec.json.decode(text)
     return found
 
 

@@ -6,7 +6,7 @@ As in the API, null counts as absent and unknown fields are not looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterstate.objects import NO_RESOURCES, FrozenMap, ResourceList
@@ -40,23 +40,39 @@ def step(key: object) -> str:
     return f".{text}" if _PLAIN_KEY.fullmatch(text) else f"[{text}]"
 
 
-class Fields:
-    """One object being read. ``faults`` collects ``path: what is wrong``, shared by all that come from one document."""
+def place_of(key: object, index: int | None = None) -> str:
+    """The same of the entry of a list, where there is an index."""
+    return step(key) if index is None else f"{step(key)}[{index}]"
 
-    __slots__ = ("data", "faults", "parent", "place")
+
+class Fields:
+    """One object being read. ``faults`` collects ``path: what is wrong``, shared by all that come from one document.
+
+    key: where it stands in its parent. index: its place in the list there; None: there is no list.
+    """
+
+    __slots__ = ("data", "faults", "index", "key", "parent")
 
     def __init__(
-        self, data: Mapping[Any, Any], faults: list[str], parent: Fields | None = None, place: str = ""
+        self,
+        data: Mapping[Any, Any],
+        faults: list[str],
+        parent: Fields | None = None,
+        key: object = "",
+        index: int | None = None,
     ) -> None:
         self.data = data
         self.faults = faults
         self.parent = parent
-        self.place = place
+        self.key = key
+        self.index = index
 
     @property
     def path(self) -> str:
         """Where this object stands in its document, such as ``.spec.containers[0]``."""
-        return f"{self.parent.path}{self.place}" if self.parent is not None else self.place
+        if self.parent is None:
+            return ""
+        return f"{self.parent.path}{place_of(self.key, self.index)}"
 
     def fault(self, place: str, text: str) -> None:
         """Notes a fault at ``place``, such as ``.name`` or ``.items[3]``, below this object."""
@@ -76,7 +92,9 @@ class Fields:
 
     def text(self, key: str, default: str = "") -> str:
         """The text under a key, or the default."""
-        value = self.text_or_none(key)
+        value = self.data.get(key)
+        if not isinstance(value, str):
+            value = None if value is None else self.text_or_none(key)
         return default if value is None else value
 
     def flag(self, key: str, default: bool = False) -> bool:
@@ -112,15 +130,15 @@ class Fields:
         value = self.data.get(key)
         if value is None:
             return None
-        if isinstance(value, Mapping):
-            return Fields(value, self.faults, self, step(key))
+        if type(value) is dict or isinstance(value, Mapping):
+            return Fields(value, self.faults, self, key)
         self.fault(step(key), f"must be an object, not {describe(value)}")
         return None
 
     def inside(self, key: str) -> Fields:
         """The object at ``key``, an empty one when absent."""
         found = self.child(key)
-        return Fields(NOTHING, self.faults, self, step(key)) if found is None else found
+        return Fields(NOTHING, self.faults, self, key) if found is None else found
 
     def sequence(self, key: str) -> Sequence[Any]:
         """The list under a key; empty when it is missing, null or, with a fault noted, no list."""
@@ -132,22 +150,25 @@ class Fields:
         self.fault(step(key), f"must be a list, not {describe(value)}")
         return ()
 
-    def children(self, key: str) -> Iterator[Fields]:
-        """The objects of the list at ``key``; null counts as an empty one."""
-        for index, value in enumerate(self.sequence(key)):
-            place = f"{step(key)}[{index}]"
-            if value is None or isinstance(value, Mapping):
-                yield Fields(NOTHING if value is None else value, self.faults, self, place)
+    def children(self, key: str) -> Iterable[Fields]:
+        """The objects of the list at ``key``; null counts as an empty one. A fault in the list is noted when it is
+        come to."""
+        return () if self.data.get(key) is None else self._children(key, self.sequence(key))
+
+    def _children(self, key: str, values: Sequence[Any]) -> Iterator[Fields]:
+        for index, value in enumerate(values):
+            if type(value) is dict or value is None or isinstance(value, Mapping):
+                yield Fields(NOTHING if value is None else value, self.faults, self, key, index)
             else:
-                self.fault(place, f"must be an object, not {describe(value)}")
+                self.fault(place_of(key, index), f"must be an object, not {describe(value)}")
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts of the list at ``key``; null counts as an empty one."""
         values = self.sequence(key)
         for index, value in enumerate(values):
             if value is not None and not isinstance(value, str):
-                self.fault(f"{step(key)}[{index}]", f"must be text, not {describe(value)}{_quotes(value)}")
-        return tuple(value if isinstance(value, str) else "" for value in values)
+                self.fault(place_of(key, index), f"must be text, not {describe(value)}{_quotes(value)}")
+        return tuple([value if isinstance(value, str) else "" for value in values])
 
     def text_map(self, key: str) -> dict[str, str] | None:
         """The object of texts at ``key``, None when absent; a null value is an empty text."""
@@ -169,22 +190,25 @@ class Fields:
         found = self.child(key)
         if found is None or not found.data:
             return NO_RESOURCES
-        return FrozenMap({name: found.quantity(name) for name in found.data})
+        return FrozenMap(
+            {name: 0 if value is None else found._quantity(value, name) for name, value in found.data.items()}
+        )
 
     def quantity(self, key: str) -> int:
         """Thousandths of the unit; absent is 0."""
         value = self.data.get(key)
-        return 0 if value is None else self._quantity(step(key), value)
+        return 0 if value is None else self._quantity(value, key)
 
     def quantities(self, key: str) -> tuple[int, ...]:
         """The quantities of the list at ``key`` in thousandths of the unit."""
-        return tuple(self._quantity(f"{step(key)}[{at}]", value) for at, value in enumerate(self.sequence(key)))
+        return tuple([self._quantity(value, key, at) for at, value in enumerate(self.sequence(key))])
 
-    def _quantity(self, place: str, value: Any) -> int:
+    def _quantity(self, value: Any, key: str, index: int | None = None) -> int:
         try:
             return parse_quantity(value)
         except ValueError as error:
-            self.fault(place, str(error) if isinstance(value, str | int | float) else _no_quantity(value))
+            text = str(error) if isinstance(value, str | int | float) else _no_quantity(value)
+            self.fault(place_of(key, index), text)
             return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -96,7 +96,8 @@ def build_framework(
         for name in sorted(_needed(profile) & registry.keys())
     }
     weights = construction.weights(profile, instances)
-    plugins = {point: _filled(profile, point, instances) for point in construction.order}
+    known: dict[str, Collection[Point]] = {}
+    plugins = {point: _filled(profile, point, instances, known) for point in construction.order}
     _check_multi_point(profile, instances)
     _check_weighted(plugins.get(Point.SCORE, ()), weights.score, "score plugin")
     _check_weighted(plugins.get(Point.PLACEMENT_SCORE, ()), weights.placement, "placement score plugin")
@@ -155,17 +156,23 @@ def _initializing(name: str, problems: list[str] | tuple[str, ...]) -> ConfigErr
     return ConfigError(f"initializing plugin {go_quote(name)}: {text}")
 
 
-def _filled(profile: Profile, point: Point, instances: Mapping[str, Plugin]) -> tuple[Plugin, ...]:
+def _filled(
+    profile: Profile, point: Point, instances: Mapping[str, Plugin], known: dict[str, Collection[Point]]
+) -> tuple[Plugin, ...]:
+    """The plugins of a point, in order. known: plugin → where it takes part, as far as it was asked. Raises
+    ConfigError."""
     out: dict[str, Plugin] = {}
     for entry in profile.plugins.get(point, ()):
-        name = go_quote(entry.name)
         plugin = instances.get(entry.name)
         if plugin is None:
-            raise ConfigError(f"{point.kind} {name} does not exist")
-        if point not in points_of(plugin):
-            raise ConfigError(f"plugin {name} does not extend {point.kind} plugin")
+            raise ConfigError(f"{point.kind} {go_quote(entry.name)} does not exist")
+        points = known.get(entry.name)
+        if points is None:
+            points = known[entry.name] = points_of(plugin)
+        if point not in points:
+            raise ConfigError(f"plugin {go_quote(entry.name)} does not extend {point.kind} plugin")
         if entry.name in out:
-            raise ConfigError(f"plugin {name} already registered as {go_quote(point.kind)}")
+            raise ConfigError(f"plugin {go_quote(entry.name)} already registered as {go_quote(point.kind)}")
         out[entry.name] = plugin
     return tuple(out.values())
 

@@ -55,5 +55,5 @@ def _read_check(item: Fields) -> ExerciseCheck | None:
     name = needed_text(item, "name")
     fields = item.child(kinds[0])
     if fields is None and not item.has(kinds[0]):
-        fields = Fields(NOTHING, item.faults, item, f".{kinds[0]}")
+        fields = Fields(NOTHING, item.faults, item, kinds[0])
     return None if fields is None else ExerciseCheck(name, kinds[0], KINDS[kinds[0]](fields), item.text("remark"))
