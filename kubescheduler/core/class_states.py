@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, MutableMapping
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -19,8 +19,6 @@ from clusterstate.selectors.pod_traits import Traits, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.holding.usage_answers import with_rows
-from kubescheduler.core.holding.whole_scores import VolatileRules
-from kubescheduler.core.row_answers import RowAnswers
 from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
@@ -61,15 +59,14 @@ class ClassState:
     feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
     fits: (N,) bool, the same rows.
     everywhere: these are all rows.
-    kept: the totals of the last decision, if they may be patched; see KeptTotals. volatile: the rules for which that
-        keeps failing.
+    kept: what is kept of the last decision, if that can be brought up to date; see KeptTotals. shared: what of it other
+        classes may share. shared_totals: the same by what the classes that share it have in common.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
     pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.
     """
 
     __slots__ = (
-        "_answers",
         "_checked",
         "_from",
         "_moving_checks",
@@ -88,10 +85,10 @@ class ClassState:
         "kept",
         "pod_flags",
         "scores",
-        "scorings",
+        "shared",
+        "shared_totals",
         "steady_flags",
         "timed",
-        "volatile",
     )
 
     def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
@@ -103,14 +100,12 @@ class ClassState:
         self.fits: Mask = np.zeros(0, np.bool_)
         self.everywhere = False
         self.kept: Any = None
-        self.volatile = VolatileRules()
-        self._answers: RowAnswers | None = None
+        self.shared: Any = None
+        self.shared_totals: MutableMapping[Hashable, Any] = WeakValueDictionary()
         self._from: list[Mask] = []
         self._refreshes: Refreshes | None = None
         self._checked = self._scored = self._size = -1
         self._settled = False
-        self.scorings = 0
-        """How often scores were brought up to date for all rows that fit."""
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
             if constant is None:
@@ -129,14 +124,6 @@ class ClassState:
     def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:  # noqa: ARG002
         """What rules that look at pods say of the pod before any node is looked at; here none does."""
         return ()
-
-    def row_answers(self, scores: Sequence[ScoreState], log: ChangeLog) -> RowAnswers:
-        """The rules that look at one row alone: the checks that are not skipped, and some scores that do."""
-        checks = tuple([s for s in self.checks if s.of_own_pods and not s.skipped and s not in self.far_checks])
-        answers, version = self._answers, log.version_of(self.steady_flags)
-        if answers is None or answers.made_of != (checks, tuple(scores), version):
-            answers = self._answers = RowAnswers(self.info, checks, tuple(scores), version)
-        return answers
 
     def is_current(self, log: ChangeLog) -> bool:
         """Whether nothing that is bound to a row has changed since the last ``check``."""
@@ -198,7 +185,6 @@ class ClassState:
             raise
         self._scored = log.position
         self._settled = True
-        self.scorings += 1
 
     def _forget(self, states: Iterable[Remembered]) -> None:
         """A rule raised an error: what it had worked out by then does not count, and it is asked again."""
@@ -239,6 +225,7 @@ class Memory:
         self._moment: Hashable = None
         self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
+        self._shared_totals: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
     def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog, make: Make) -> ClassState:
         """What is remembered of pods like this one; made when it is new. The oldest are forgotten."""
@@ -254,6 +241,7 @@ class Memory:
         if state is None:
             self._made = 0
             state = self._states[key] = make(info, partial(self._share, self._alike_to(info), info, snapshot))
+            state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:
             self._states.move_to_end(key)
@@ -265,8 +253,7 @@ class Memory:
         self._sizes[key] = size
         self._size += size
         while self._size > MEMORY and len(self._states) > FEWEST_STATES:
-            oldest, state = self._states.popitem(last=False)
-            state.kept = None  # which refers to the state: without it both are gone at once
+            oldest, _ = self._states.popitem(last=False)
             self._size -= self._sizes.pop(oldest)
 
     def _alike_to(self, info: PodInfo) -> Alike:

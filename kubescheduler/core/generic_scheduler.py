@@ -24,7 +24,7 @@ from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.holding.held_scores import HeldScores
-from kubescheduler.core.kept_totals import KeptTotals, is_kept
+from kubescheduler.core.keeping.kept_totals import kept_totals
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory
@@ -260,9 +260,9 @@ class GenericScheduler:
         if len(filtered.feasible) > (0 if thorough or algorithm.behaviour.scores_single else 1):
             found.reached = "score"
             found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
-            if keeps and is_kept(state, found.scored.scores):
+            if keeps:
                 listed, ranks = filtered.listed, columns.ranks
-                state.kept = KeptTotals(state, snapshot, columns.log, found.scored, self._weights, listed, ranks)
+                state.kept = kept_totals(state, snapshot, columns.log, found.scored, self._weights, listed, ranks)
             found.host = names[self._select(filtered.feasible, found.scored.totals)]
         elif len(filtered.feasible):
             found.host = names[int(filtered.feasible[0])]
@@ -277,14 +277,15 @@ class GenericScheduler:
         """Decides by what is kept of the last decision on a pod of the class, if that can be brought up to date."""
         kept, columns, algorithm = state.kept, self.cache.columns, self.algorithm
         names, listed = columns.published
-        if kept is None or not kept.patch(snapshot, columns.log, listed, columns.ranks):
+        held = None if kept is None else kept.patch(state, snapshot, columns.log, listed, columns.ranks)
+        if held is None:
             return False
-        found.filtered = Filtered(listed, kept.feasible, False, kept.verdicts)
+        found.filtered = Filtered(listed, state.shared.feasible, False, state.shared.verdicts)
         self.steps("predicate_evaluation")
         found.reached = "score"
-        found.held = kept.scores()
+        found.held = held
         found.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, columns.log)
-        found.host = names[kept.choose(self.tie_break)]
+        found.host = names[kept.choose(held, self.tie_break)]
         self.steps("priority_evaluation")
         return True
 

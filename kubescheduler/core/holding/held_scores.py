@@ -33,16 +33,17 @@ class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
 class HeldScores:
     """What a table of scores said when a decision was made."""
 
-    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals", "_whole")
+    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals", "whole")
 
     def __init__(
         self, blocks: Blocks, layout: ScoreLayout, feasible: IntArray, whole: WholeScores | None = None
     ) -> None:
-        """feasible: (n,) the rows that fit. whole: the rules that were scored anew, which the table does not have."""
+        """feasible: (n,) the rows that fit."""
         self._blocks = blocks
         self._layout = layout
         self._feasible = feasible
-        self._whole = whole
+        self.whole = whole
+        """The rules that were scored anew, which the table does not have; None: there are none."""
         self._totals: IntArray | None = None if whole is None else whole.totals
         self._scores: dict[str, Scores] | None = None
         self._raws: dict[str, Scores] | None = None
@@ -59,7 +60,7 @@ class HeldScores:
         """See Decision."""
         if self._scores is None:
             self._scores = self._by_rule(
-                self._layout.finals, self._layout.constant_finals, None if self._whole is None else self._whole.finals
+                self._layout.finals, self._layout.constant_finals, None if self.whole is None else self.whole.finals
             )
         return self._scores
 
@@ -68,7 +69,7 @@ class HeldScores:
         """See Decision."""
         if self._raws is None:
             self._raws = self._by_rule(
-                self._layout.raws, self._layout.constant_raws, None if self._whole is None else self._whole.raws
+                self._layout.raws, self._layout.constant_raws, None if self.whole is None else self.whole.raws
             )
         return self._raws
 
@@ -78,7 +79,7 @@ class HeldScores:
         found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
         found.update(constants)
         found.update(whole or {})
-        names = self._layout.names if self._whole is None else self._whole.names
+        names = self._layout.names if self.whole is None else self.whole.names
         return {name: found[name] for name in names if name in found}
 
     def _line(self, index: int) -> IntArray:

@@ -85,7 +85,7 @@ class ProfileState(ClassState):
     PreFilter plugins that are asked, in order. pre_scores: the PreScore plugins that are asked, in order; custom
     ones as they are."""
 
-    __slots__ = ("_reading_pods", "asked", "by_name", "pre", "pre_scores", "skips")
+    __slots__ = ("_pre_of_pods", "_pre_scores_of_pods", "asked", "by_name", "pre", "pre_scores", "skips")
 
     def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
         super().__init__(info, compiled.algorithm, share)
@@ -111,11 +111,17 @@ class ProfileState(ClassState):
         flags = {flag for state in asked for flag in state.flags}
         self.steady_flags = tuple(sorted({*self.steady_flags, *flags} - OF_PODS))
         self.pod_flags = tuple(sorted({*self.pod_flags, *flags} & OF_PODS))
-        self._reading_pods = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
+        self._pre_of_pods = [name for name, state in self.pre.items() if not OF_PODS.isdisjoint(state.flags)]
+        self._pre_scores_of_pods = [
+            state
+            for state in self.pre_scores
+            if isinstance(state, PreScoreState) and not OF_PODS.isdisjoint(state.flags)
+        ]
 
     def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:
         """What those of PreFilter and PreScore that look at pods answer now."""
-        return tuple([state.ask(self.info, snapshot, log) for state in self._reading_pods])
+        pre = [self.ask(name, snapshot, log) for name in self._pre_of_pods]
+        return (*pre, *[state.ask(self.info, snapshot, log) for state in self._pre_scores_of_pods])
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Raises SchedulingError with the release's text when a plugin fails."""

@@ -20,7 +20,7 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.holding.held_scores import HeldScores
-from kubescheduler.core.kept_totals import KeptTotals, is_kept
+from kubescheduler.core.keeping.kept_totals import kept_totals
 from kubescheduler.core.node_explanation import Explainer
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.status import Status
@@ -125,22 +125,22 @@ class Deciding:
     def _patched(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> int | None:
         """The row chosen by what is kept of the last decision on a pod of the class; None: that cannot be brought up
         to date."""
-        scheduler, kept = self.scheduler, state.kept
+        scheduler, kept, shared = self.scheduler, state.kept, state.shared
         state.kept = None
         if kept is None or not self._keeps:
             return None
         columns = scheduler.cache.columns
-        if not kept.patch(snapshot, columns.log, listed, columns.ranks):
+        self.held = kept.patch(state, snapshot, columns.log, listed, columns.ranks)
+        if self.held is None:
             return None
         state.kept = kept
         self.scoring = True
         self.cycle.skip_filter |= state.skips[0]
         self.cycle.skip_score |= state.skips[1]
-        self.found.passed = Passed(listed, kept.feasible, False, kept.verdicts, kept.unresolvable)
-        self.held = kept.scores()
+        self.found.passed = Passed(listed, shared.feasible, False, shared.verdicts, shared.unresolvable)
         priorities = scheduler.compiled.algorithm.priorities
         self.source = ScoreSource(state.info, scheduler.cache.snapshot, priorities, columns.log, extender_scale=SCALE)
-        row: int = kept.choose(scheduler.tie_break)
+        row: int = kept.choose(self.held, scheduler.tie_break)
         return row
 
     def _batch_unsigned(self, host: str) -> None:
@@ -154,13 +154,13 @@ class Deciding:
         """Keeps the totals for the next pod of the class."""
         found = self.found
         narrowed = found.narrowed.nodes is not None or found.judged is not None
-        if narrowed or not self._keeps or not is_kept(state, self.scored.scores):
+        if narrowed or not self._keeps:
             return
         scheduler = self.scheduler
         columns, weights = scheduler.cache.columns, scheduler.compiled.weights
         listed = columns.published[1]
         state.skips = frozenset(self.cycle.skip_filter), frozenset(self.cycle.skip_score)
-        state.kept = KeptTotals(state, snapshot, columns.log, self.scored, weights, listed, columns.ranks)
+        state.kept = kept_totals(state, snapshot, columns.log, self.scored, weights, listed, columns.ranks)
 
     @property
     def _reached(self) -> str:

@@ -16,7 +16,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, Sharing
-from kubescheduler.core.kept_totals import KeptTotals
+from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 

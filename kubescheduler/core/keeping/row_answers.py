@@ -25,14 +25,10 @@ class RowAnswers:
     follows from the amounts on a row are run once for equal amounts, and all the others each time.
     """
 
-    __slots__ = ("_by_usage", "_known", "_order", "_others", "by_usage", "checks", "made_of")
+    __slots__ = ("_by_usage", "_known", "_order", "_others", "by_usage", "checks")
 
-    def __init__(
-        self, pod: PodInfo, checks: tuple[CheckState, ...], scores: tuple[ScoreState, ...], version: int
-    ) -> None:
-        """version: of what the rules read besides rows."""
+    def __init__(self, pod: PodInfo, checks: tuple[CheckState, ...], scores: tuple[ScoreState, ...]) -> None:
         self.checks = checks
-        self.made_of = checks, scores, version
         plain_checks = [check for check in checks if check.predicate.by_usage(pod)]
         plain_scores = [score for score in scores if score.config.by_usage(pod)]
         self._by_usage = _Rules(plain_checks, plain_scores)

@@ -1,0 +1,166 @@
+"""What is kept of the last decision on pods of one class, so that the next is decided by what has changed since.
+
+Most rules' scores change on the rows alone where pods came or went; ``SharedTotals`` has what they come to. Rules whose
+scores change on many rows at a time, as when the pods of a service are counted and the most that a node has is another
+number, are scored anew for every decision and added to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from algorithmprovider.custom_code import CustomCodeError
+from clusterstate.changes import ChangeLog
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.holding.held_scores import HeldScores
+from kubescheduler.core.holding.total_table import Totalled
+from kubescheduler.core.holding.whole_scores import WholeScores
+from kubescheduler.core.keeping.shared_totals import SharedTotals
+from kubescheduler.core.scoring import normalised, raw_and_reduced
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.verdicts import Refreshes, ScoreState
+from priorities.types import PriorityConfig
+
+
+class KeptTotals:
+    """What was decided for pods of one class: brought up to date by ``patch``, as long as it can."""
+
+    __slots__ = (
+        "_names",
+        "_pod_answers",
+        "_pods_version",
+        "_raws",
+        "_shared",
+        "_version",
+        "_volatile",
+        "_weights",
+        "_wholes",
+    )
+
+    def __init__(
+        self,
+        state: ClassState,
+        snapshot: Snapshot,
+        log: ChangeLog,
+        scored: Totalled,
+        weights: Mapping[str, int],
+        shared: SharedTotals,
+        wholes: tuple[ScoreState, ...],
+    ) -> None:
+        """As of now; see ``kept_totals``. shared: what all rules come to but ``wholes``, which are scored anew each
+        time."""
+        self._shared = shared
+        self._pod_answers = state.pod_answers(snapshot, log)
+        self._version = log.version_of(state.steady_flags)
+        self._pods_version = log.version_of(state.pod_flags)
+        self._weights = weights
+        self._names = tuple(scored.scores)
+        self._raws = frozenset(scored.raws)
+        self._volatile = shared.volatile.names
+        self._wholes = wholes
+
+    # --- a decision ------------------------------------------------------------------------
+
+    def patch(
+        self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray
+    ) -> HeldScores | None:
+        """What every rule gives now, and the totals; None: it cannot be brought up to date."""
+        shared = self._shared
+        if self._version != shared.version or self._volatile is not shared.volatile.names:
+            return None
+        try:
+            if not self._answers_stand(state, snapshot, log) or not shared.patch(state, snapshot, log, listed, ranks):
+                return None
+            whole = self._scored_anew(state, snapshot, log) if self._wholes else None
+        except (SchedulingError, CustomCodeError):
+            return None
+        return shared.table.held(shared.feasible, whole)
+
+    def choose(self, held: HeldScores, tie_break: TieBreak) -> int:
+        """One of the rows with the highest total. held: what ``patch`` gave, just now."""
+        if held.whole is None:
+            return self._shared.table.choose(tie_break)
+        return held.whole.choose(tie_break, self._shared.ranks)
+
+    def _answers_stand(self, state: ClassState, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Whether rules say of the pod what they said of it at the last decision, before any node is looked at."""
+        version = log.version_of(state.pod_flags)
+        if (state.timed or version != self._pods_version) and state.pod_answers(snapshot, log) != self._pod_answers:
+            return False
+        self._pods_version = version
+        return True
+
+    def _scored_anew(self, state: ClassState, snapshot: Snapshot, log: ChangeLog) -> WholeScores:
+        """What the rules give that are scored anew, and with it all totals. Raises as rules do."""
+        feasible, weights = self._shared.feasible, self._weights
+        rows = None if len(feasible) == len(snapshot) else feasible
+        view = snapshot if rows is None else snapshot.take(rows)
+        refreshes = Refreshes(snapshot, log)
+        totals = self._shared.table.totals(feasible)
+        raws, finals, constant = {}, {}, 0
+        for score in self._wholes:
+            name = score.config.name
+            if score.config.by_nodes:
+                raws[name], final = normalised(score.config, state.info, view, score.config.map(state.info, view))
+            else:
+                score.refresh(state.info, refreshes)
+                raws[name], final = raw_and_reduced(state.info, score, view, rows)
+            finals[name] = final
+            if isinstance(final, int):
+                constant += weights[name] * final
+            else:
+                totals += final if weights[name] == 1 else np.int64(weights[name]) * final
+        if constant:
+            totals += np.int64(wrap(constant))
+        known = {name: raw for name, raw in raws.items() if name in self._raws}
+        return WholeScores(self._names, finals, known, feasible, totals)
+
+
+def kept_totals(
+    state: ClassState,
+    snapshot: Snapshot,
+    log: ChangeLog,
+    scored: Totalled,
+    weights: Mapping[str, int],
+    listed: Mask,
+    ranks: IntArray,
+) -> KeptTotals | None:
+    """What is kept of a decision that was made just now, with all rows that fit scored; None: nothing, as a custom rule
+    has scored, or no pod came before that shares anything with this one, so that none may follow.
+
+    weights: of every rule. listed: (N,) the rows that were looked at. ranks: (N,) every row's place in the order of
+    names.
+    """
+    names = scored.scores
+    if not all(name in state.scores or name in state.constants for name in names):
+        return None
+    scores = [state.scores[name] for name in names if name in state.scores]
+    standing = [score for score in scores if score.config.stands(state.info, snapshot)]
+    following = [score for score in scores if score not in standing and _follows(score.config)]
+    key = (
+        *(state.steady_flags, state.pod_flags),
+        tuple([(check, check.skipped) for check in state.checks]),
+        *(tuple(standing), tuple(following)),
+        tuple([(name, state.constants[name]) for name in names if name in state.constants]),
+    )
+    shared = state.shared_totals.get(key)
+    if shared is None:
+        state.shared = state.shared_totals[key] = SharedTotals(weights)
+        return None
+    state.shared = shared
+    patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
+    wholes = tuple([score for score in scores if score not in patched])
+    if not shared.is_current(log, listed, ranks):
+        shared.begin(state, snapshot, log, scored, listed, ranks, wholes)
+    return KeptTotals(state, snapshot, log, scored, weights, shared, wholes)
+
+
+def _follows(config: PriorityConfig) -> bool:
+    """Whether a rule's scores follow from its numbers alone."""
+    return config.settle is None and (config.reduce is None or config.valuewise)
