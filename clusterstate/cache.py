@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -48,26 +49,42 @@ class ClusterCache:
         Terminated pods are left out, pending ones noted if they are nominated.
         """
         cache = cls(view)
+        nodes: list[Node] = []
         running: list[Pod] = []
+        names: list[str] = []
         for obj in objects:
-            if isinstance(obj, Pod) and obj.node_name and obj.phase not in TERMINATED:
-                cache._arrive(obj)
+            if isinstance(obj, Node):
+                nodes.append(obj)
+                names.append(obj.name)
+            elif isinstance(obj, Pod) and obj.node_name and obj.phase not in TERMINATED:
                 running.append(obj)
+                names.append(obj.node_name)
             else:
                 cache.add(obj)
-        cache._count_arrived(running)
-        cache.columns.images.refresh()
+        cache.columns.rows(names)
+        cache._fill(nodes, running)
         return cache
 
-    def _arrive(self, pod: Pod) -> None:
-        """Gives a bound pod its place, and leaves it to ``_count_arrived`` to count it there."""
-        uid = self._uid(pod)
-        if uid in self._places:
-            raise ClusterStateError(f"pod {uid} was already in added state")
-        self._places[uid] = (self.columns.row(pod.node_name), pod)
+    def _fill(self, nodes: Sequence[Node], running: Sequence[Pod]) -> None:
+        """Adds nodes and bound pods to an empty cache, whatever they have in common at once."""
+        rows = self.columns.rows([node.name for node in nodes])
+        if len(set(rows)) == len(rows):
+            self.columns.put_nodes(rows, nodes)
+            for node in nodes:
+                self.tree.put(node)
+        else:
+            for node in nodes:
+                self.add_node(node)
+            self.columns.images.refresh()
+        uids, rows = list(map(self._uid, running)), self.columns.rows([pod.node_name for pod in running])
+        self._places = dict(zip(uids, zip(rows, running, strict=True), strict=True))
+        if len(self._places) < len(uids):
+            twice = next(uid for uid, count in Counter(uids).items() if count > 1)
+            raise ClusterStateError(f"pod {twice} was already in added state")
+        self.columns.put_pods(rows, running, uids, self._infos(running))
 
-    def _count_arrived(self, pods: Sequence[Pod]) -> None:
-        """Counts all pods, every class of pods at once. pods: those that have places, in order of arrival."""
+    def _infos(self, pods: Sequence[Pod]) -> list[PodInfo]:
+        """The class of each pod, compiled once."""
         classes: dict[PodKey, PodInfo] = {}
         infos = []
         for pod in pods:
@@ -76,8 +93,7 @@ class ClusterCache:
             if info is None:
                 info = classes[key] = self.columns.info(pod)
             infos.append(info)
-        rows = [row for row, _ in self._places.values()]
-        self.columns.put_pods(rows, pods, list(self._places), infos)
+        return infos
 
     def add(self, obj: Any) -> None:
         """Adds any object; replaces one of the same name (a pod: of the same uid)."""

@@ -19,7 +19,7 @@ from clusterstate.counting.row_amounts import RowAmounts
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import NO_RESOURCES, Node, Pod, ResourceList
 from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView, Use
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
@@ -77,25 +77,34 @@ class Columns:
     def row(self, name: str) -> int:
         """The row of a node name; a new one if the name is new."""
         row = self.row_of.get(name)
-        if row is None:
-            row = self._free.pop() if self._free else self._append()
-            self.row_of[name] = row
-            self.names[row] = name
-            self._order.put(row, name)
-            self._all_names = self._published = None
-        return row
+        return self.rows([name])[0] if row is None else row
+
+    def rows(self, names: Iterable[str]) -> list[int]:
+        """The rows of node names; a new one for each name that is new."""
+        out, before = [], len(self.names)
+        for name in names:
+            row = self.row_of.get(name)
+            if row is None:
+                row = self.row_of[name] = self._free.pop() if self._free else self._append()
+                self.names[row] = name
+                self._order.put(row, name)
+                self._all_names = self._published = None
+            out.append(row)
+        if len(self.names) > before:
+            self._resize(len(self.names))
+        return out
 
     def _append(self) -> int:
-        row = len(self.names)
         self.names.append("")
         self.nodes.append(None)
         self.pods.append({})
-        size = row + 1
+        return len(self.names) - 1
+
+    def _resize(self, size: int) -> None:
         self.amounts.resize(len(self.resources), size)
         self.has_node.resize(size)
         for column in self._node_columns():
             column.resize(size)
-        return row
 
     def _node_columns(self) -> Iterator[NodeColumn]:
         yield from self._labels.values()
@@ -108,15 +117,36 @@ class Columns:
         self.nodes[row] = node
         self._published = None
         self.has_node.data[row] = node is not None
-        given = {} if node is None else node.allocatable
-        tracked = [(self.resource(name), amount(name, many)) for name, many in given.items() if self.view.tracked(name)]
-        self.amounts.put_node(row, tracked, amount(PODS, given.get(PODS, 0)))
+        self.amounts.put_node(row, *self._given(NO_RESOURCES if node is None else node.allocatable))
         for column in self._node_columns():
             column.put(row, node)
         self.images.put(row, node)
         self.log.node(row)
         if node is None:
             self._release(row)
+
+    def put_nodes(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
+        """As ``put_node`` of each, one after the other. rows: different ones, none of which has a node object."""
+        by_amounts: dict[ResourceList, list[int]] = {}
+        seen = list(map(self.view.node, nodes))
+        for row, node in zip(rows, seen, strict=True):
+            self.nodes[row] = node
+            by_amounts.setdefault(node.allocatable, []).append(row)
+            for column in self._node_columns():
+                column.put(row, node)
+            self.log.node(row)
+        for allocatable, alike in by_amounts.items():
+            self.amounts.put_nodes(alike, *self._given(allocatable))
+        self.node_count += len(seen)
+        self.has_node.data[rows] = True
+        self._published = None
+        self.images.put_many(rows, seen)
+
+    def _given(self, allocatable: ResourceList) -> tuple[list[tuple[int, int]], int]:
+        """What a node can give: (index of a resource, amount) of those that count, and how many pods it may have."""
+        tracked = self.view.tracked
+        amounts = [(self.resource(name), amount(name, many)) for name, many in allocatable.items() if tracked(name)]
+        return amounts, amount(PODS, allocatable.get(PODS, 0))
 
     def _release(self, row: int) -> None:
         """Gives back a row that has neither a node object nor pods."""

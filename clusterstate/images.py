@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -45,6 +45,10 @@ class ImageHolders:
         at = bisect_left(rows, row)
         if rows[at] != row:
             rows.insert(at, row)
+
+    def add_many(self, rows: Iterable[int]) -> None:
+        """The same of several rows."""
+        self._rows = array("q", sorted({*self._rows, *rows}))
 
     def drop(self, row: int) -> None:
         """A row's node has the image no longer."""
@@ -137,6 +141,25 @@ class ImageStates:
                 if holders.is_worn():
                     holders.keep(self._seen.view[holders.rows])
 
+    def put_many(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
+        """As ``put`` of each, one after the other, and then ``refresh``. rows: different ones without a node."""
+        by_images: dict[tuple[ContainerImage, ...], list[int]] = {}
+        for row, node in zip(rows, nodes, strict=True):
+            if node.images:
+                self._images[row] = node.images
+                by_images.setdefault(node.images, []).append(row)
+        found: dict[str, list[int]] = {}
+        for images, alike in by_images.items():
+            for image in images:
+                for name in image.names:
+                    if name not in self._holders:
+                        self._holders[name] = ImageHolders(image.size_bytes)
+                    found.setdefault(name, []).extend(alike)
+        for name, more in found.items():
+            self._holders[name].add_many(more)
+        self._seen.resize(max(self._seen.shape[0], 1 + max(self._images, default=-1)))
+        self.refresh()
+
     def _drop(self, name: str, row: int) -> None:
         holders = self._holders[name]
         holders.drop(row)
@@ -207,6 +230,11 @@ class SnapshotImageStates(ImageStates):
         """Notes the images of a row's node; None: the node is gone."""
         super().put(row, node)
         self.touched(row)
+
+    def put_many(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
+        """As ``put`` of each, one after the other, and then ``refresh``. rows: different ones without a node."""
+        super().put_many(rows, nodes)
+        self._dirty.update(rows)
 
     def touched(self, row: int) -> None:
         """Notes that pods of a row came or left: it is copied anew before the next decision."""

@@ -50,12 +50,21 @@ class RowAmounts:
     def put_node(self, row: int, allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
         """Sets what a node can give. allocatable: (index of a resource, amount), of those that its status names."""
         self._known[row] = None
-        self.allocatable.data[:, row] = 0
-        self.allocatable_set.data[:, row] = False
+        self._give(row, allocatable, allowed_pods)
+
+    def put_nodes(self, rows: list[int], allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
+        """The same for several nodes that can give the same."""
+        for row in rows:
+            self._known[row] = None
+        self._give(rows, allocatable, allowed_pods)
+
+    def _give(self, at: int | list[int], allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
+        self.allocatable.data[:, at] = 0
+        self.allocatable_set.data[:, at] = False
         for index, value in allocatable:
-            self.allocatable.data[index, row] = value
-            self.allocatable_set.data[index, row] = True
-        self.allowed_pods.data[row] = allowed_pods
+            self.allocatable.data[index, at] = value
+            self.allocatable_set.data[index, at] = True
+        self.allowed_pods.data[at] = allowed_pods
 
     def add(self, row: int, info: PodInfo, count: int) -> None:
         """Adds so many pods of a class to a row, or takes them away."""

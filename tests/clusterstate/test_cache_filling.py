@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
+from clusterstate.objects import ContainerImage
 from clusterstate.view_records import VIEW_1_4, VIEW_1_16, VIEW_1_36
 from tests.support.build import make_node, make_pod, resources
 from tests.support.rich_worlds import World, worlds
 
 VIEWS = (VIEW_1_4, VIEW_1_16, VIEW_1_36)
+NAMES = ("a", "b", "c")
+IMAGES = ((), (ContainerImage(("a", "b"), 5),), (ContainerImage(("b", "b"), 7), ContainerImage(("c",), 2)))
 
 
 def contents(cache: ClusterCache) -> dict[str, Any]:
@@ -26,6 +29,9 @@ def contents(cache: ClusterCache) -> dict[str, Any]:
     arrays = ("allocatable", "allocatable_set", "requested", "nonzero", "allowed_pods", "pod_count", "has_node")
     return {
         **{name: getattr(columns, name).view.tolist() for name in arrays},
+        "resources": list(columns.resources),
+        "nodes": (columns.node_count, columns.listed_count),
+        "images": [column.tolist() for name in NAMES for column in columns.images.column(name, len(columns))],
         "names": list(columns.names),
         "pods": [list(there.items()) for there in columns.pods],
         "classes": [(key, info.rows, info.serial) for key, info in columns.infos.items()],
@@ -40,8 +46,12 @@ def contents(cache: ClusterCache) -> dict[str, Any]:
 
 @given(worlds(most_pods=9), st.sampled_from(VIEWS), st.randoms())
 def test_at_once_as_one_by_one(world: World, view: Any, random: Any) -> None:
-    """Nodes, pods and all others may come in any order; some pods wait, are over, or run where no node is known."""
-    objects: list[Any] = [*world.nodes, *world.pods, *world.others]
+    """Nodes, pods and all others may come in any order; some pods wait, are over, or run where no node is known, and a
+    node may come twice. A node that comes later is counted alike.
+    """
+    more = [make_node("idle"), *random.choices(world.nodes, k=random.choice((0, 0, 1)))]
+    nodes = [msgspec.structs.replace(node, images=random.choice(IMAGES)) for node in (*world.nodes, *more)]
+    objects: list[Any] = [*nodes, *world.pods, *world.others]
     for pod in world.pods:
         ways: tuple[dict[str, Any], ...] = (
             {"phase": "Succeeded"},
@@ -59,7 +69,14 @@ def test_at_once_as_one_by_one(world: World, view: Any, random: Any) -> None:
     one_by_one = ClusterCache(view)
     for obj in objects:
         one_by_one.add(obj)
-    assert contents(ClusterCache.of(objects, view)) == contents(one_by_one)
+    one_by_one.columns.images.refresh()
+    at_once = ClusterCache.of(objects, view)
+    assert contents(at_once) == contents(one_by_one)
+    for cache in (at_once, one_by_one):
+        cache.add(msgspec.structs.replace(make_node("late"), images=IMAGES[-1]))
+    assert contents(at_once) == contents(one_by_one)
+    assert sorted(at_once.columns.images.copied()) == sorted(one_by_one.columns.images.copied())
+    assert contents(at_once) == contents(one_by_one)
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 50], ids=["one", "few", "many"])
