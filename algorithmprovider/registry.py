@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import attrs
 import msgspec
 
 from clusterstate.errors import RegistryError
@@ -42,8 +41,7 @@ class Arguments(msgspec.Struct, frozen=True):
     """What becomes of requestedToCapacityRatioArguments; None where the release does not know it."""
 
 
-@attrs.define
-class Registry:
+class Registry(msgspec.Struct):
     """Everything one release can be configured with."""
 
     fit_predicates: dict[str, FitPredicateFactory]

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Sequence
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 
 class Reads(enum.IntFlag):
@@ -51,15 +51,14 @@ NOTHING, EVERYTHING = Reads(0), ~Reads(0)
 LONGEST = 1 << 16
 
 
-@attrs.define
-class ChangeLog:
+class ChangeLog(msgspec.Struct):
     """An append-only log of (row, what), ``what`` a flag of BY_ROW; a position in it is what a reader remembers."""
 
     start: int = 0
-    entries: list[tuple[int, int]] = attrs.field(factory=list)
+    entries: list[tuple[int, int]] = msgspec.field(default_factory=list)
     nodes_until: int = 0
     """The position after the newest change of a node object."""
-    versions: dict[int, int] = attrs.field(factory=lambda: {flag.value: 0 for flag in Reads})
+    versions: dict[int, int] = msgspec.field(default_factory=lambda: {flag.value: 0 for flag in Reads})
     """Per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers None, and the reader
     looks at every row.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import is_scalar_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
@@ -27,8 +27,7 @@ MOST = 1 << 63
 Amounts = FrozenMap[str, int]
 
 
-@attrs.frozen
-class PodUsage:
+class PodUsage(msgspec.Struct, frozen=True):
     """One pod's amounts, by resource name."""
 
     request: Amounts
@@ -37,14 +36,14 @@ class PodUsage:
     """What it takes from its node while it runs; also its plain request while nodes are scored for it."""
     nonzero: tuple[int, int]
     """(millicores, bytes) as the resource priorities see it while it runs."""
+    scored: tuple[int, int]
+    """(millicores, bytes) as the resource priorities see it while its place is chosen."""
+    scored_others: Amounts
+    """The other resources, likewise."""
     limits: tuple[int, int] = (0, 0)
     """(millicores, bytes), the larger of all containers together and any init container; read by 1.16."""
     best_effort: bool = False
     """Whether no container has a cpu or memory request or limit; read by 1.4 and 1.16."""
-    scored: tuple[int, int] = attrs.field(default=attrs.Factory(lambda self: self.nonzero, takes_self=True))
-    """(millicores, bytes) as the resource priorities see it while its place is chosen."""
-    scored_others: Amounts = attrs.field(default=attrs.Factory(lambda self: self.used, takes_self=True))
-    """The other resources, likewise."""
 
 
 MOST_REMEMBERED = 4096
@@ -131,11 +130,14 @@ def is_best_effort(containers: Iterable[Container]) -> bool:
 @lru_cache(maxsize=MOST_REMEMBERED)
 def account_1_16(spec: PodSpec) -> PodUsage:
     """Upstream: 1.16 GetResourceRequest, calculateResource and GetNonzeroRequests, gate PodOverhead off."""
-    used = total_amounts(c.requests for c in spec.containers)
+    used = FrozenMap(total_amounts(c.requests for c in spec.containers))
+    nonzero = nonzero_request(spec.containers)
     return PodUsage(
         request=FrozenMap(raised_by_init_containers(spec, used)),
-        used=FrozenMap(used),
-        nonzero=nonzero_request(spec.containers),
+        used=used,
+        nonzero=nonzero,
+        scored=nonzero,
+        scored_others=used,
         limits=_limits(spec),
         best_effort=is_best_effort((*spec.containers, *spec.init_containers)),
     )
@@ -145,7 +147,8 @@ def account_1_16(spec: PodSpec) -> PodUsage:
 def account_1_4(spec: PodSpec) -> PodUsage:
     """Init containers count for cpu and memory asked for, never for GPUs. Upstream: 1.4 GetResourceRequest."""
     every = total_amounts(c.requests for c in spec.containers)
-    used = {name: total for name, total in every.items() if tracked_1_4(name)}
+    used = FrozenMap({name: total for name, total in every.items() if tracked_1_4(name)})
+    nonzero = nonzero_request(spec.containers)
     request = dict(used)
     for container in spec.init_containers:
         for name in (CPU, MEMORY):
@@ -154,8 +157,10 @@ def account_1_4(spec: PodSpec) -> PodUsage:
                 request[name] = wanted
     return PodUsage(
         request=FrozenMap(request),
-        used=FrozenMap(used),
-        nonzero=nonzero_request(spec.containers),
+        used=used,
+        nonzero=nonzero,
+        scored=nonzero,
+        scored_others=used,
         best_effort=is_best_effort(spec.containers),
     )
 
@@ -170,7 +175,7 @@ def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
     usage = account_1_16(spec)
     overhead = total_amounts([spec.overhead])
     cpu, memory = usage.nonzero
-    return attrs.evolve(
+    return msgspec.structs.replace(
         usage,
         request=plus(usage.request, overhead),
         used=plus(usage.used, overhead),

@@ -51,6 +51,7 @@ def account_1_20(spec: PodSpec) -> PodUsage:
         used=amounts,
         nonzero=(wrap(cpu + overhead.get(CPU, 0)), memory),
         scored=(wrap(cpu + rounded_up(spec.overhead.get(CPU, 0))), memory),
+        scored_others=amounts,
     )
 
 
@@ -69,7 +70,8 @@ def account_1_36(spec: PodSpec) -> PodUsage:
     plain = pod_requests(spec, in_use)
     used = _amounts(plain)
     if in_use is asked and not spec.resources:
-        return PodUsage(used, used, _cpu_and_memory(pod_requests(spec, asked, DEFAULTS)))
+        nonzero = _cpu_and_memory(pod_requests(spec, asked, DEFAULTS))
+        return PodUsage(used, used, nonzero, nonzero, used)
     fill = {name: value for name, value in DEFAULTS.items() if not has_pod_level(spec) or name not in plain}
     containers = msgspec.structs.replace(asked, resources=NO_RESOURCES)
     return PodUsage(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import attrs
+import msgspec
 
 MOST_REMEMBERED = 1 << 14
 
 
-@attrs.define
-class VolumeLog:
+class VolumeLog(msgspec.Struct):
     """An append-only log of names; a position in it is what a reader remembers."""
 
-    arrivals: dict[str, int] = attrs.field(factory=dict)
+    arrivals: dict[str, int] = msgspec.field(default_factory=dict)
     """Volume → a number that grows in the order in which the volumes came; replacing one keeps its number."""
     _start: int = 0
-    _names: list[str] = attrs.field(factory=list)
+    _names: list[str] = msgspec.field(default_factory=list)
     _arrived: int = 0
 
     @property

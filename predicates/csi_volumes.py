@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.api_names import is_attachable_volume_resource
@@ -31,14 +31,13 @@ TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-@attrs.define
-class CSINodeLimits:
+class CSINodeLimits(msgspec.Struct):
     """What the CSINode objects say, by limit key and row; read again only when they or the nodes change.
 
     counts: limit key → row → volumes.
     """
 
-    counts: dict[str, dict[int, int]] = attrs.field(factory=dict)
+    counts: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     _objects: ClusterObjects | None = None
     _version: int = -1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -34,8 +34,7 @@ READS_OF_PLAIN = Reads.ALL_NODES | Reads.AFFINITY_PODS
 """What matters to pods without preferred terms."""
 
 
-@attrs.frozen(eq=False)
-class Liking:
+class Liking(msgspec.Struct, frozen=True, eq=False):
     """What running pods say about an incoming pod, and it about them.
 
     own: its preferred terms. labels: those of its namespace. rule: all that the weights depend on besides the pod's
@@ -48,7 +47,7 @@ class Liking:
     own: Weighted
     labels: Labels
     rule: Hashable
-    _held: HeldTallies = attrs.field(factory=HeldTallies)
+    _held: HeldTallies = msgspec.field(default_factory=HeldTallies)
 
     @classmethod
     def of(cls, rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Liking:

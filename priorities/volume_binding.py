@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -59,8 +59,7 @@ def _delayed(pod: PodInfo, snapshot: Snapshot) -> tuple[Delayed, ...]:
         return ()
 
 
-@attrs.define
-class _Storage:
+class _Storage(msgspec.Struct):
     """One class's storage: (n,) bytes requested of it, (n,) bytes it has, (n,) bool where it counts."""
 
     requested: IntArray

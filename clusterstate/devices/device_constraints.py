@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-import attrs
+import msgspec
 
 from clusterstate.devices.device_attributes import attribute
 from clusterstate.devices.device_requests import DeviceError, Option
@@ -24,8 +24,7 @@ class Constraint(Protocol):
         ...
 
 
-@attrs.define(eq=False)
-class MatchAttribute:
+class MatchAttribute(msgspec.Struct, eq=False):
     """All devices have the same value. Upstream: 1.36 matchAttributeConstraint."""
 
     requests: tuple[str, ...]
@@ -53,8 +52,7 @@ class MatchAttribute:
             self.count -= 1
 
 
-@attrs.define(eq=False)
-class DistinctAttribute:
+class DistinctAttribute(msgspec.Struct, eq=False):
     """Every request has another value. Upstream: 1.36 distinctAttributeConstraint.
 
     It remembers one value for each request, the last one: of a request for several devices, only neighbours are
@@ -63,7 +61,7 @@ class DistinctAttribute:
 
     requests: tuple[str, ...]
     name: str
-    values: dict[str, DeviceAttribute] = attrs.field(factory=dict)
+    values: dict[str, DeviceAttribute] = msgspec.field(default_factory=dict)
     count: int = 0
 
     def add(self, option: Option, driver: str, device: Device) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.devices.device_capacity import Consumed, consumed_capacity, fits_capacity
@@ -80,8 +79,7 @@ class Needed(msgspec.Struct, frozen=True, eq=False):
     features: DeviceFeatures = EVERYTHING
 
 
-@attrs.define(eq=False)
-class DeviceSearch:
+class DeviceSearch(msgspec.Struct, eq=False):
     """One search on one node."""
 
     needed: Needed
@@ -89,17 +87,17 @@ class DeviceSearch:
     offers: tuple[Offer, ...]
     expired: Callable[[], bool]
     """Whether to give up, asked before every choice."""
-    picks: list[Pick] = attrs.field(factory=list)
+    picks: list[Pick] = msgspec.field(default_factory=list)
     """What is chosen so far."""
-    _counts: dict[Option, int] = attrs.field(factory=dict)
-    _every: dict[Option, tuple[Offer, ...]] = attrs.field(factory=dict)
-    _selected: dict[tuple[Option, Offer], bool] = attrs.field(factory=dict)
-    _left: dict[Pool, Counters] = attrs.field(factory=dict)
-    _drawn: dict[Pool, Counters] = attrs.field(factory=dict)
-    _holders: dict[Offer, set[int]] = attrs.field(factory=dict)
-    _shares: dict[Offer, Consumed] = attrs.field(factory=dict)
-    _constraints: list[tuple[Constraint, ...]] = attrs.field(factory=list)
-    _hopeless: dict[Option, list[int]] = attrs.field(factory=dict)
+    _counts: dict[Option, int] = msgspec.field(default_factory=dict)
+    _every: dict[Option, tuple[Offer, ...]] = msgspec.field(default_factory=dict)
+    _selected: dict[tuple[Option, Offer], bool] = msgspec.field(default_factory=dict)
+    _left: dict[Pool, Counters] = msgspec.field(default_factory=dict)
+    _drawn: dict[Pool, Counters] = msgspec.field(default_factory=dict)
+    _holders: dict[Offer, set[int]] = msgspec.field(default_factory=dict)
+    _shares: dict[Offer, Consumed] = msgspec.field(default_factory=dict)
+    _constraints: list[tuple[Constraint, ...]] = msgspec.field(default_factory=list)
+    _hopeless: dict[Option, list[int]] = msgspec.field(default_factory=dict)
 
     def run(self) -> bool:
         """Whether all requests can be met; ``picks`` then says how.

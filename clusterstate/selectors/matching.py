@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
-import attrs
-
 from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
@@ -121,20 +119,30 @@ def _compares(value: str | None, operand: int, greater: bool) -> bool:
     return number > operand if greater else number < operand
 
 
-@attrs.frozen(cache_hash=True)
 class Matcher:
     """All of ``requirements`` at once, or nothing at all when ``never`` is set.
 
     Without requirements it matches everything. ``requirements`` are valid; equality is ``In`` with one value.
     """
 
-    requirements: tuple[Requirement, ...] = ()
-    never: bool = False
-    _tests: tuple[tuple[str, Callable[[str | None], bool]], ...] = attrs.field(init=False, eq=False, repr=False)
+    __slots__ = ("_hash", "_tests", "never", "requirements")
 
-    def __attrs_post_init__(self) -> None:
-        tests = tuple((requirement.key, compile_requirement(requirement)) for requirement in self.requirements)
-        object.__setattr__(self, "_tests", tests)
+    def __init__(self, requirements: tuple[Requirement, ...] = (), never: bool = False) -> None:
+        self.requirements = requirements
+        self.never = never
+        self._tests = tuple((requirement.key, compile_requirement(requirement)) for requirement in requirements)
+        self._hash = hash((requirements, never))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Matcher):
+            return NotImplemented
+        return self.requirements == other.requirements and self.never == other.never
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Matcher({self.requirements!r}, never={self.never})"
 
     def __call__(self, labels: Mapping[str, str]) -> bool:
         if self.never:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo, any_of
@@ -12,8 +12,7 @@ from clusterstate.topology.pod_affinity import REPEL, domain_tally, is_somewhere
 from clusterstate.topology.pod_affinity_terms import MOST_REMEMBERED, OwnTerms, TermRules
 
 
-@attrs.frozen(eq=False)
-class RequiredAffinity:
+class RequiredAffinity(msgspec.Struct, frozen=True, eq=False):
     """The terms of both sides that matter to one pod, worked out once while namespaces stay as they are."""
 
     rules: TermRules
@@ -21,9 +20,9 @@ class RequiredAffinity:
     own: OwnTerms
     namespace_labels: Labels
     """Of the pod's namespace."""
-    _wanted: HeldTallies = attrs.field(factory=HeldTallies)
-    _avoided: HeldTallies = attrs.field(factory=HeldTallies)
-    _repelling: HeldTallies = attrs.field(factory=HeldTallies)
+    _wanted: HeldTallies = msgspec.field(default_factory=HeldTallies)
+    _avoided: HeldTallies = msgspec.field(default_factory=HeldTallies)
+    _repelling: HeldTallies = msgspec.field(default_factory=HeldTallies)
 
     @classmethod
     def of(cls, rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> RequiredAffinity:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -46,14 +45,13 @@ class SoftPart(msgspec.Struct, frozen=True, eq=False):
     """False where an earlier constraint of the same key already counts the domains (1.20)."""
 
 
-@attrs.frozen(eq=False)
-class SoftPlan:
+class SoftPlan(msgspec.Struct, frozen=True, eq=False):
     """What soft constraints mean as long as the nodes stay as they are."""
 
     parts: tuple[SoftPart, ...]
     ignored: Mask | None
     """(N,) bool: the rows that get no score because they lack a required key; None when no row does."""
-    _sizes: dict[int, int] = attrs.field(factory=dict)
+    _sizes: dict[int, int] = msgspec.field(default_factory=dict)
 
     def ignored_among(self, snapshot: Snapshot) -> Mask:
         """(n,) bool; there must be ignored rows."""

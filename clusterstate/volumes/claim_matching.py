@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -91,16 +90,15 @@ class ClaimBinding(msgspec.Struct, frozen=True):
         return None if number == NONE else self.volumes[number]
 
 
-@attrs.frozen
-class Matching:
+class Matching(msgspec.Struct, frozen=True):
     """Volumes chosen for one pod, on every row at once."""
 
     snapshot: Snapshot
     rules: BindingRules
-    bindings: list[ClaimBinding] = attrs.field(factory=list)
-    _reserved: dict[str, Mask] = attrs.field(factory=dict)
+    bindings: list[ClaimBinding] = msgspec.field(default_factory=list)
+    _reserved: dict[str, Mask] = msgspec.field(default_factory=dict)
     """Reserved volume → (n,) bool: the rows on which it is chosen."""
-    _taken: dict[str, list[IntArray]] = attrs.field(factory=dict)
+    _taken: dict[str, list[IntArray]] = msgspec.field(default_factory=dict)
     """Class → (n,) each, the numbers of its volumes that are chosen."""
 
     def unmatched(self, claim: PersistentVolumeClaim, rows: Mask) -> Mask:

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import StaleDecisionError
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
 
-@attrs.define(eq=False)
-class Journal:
+class Journal(msgspec.Struct, eq=False):
     """What a scheduler's cluster began with, and what was done to it since, in order."""
 
     engine: Engine
@@ -35,7 +33,7 @@ class Journal:
     """At the beginning."""
     tie_break: TieBreak | None
     """The scheduler's; it goes on drawing."""
-    _done: list[tuple[ClusterObject, str | None]] = attrs.field(factory=list)
+    _done: list[tuple[ClusterObject, str | None]] = msgspec.field(default_factory=list)
     """(object, the node that it was bound to; None: it was added)."""
 
     def added(self, obj: ClusterObject) -> None:
@@ -81,13 +79,12 @@ class BeforeRun(msgspec.Struct, frozen=True, eq=False):
         return self.journal.engine.scheduler(cache, copy.deepcopy(self.tie_break))
 
 
-@attrs.frozen(eq=False)
-class RunsToReplay:
+class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
     """Places runs as a scheduler does, and remembers what it takes to repeat the last one."""
 
     scheduler: PodScheduler
     journal: Journal
-    _before: list[BeforeRun] = attrs.field(factory=list)
+    _before: list[BeforeRun] = msgspec.field(default_factory=list)
     """The last run's."""
 
     def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
@@ -115,8 +112,7 @@ class RunsToReplay:
             )
 
 
-@attrs.define(eq=False)
-class ReplayedRun:
+class ReplayedRun(msgspec.Struct, eq=False):
     """A run of pods that is repeated as far as somebody asks."""
 
     before: BeforeRun

@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.objects import FrozenMap
@@ -64,15 +63,14 @@ def show_path(path: Path) -> str:
     return shown.removeprefix(".")
 
 
-@attrs.define
-class GoDecoder:
+class GoDecoder(msgspec.Struct):
     """Decodes one document. ``internal`` reads the capitalised keys of the unversioned form."""
 
     internal: bool = False
     outer: int = 1
     """How many steps of a path lie outside of what Go's decoder is given."""
-    faults: list[Fault] = attrs.Factory(list)
-    unknown: list[UnknownKey] = attrs.Factory(list)
+    faults: list[Fault] = msgspec.field(default_factory=list)
+    unknown: list[UnknownKey] = msgspec.field(default_factory=list)
 
     def decode(self, kind: Kind, value: Any, path: Path = (), owner: str = "", fold_case: bool = False) -> Any:
         """The value as ``kind``, its zero value if it is null or wrong. ``owner`` is the struct it is a field of."""

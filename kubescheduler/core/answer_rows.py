@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -53,8 +52,7 @@ def unknown_node_1_16(name: str) -> str:
     return f"node not found: an extender passed {name!r}, which is not in the cluster"
 
 
-@attrs.define(eq=False)
-class SnapshotRows:
+class SnapshotRows(msgspec.Struct, eq=False):
     """The rows of the nodes that extenders are sent and answer: those of the snapshot, by name."""
 
     snapshot: Snapshot

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Node, Pod
 
 
-@attrs.frozen(eq=False)
-class ExtenderTrace:
+class ExtenderTrace(msgspec.Struct, frozen=True, eq=False):
     """What one extender answered in one attempt; a member is None where no such call was made or it failed."""
 
     name: str
@@ -28,9 +26,9 @@ class ExtenderTrace:
     """The text of a failed filter call."""
     prioritize_error: str | None = None
     """The text of a failed prioritize call."""
-    filter_nodes: Sequence[Node] | None = attrs.field(default=None, repr=False)
+    filter_nodes: Sequence[Node] | None = None
     """The nodes that were sent to its filter, whether it answered or not."""
-    prioritize_nodes: Sequence[Node] | None = attrs.field(default=None, repr=False)
+    prioritize_nodes: Sequence[Node] | None = None
     """The nodes that were sent to be scored, whether it answered or not."""
 
 
@@ -59,11 +57,10 @@ def no_pick() -> tuple[PickStep, ...]:
     return ()
 
 
-@attrs.frozen(eq=False)
-class Preemption:
+class Preemption(msgspec.Struct, frozen=True, eq=False):
     """What preemption would do; nothing has been evicted."""
 
-    candidates: Mapping[str, Victims] = attrs.field(factory=dict)
+    candidates: Mapping[str, Victims] = msgspec.field(default_factory=dict)
     """Node → victims, of every node where the pod would then fit."""
     chosen: Sequence[str] = ()
     """The nodes that the release's rules may pick, sorted by name."""
@@ -71,7 +68,7 @@ class Preemption:
     """The pods whose nomination is taken back."""
     keeps_nomination: bool = False
     """Nothing is said of the node that the pod itself is nominated to."""
-    pick: Callable[[], tuple[PickStep, ...]] = attrs.field(default=no_pick, repr=False)
+    pick: Callable[[], tuple[PickStep, ...]] = no_pick
     """How ``chosen`` came about, worked out when somebody asks, while the cluster is what it was."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.errors import SchedulingError
@@ -39,19 +39,19 @@ def filter_with_extenders(
         trace = ExtenderTrace(config.name, config.weight)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
             nodes = places.nodes(feasible)
-            trace = attrs.evolve(trace, filter_nodes=nodes)
+            trace = msgspec.structs.replace(trace, filter_nodes=nodes)
             try:
                 answer = extender.filter(pod, nodes, places.snapshot.known_names)
                 places.read(answer)
             except SchedulingError as error:
                 if not config.ignorable:
                     raise
-                trace = attrs.evolve(trace, filter_error=str(error))
+                trace = msgspec.structs.replace(trace, filter_error=str(error))
             else:
                 feasible = places.rows(answer)
                 hear(answer)
                 unresolvable = dict(answer.unresolvable) or None
-                trace = attrs.evolve(trace, failed=dict(answer.failed), unresolvable=unresolvable)
+                trace = msgspec.structs.replace(trace, failed=dict(answer.failed), unresolvable=unresolvable)
         traces.append(trace)
     return feasible, tuple(traces)
 
@@ -89,7 +89,7 @@ def score_with_extenders(
         try:
             scores = call.result()
         except SchedulingError as error:
-            completed.append(attrs.evolve(trace, prioritize_nodes=nodes, prioritize_error=str(error)))
+            completed.append(msgspec.structs.replace(trace, prioritize_nodes=nodes, prioritize_error=str(error)))
             continue
         by_host: dict[str, int] = {}
         for host, score in scores:
@@ -97,5 +97,5 @@ def score_with_extenders(
         for host, score in by_host.items():
             for at in position.get(host, ()):
                 sums[at] += extender.config.weight * score * scale
-        completed.append(attrs.evolve(trace, prioritize_nodes=nodes, scores=tuple(scores)))
+        completed.append(msgspec.structs.replace(trace, prioritize_nodes=nodes, scores=tuple(scores)))
     return np.array([wrap(value) for value in sums], np.int64), tuple(completed)

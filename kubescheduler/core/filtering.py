@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -21,8 +21,7 @@ from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
 
 
-@attrs.define(eq=False)
-class Filtered:
+class Filtered(msgspec.Struct, eq=False):
     """See Decision for the fields."""
 
     listed: Mask

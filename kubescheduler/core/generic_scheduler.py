@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
@@ -50,12 +51,11 @@ def no_steps(_: str) -> None:
     """Nobody listens."""
 
 
-@attrs.define
-class _Attempt:
+class _Attempt(msgspec.Struct):
     """What an attempt has found so far."""
 
     filtered: Filtered
-    scored: Scored = attrs.field(factory=Scored)
+    scored: Scored = msgspec.field(default_factory=Scored)
     traces: tuple[ExtenderTrace, ...] = ()
     idle: tuple[tuple[str, Verdict], ...] = ()
     source: ScoreSource | None = None

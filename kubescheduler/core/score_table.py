@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-import attrs
-
 from clusterstate.growable import IntArray
 
 Scores: TypeAlias = IntArray | int
@@ -18,16 +16,16 @@ def one_for_all(scores: IntArray) -> Scores:
     return int(scores[0]) if len(scores) and scores.strides[0] == 0 else scores
 
 
-@attrs.frozen(eq=False)
 class ScoreTable(Mapping[str, Scores]):
-    """Priority → its scores of the nodes that fit."""
+    """Priority → its scores of the nodes that fit, (n,) int64, or the one score that all of them have."""
 
-    by_priority: Mapping[str, Scores]
-    """Priority → (n,) int64, or the one score that all of them have."""
-    names: tuple[str, ...]
-    """Of all rows."""
-    feasible: IntArray
-    """(n,) int64: the rows that fit, in list order."""
+    __slots__ = ("by_priority", "feasible", "names")
+
+    def __init__(self, by_priority: Mapping[str, Scores], names: tuple[str, ...], feasible: IntArray) -> None:
+        """names: of all rows. feasible: (n,) int64, the rows that fit, in list order."""
+        self.by_priority = by_priority
+        self.names = names
+        self.feasible = feasible
 
     def __getitem__(self, priority: str) -> Scores:
         return self.by_priority[priority]

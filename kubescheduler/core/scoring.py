@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
@@ -25,12 +25,11 @@ FIRST_ROW: IntArray = np.zeros(1, np.int64)
 NO_RAWS: Mapping[str, Scores] = FrozenMap()
 
 
-@attrs.define(eq=False)
-class Scored:
+class Scored(msgspec.Struct, eq=False):
     """See Decision for the fields."""
 
     totals: IntArray = NO_NUMBERS
-    scores: dict[str, Scores] = attrs.field(factory=dict)
+    scores: dict[str, Scores] = msgspec.field(default_factory=dict)
 
     @property
     def raws(self) -> Mapping[str, Scores]:

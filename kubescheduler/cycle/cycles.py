@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import attrs
 import msgspec
 
 from clusterstate.errors import ClusterStateError, SchedulingError
@@ -74,8 +73,7 @@ def ask_to_bind(
     return status if by_extender else plugins.run_bind(state, pod, pod.node_name)
 
 
-@attrs.frozen(eq=False)
-class Cycles:
+class Cycles(msgspec.Struct, frozen=True, eq=False):
     """The scheduling and the binding cycle of one scheduler.
 
     ``schedule`` is called by one thread at a time with ``services.lock`` held, ``bind`` by any thread without it.
@@ -88,7 +86,7 @@ class Cycles:
     latest: Latest
     bound: Callable[[Pod], None]
     """Told of every pod that was bound, with the lock held: whoever did it, a plugin, an extender or the API."""
-    _undecided: WeakKeyDictionary[Decision, FailureCause] = attrs.field(factory=WeakKeyDictionary)
+    _undecided: WeakKeyDictionary[Decision, FailureCause] = msgspec.field(default_factory=WeakKeyDictionary)
     """Decision that found no node → why the attempt failed: many pods that look the same may share it."""
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
+import msgspec
 
 from priorities.types import PriorityConfigFactory
 
@@ -31,7 +31,7 @@ def with_custom_entries(registry: Registry, policy: Policy) -> Registry:
     ordering = registry.ordering
     if registry.runs_any_name:
         ordering = list(dict.fromkeys((*ordering, *fit_predicates)))
-    return attrs.evolve(registry, fit_predicates=fit_predicates, priorities=priorities, ordering=ordering)
+    return msgspec.structs.replace(registry, fit_predicates=fit_predicates, priorities=priorities, ordering=ordering)
 
 
 def _predicate(arguments: Arguments, name: str, argument: PredicateArgument) -> FitPredicateFactory:

@@ -118,8 +118,7 @@ class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
         return configured or (0 if self.flags.samples_by_default else ALL_NODES)
 
 
-@attrs.frozen(eq=False)
-class ProfiledScheduler:
+class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
     """Each pod is decided by the profile that its schedulerName names."""
 
     engine: FrameworkEngine
@@ -127,7 +126,7 @@ class ProfiledScheduler:
     profiles: Profiles
     schedulers: Mapping[str, FrameworkScheduler]
     tie_break: TieBreak | None = None
-    _numbers: TurnNumbers = attrs.field(factory=TurnNumbers, init=False)
+    _numbers: TurnNumbers = msgspec.field(default_factory=TurnNumbers)
     """Of the pods that are decided in sequence."""
 
     @classmethod

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 
 from algorithmprovider.registry import nearest
@@ -95,7 +94,7 @@ def with_files_at(config: ExtenderConfig, places: Mapping[str, str]) -> Extender
         return config
     fields = ("cert_file", "key_file", "ca_file")
     found = {field: places.get(name, name) for field in fields if (name := getattr(config.tls, field))}
-    return msgspec.structs.replace(config, tls=attrs.evolve(config.tls, **found))
+    return msgspec.structs.replace(config, tls=msgspec.structs.replace(config.tls, **found))
 
 
 def passed_through(config: ExtenderConfig) -> ExtenderConfig:

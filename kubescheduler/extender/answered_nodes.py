@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -27,17 +26,16 @@ def node_not_found(name: str) -> str:
     return f'nodeinfo not found for node name "{name}"'
 
 
-@attrs.define(eq=False)
-class AnsweredRows(SnapshotRows):
+class AnsweredRows(SnapshotRows, eq=False):
     """The rows of one attempt's nodes: those of the snapshot, and behind them a row for every answered node object that
     the cluster does not have. Upstream: 1.36 findNodesThatPassExtenders makes node records of the answered objects.
     """
 
-    added: list[Node] = attrs.field(factory=list)
+    added: list[Node] = msgspec.field(default_factory=list)
     """The nodes of the rows behind the snapshot's."""
-    changed: dict[int, Node] = attrs.field(factory=dict)
+    changed: dict[int, Node] = msgspec.field(default_factory=dict)
     """Row → the answered object, where it says something else than the cluster's."""
-    invented: dict[str, int] = attrs.field(factory=dict)
+    invented: dict[str, int] = msgspec.field(default_factory=dict)
     """Name → row, of answered nodes that the cluster has no object of."""
 
     @property
@@ -157,8 +155,7 @@ def _copy(cache: ClusterCache, replaced: Mapping[int, Node]) -> ClusterCache:
 # --- releases with priorities --------------------------------------------------------------
 
 
-@attrs.define(eq=False)
-class AnsweredKnownRows(AnsweredRows):
+class AnsweredKnownRows(AnsweredRows, eq=False):
     """The same for releases that fail on a node that the cluster does not have."""
 
     def _note(self, name: str, document: dict[str, Any]) -> None:
@@ -188,8 +185,7 @@ INTER_POD_AFFINITY = "InterPodAffinityPriority"
 EVEN_PODS_SPREAD = "EvenPodsSpreadPriority"
 
 
-@attrs.define(eq=False)
-class AnsweredRows1_16(AnsweredKnownRows):  # noqa: N801
+class AnsweredRows1_16(AnsweredKnownRows, eq=False):  # noqa: N801
     """Priorities that are one function get the answered objects; those with a map function read the snapshot.
 
     Upstream: 1.16 CalculateInterPodAffinityPriority, CalculateEvenPodsSpreadPriority, PrioritizeNodes.
@@ -203,8 +199,7 @@ class AnsweredRows1_16(AnsweredKnownRows):  # noqa: N801
         return dict.fromkeys(read, self._beside(pod, cache, rows)) if read else {}
 
 
-@attrs.define(eq=False)
-class AnsweredRows1_4(AnsweredKnownRows):  # noqa: N801
+class AnsweredRows1_4(AnsweredKnownRows, eq=False):  # noqa: N801
     """Every priority gets the answered objects, and finds amounts and running pods in the snapshot.
 
     InterPodAffinityPriority looks up the nodes of running pods there. Upstream: 1.4 PrioritizeNodes.

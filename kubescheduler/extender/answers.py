@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import attrs
 import msgspec
 
 from clusterstate.errors import SchedulingError
@@ -28,8 +27,7 @@ class ExtenderError(SchedulingError):
     """An extender refused the call, could not be reached in time, or answered something unreadable."""
 
 
-@attrs.frozen
-class FilterResult:
+class FilterResult(msgspec.Struct, frozen=True):
     """
 
     ``objects`` are the answered nodes as JSON, one per name, when the answer came as node objects; else None.
@@ -37,10 +35,10 @@ class FilterResult:
 
     nodes: tuple[str, ...]
     """Names in the answer's order, doubles kept."""
-    failed: dict[str, str] = attrs.Factory(dict)
+    failed: dict[str, str] = msgspec.field(default_factory=dict)
     """Node → message (a node may be in both)."""
-    objects: tuple[msgspec.Raw, ...] | None = attrs.field(default=None, repr=False)
-    unresolvable: dict[str, str] = attrs.Factory(dict)
+    objects: tuple[msgspec.Raw, ...] | None = None
+    unresolvable: dict[str, str] = msgspec.field(default_factory=dict)
     """Node → message where taking pods away cannot help; goes before ``failed``. Upstream: 1.36."""
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ class ManagedResource(msgspec.Struct, frozen=True):
     ignored_by_scheduler: bool = False
 
 
-@attrs.frozen
-class TLSConfig:
+class TLSConfig(msgspec.Struct, frozen=True):
     """``tlsConfig``. The ``…_data`` members are PEM bytes (base64 already undone) and win over the files."""
 
     insecure: bool = False
@@ -32,8 +30,12 @@ class TLSConfig:
     key_file: str = ""
     ca_file: str = ""
     cert_data: bytes = b""
-    key_data: bytes = attrs.field(default=b"", repr=False)
+    key_data: bytes = b""
     ca_data: bytes = b""
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "key_data")
+        return f"TLSConfig({', '.join(shown)})"
 
     @property
     def has_ca(self) -> bool:

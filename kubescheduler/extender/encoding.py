@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 if TYPE_CHECKING:
@@ -51,13 +50,12 @@ def pod_internal(manifest: dict[str, Any]) -> dict[str, Any]:
     return {**manifest, "spec": spec}
 
 
-@attrs.define(eq=False)
-class NodeEncoder:
+class NodeEncoder(msgspec.Struct, eq=False):
     """Writes each node once and keeps its JSON while it is asked for. Extenders may share one; it is thread-safe."""
 
     capacity: int = CACHED_NODES
-    _kept: dict[str, tuple[Node, msgspec.Raw]] = attrs.field(factory=dict, init=False)
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    _kept: dict[str, tuple[Node, msgspec.Raw]] = msgspec.field(default_factory=dict)
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def encode(self, nodes: Iterable[Node]) -> list[msgspec.Raw]:
         """The nodes' JSON, in order. The same object is written once: frozen objects do not change."""

@@ -7,7 +7,7 @@ verb, in this order; what has no operand is reported in the text itself.
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 FLAGS = frozenset("#0+- ")
 TOO_LARGE = 1_000_000
@@ -30,13 +30,12 @@ def format_without_operands(text: str) -> str:
     return "".join(scanner.out)
 
 
-@attrs.define
-class _Scanner:
+class _Scanner(msgspec.Struct):
     """Reads one directive at a time and writes what stands for it."""
 
     text: str
     at: int = 0
-    out: list[str] = attrs.Factory(list)
+    out: list[str] = msgspec.field(default_factory=list)
     indexed: bool = False
 
     def directive(self) -> None:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -72,13 +71,14 @@ class Backoff(msgspec.Struct, frozen=True):
 BACKOFF = Backoff()
 
 
-@attrs.define(eq=False)
-class QueueEntry:
+class QueueEntry(msgspec.Struct, eq=False):
     """A pod of the queue, which alone changes it. Times are seconds on the queue's clock."""
 
     pod: Pod
     timestamp: float
     """When it last came into the queue: new, or back from an attempt."""
+    added: float
+    """When it first came into the queue."""
     attempts: int = 0
     """How often it was popped."""
     backoff_until: float = -math.inf
@@ -93,8 +93,6 @@ class QueueEntry:
     """How many attempts in a row ended in an error (1.36)."""
     gate: PreEnqueueRefusal | None = None
     """Why it is held back from the queue, None when it is not."""
-    added: float = attrs.field(default=attrs.Factory(lambda self: self.timestamp, takes_self=True))
-    """When it first came into the queue."""
     first_tried: float = math.nan
     """When it was first popped."""
     flushed: bool = False

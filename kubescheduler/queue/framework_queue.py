@@ -122,7 +122,8 @@ class FrameworkQueue(ABC):
         for heap in self._backoffs:
             heap.remove(pod.key)
         self._unschedulable.pop(pod.key, None)
-        self._activate(QueueEntry(pod, self._clock()))
+        now = self._clock()
+        self._activate(QueueEntry(pod, now, now))
         note_nomination(self._nominations, pod)
 
     def pop(self) -> QueueEntry | None:

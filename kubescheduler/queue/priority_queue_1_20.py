@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import attrs
+import msgspec
 
 from clusterstate.errors import ClusterStateError
 from kubescheduler.queue.backoff import backoff_seconds_1_20
@@ -65,10 +65,10 @@ class Queue120(FrameworkQueue):
         key = new.key
         if (entry := self._active.get(key) or self._waiting.remove(key)) is not None:
             update_nomination(self._nominations, old, new)
-            self._put_active(attrs.evolve(entry, pod=new))
+            self._put_active(msgspec.structs.replace(entry, pod=new))
         elif (entry := self._unschedulable.get(key)) is not None:
             update_nomination(self._nominations, old, new)
-            changed = attrs.evolve(entry, pod=new)
+            changed = msgspec.structs.replace(entry, pod=new)
             if changes_more_than_status(old, new):
                 self._leave(entry)
                 self._put_active(changed)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import ClusterStateError
@@ -156,14 +155,14 @@ class Queue136(FrameworkQueue):
             self._missed[key] += events
         elif (entry := self._active.get(key)) is not None:
             update_nomination(self._nominations, old, new)
-            self._put_active(attrs.evolve(entry, pod=new))
+            self._put_active(msgspec.structs.replace(entry, pod=new))
         elif (heap := next((heap for heap in self._backoffs if key in heap), None)) is not None:
             update_nomination(self._nominations, old, new)
             if (entry := heap.get(key)) is not None:
-                self._wait(attrs.evolve(entry, pod=new))
+                self._wait(msgspec.structs.replace(entry, pod=new))
         elif (entry := self._unschedulable.get(key)) is not None:
             update_nomination(self._nominations, old, new)
-            entry = self._unschedulable[key] = attrs.evolve(entry, pod=new)
+            entry = self._unschedulable[key] = msgspec.structs.replace(entry, pod=new)
             for event in events:
                 if hope := self._hope(entry, event):
                     self._cause = event

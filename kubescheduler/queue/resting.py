@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import attrs
 import msgspec
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Beat(msgspec.Struct, frozen=True):
     def later(self, entry: QueueEntry, seconds: int) -> tuple[QueueEntry, int]:
         """(the entry after so many seconds, how often it was tried in them)."""
         tried = seconds // self.of(entry)
-        changed = attrs.evolve(
+        changed = msgspec.structs.replace(
             entry,
             timestamp=entry.timestamp + seconds,
             backoff_until=entry.backoff_until + seconds,

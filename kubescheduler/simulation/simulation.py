@@ -99,7 +99,7 @@ class Simulation:
 
     def _make_loop(self, scheduler: PodScheduler, preempt: bool) -> None:
         def adapt(services: Services) -> Services:
-            return attrs.evolve(
+            return msgspec.structs.replace(
                 services,
                 client=self._api,
                 time=self._time,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
+import msgspec
 import pytest
 import trustme
 
@@ -85,13 +86,13 @@ def test_server_name_and_client_certificate(authority: Authority) -> None:
         cert_file=authority.path("cert.pem"),
         key_file=authority.path("key.pem"),
     )
-    data = attrs.evolve(files, cert_file="", key_file="", cert_data=authority.cert, key_data=authority.key)
+    data = msgspec.structs.replace(files, cert_file="", key_file="", cert_data=authority.cert, key_data=authority.key)
     assert names(authority.strict_url, files) == ("n0",)
     assert names(authority.strict_url, data) == ("n0",)
     with pytest.raises(ExtenderError, match="certificate not accepted: "):
-        names(authority.strict_url, attrs.evolve(files, server_name=""))
+        names(authority.strict_url, msgspec.structs.replace(files, server_name=""))
     with pytest.raises(ExtenderError, match=r'^Post "https://'):
-        names(authority.strict_url, attrs.evolve(files, cert_file=""))
+        names(authority.strict_url, msgspec.structs.replace(files, cert_file=""))
 
 
 @pytest.mark.parametrize(

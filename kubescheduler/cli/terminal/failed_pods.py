@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
 import click
+import msgspec
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
@@ -36,11 +36,10 @@ def given_up(failed: Iterable[tuple[str, str]]) -> int:
     return EXIT_ERROR
 
 
-@attrs.define(eq=False)
-class PassedOverExtenders:
+class PassedOverExtenders(msgspec.Struct, eq=False):
     """The extenders that did not answer and that the release went on without."""
 
-    _pods: dict[str, set[str]] = attrs.field(factory=dict)
+    _pods: dict[str, set[str]] = msgspec.field(default_factory=dict)
 
     def note(self, decision: Decision) -> None:
         """Notes what a decision lacks; nothing of one that an error ended."""

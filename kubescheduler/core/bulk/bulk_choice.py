@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heapify, heappop, heapreplace, nsmallest
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -37,8 +36,7 @@ class Choice(msgspec.Struct, frozen=True, eq=False):
     """(k,) the rows that totalled as much, the first by name first."""
 
 
-@attrs.define(eq=False)
-class Placings:
+class Placings(msgspec.Struct, eq=False):
     """Where the pods of a run went."""
 
     rows: IntArray

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -54,8 +53,7 @@ class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
         return (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking else ()
 
 
-@attrs.define(eq=False)
-class PlacedRun:
+class PlacedRun(msgspec.Struct, eq=False, dict=True):
     """Pods that were decided one after another and assumed, in bulk: what deciding each by itself would have found."""
 
     pods: Sequence[Pod]

@@ -32,17 +32,16 @@ ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_
 """What the placement of a pod does not change."""
 
 
-@attrs.define(eq=False)
-class AskedLater:
+class AskedLater(msgspec.Struct, eq=False):
     """What a Decision on one of the pods says beyond its node, as long as the cluster is as it was."""
 
     cache: ClusterCache
     pod: Pod
     afresh: Callable[[Pod], Decision]
     host: str
-    _position: int = attrs.field(init=False)
+    _position: int = -1
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         self._position = self.cache.columns.log.position
 
     def decision(self) -> Decision:
@@ -106,8 +105,7 @@ class RunSettings(msgspec.Struct, frozen=True, eq=False):
     """Whether a pod is not decided on, for what it does not have in common with the others."""
 
 
-@attrs.define(eq=False)
-class RunAhead:
+class RunAhead(msgspec.Struct, eq=False):
     """A run of pods under way."""
 
     _ready: ReadyRun

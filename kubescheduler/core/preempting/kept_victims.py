@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -103,8 +103,7 @@ class KindTable:
         return size
 
 
-@attrs.frozen(eq=False)
-class _Split:
+class _Split(msgspec.Struct, frozen=True, eq=False):
     """The predicates of an attempt by what their verdict on a row follows from."""
 
     given: Sequence[FitPredicate] = ()
@@ -280,8 +279,7 @@ class KeptVictims:
         return True
 
 
-@attrs.define(eq=False)
-class _Budgets:
+class _Budgets(msgspec.Struct, eq=False):
     """The disruption budgets as of a version of the log."""
 
     version: int = -1

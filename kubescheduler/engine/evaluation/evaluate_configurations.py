@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from kubescheduler.engine.framework_engine import FrameworkEngine
@@ -30,7 +29,7 @@ def scheduler_on(engine: Engine, cache: ClusterCache, today: Callable[[], float]
     """A scheduler over a cluster for which it is ``today``, in seconds since the epoch; legacy ones ask no clock."""
     if not isinstance(engine, FrameworkEngine):
         return engine.scheduler(cache)
-    return engine.over(attrs.evolve(engine.services(cache), today=today))
+    return engine.over(msgspec.structs.replace(engine.services(cache), today=today))
 
 
 def notes_on_configuration(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.release_record import Release
 
 
-@attrs.define(eq=False)
-class Scenario:
+class Scenario(msgspec.Struct, eq=False):
     """One scenario under way: its cluster, and a scheduler for each configuration its queries name."""
 
     name: str
@@ -50,7 +48,7 @@ class Scenario:
     feature_gates: Mapping[str, bool]
     sequence: bool
     _today: float | None = None
-    _asked: dict[bytes, Asked] = attrs.field(factory=dict)
+    _asked: dict[bytes, Asked] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:

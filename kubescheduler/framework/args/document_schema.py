@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import msgspec
 
 
@@ -57,8 +56,7 @@ class Anything(msgspec.Struct, frozen=True):
     go: str = "runtime.RawExtension"
 
 
-@attrs.frozen
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One key of a struct, and the argument of ``build`` it becomes.
 
     ``internal`` is the key in the unversioned form of the struct, by default ``key`` with a capital.
@@ -67,10 +65,12 @@ class Field:
     key: str
     attribute: str
     kind: Kind
-    internal: str = attrs.field(
-        default=attrs.Factory(lambda self: self.key[:1].upper() + self.key[1:], takes_self=True)
-    )
+    internal: str = ""
     internal_kind: Kind | None = None
+
+    def __post_init__(self) -> None:
+        if not self.internal:
+            msgspec.structs.force_setattr(self, "internal", self.key[:1].upper() + self.key[1:])
 
 
 class Struct(msgspec.Struct, frozen=True):

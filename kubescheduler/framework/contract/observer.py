@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-import attrs
 import msgspec
 
 from kubescheduler.core.decision import Decision
@@ -230,8 +229,7 @@ class Watch(msgspec.Struct, frozen=True, eq=False):
         return Laps(self, point, self.clock()) if self.observer.measures else None
 
 
-@attrs.define(eq=False)
-class Laps:
+class Laps(msgspec.Struct, eq=False):
     """Points of one attempt that are run one after the other."""
 
     watch: Watch

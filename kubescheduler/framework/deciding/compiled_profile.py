@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -59,8 +59,7 @@ class Frame(Protocol):
         ...
 
 
-@attrs.frozen(eq=False)
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True, eq=False):
     """One profile, ready to decide. The custom plugins, in ``own_…``, are called anew in every attempt."""
 
     frame: Frame
@@ -77,17 +76,15 @@ class Compiled:
     scores: tuple[str, ...]
     own_scores: Mapping[str, Any]
     weights: Mapping[str, int]
+    keeps: bool = False
+    """Whether every plugin works over columns, and all nodes are scored, by nobody else; worked out from the others."""
 
-    keeps: bool = attrs.field(init=False)
-    """Whether every plugin works over columns, and all nodes are scored, by nobody else."""
-
-    @keeps.default
-    def _keeps(self) -> bool:
+    def __post_init__(self) -> None:
         custom = self.own_pre_filters or self.own_filters or self.own_scores
         columns = all(column_score(plugin) is not None for plugin in self.pre_scores)
         algorithm = self.algorithm
         every = algorithm.percentage_of_nodes_to_score >= 100 and not algorithm.extenders
-        return every and columns and not custom and bool(self.scores)
+        msgspec.structs.force_setattr(self, "keeps", every and columns and not custom and bool(self.scores))
 
     @property
     def rules(self) -> tuple[FitPredicate | PriorityConfig, ...]:

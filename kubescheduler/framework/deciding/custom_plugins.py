@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
-import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.pernode import EVERYTHING, NodeInfo, node_infos
@@ -20,8 +21,7 @@ from kubescheduler.framework.deciding.adapters import ask_status, filter_mask
 from predicates.types import FitPredicate, NodeError, Verdict
 
 
-@attrs.frozen(eq=False)
-class OwnFilter:
+class OwnFilter(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A plugin's Filter in one attempt. Hypothetical changes are passed to its AddPod and RemovePod."""
 
     plugin: Any
@@ -31,12 +31,12 @@ class OwnFilter:
     """The codes that refuse a node; any other is an error."""
     with_changes: bool = True
     """Its PreFilter is enabled, so that AddPod and RemovePod are called."""
-    codes: dict[int, Code] = attrs.field(factory=dict)
+    codes: dict[int, Code] = msgspec.field(default_factory=dict)
     """Row → the code with which it last refused it."""
-    predicate: FitPredicate = attrs.field(init=False)
 
-    @predicate.default
-    def _predicate(self) -> FitPredicate:
+    @cached_property
+    def predicate(self) -> FitPredicate:
+        """It as a check over columns."""
         return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:

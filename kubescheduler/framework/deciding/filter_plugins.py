@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -29,16 +28,15 @@ ErrorText = Callable[[str, str, str], str]
 """Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""
 
 
-@attrs.define(eq=False)
-class Passed:
+class Passed(msgspec.Struct, eq=False):
     """What Filter plugins found; see Decision."""
 
     listed: Mask
     feasible: IntArray = NO_NUMBERS
     everywhere: bool = False
     verdicts: tuple[tuple[str, Verdict], ...] = ()
-    unresolvable: Mapping[str, Mask] = attrs.field(factory=dict)
-    pending: Mapping[str, Mask] = attrs.field(factory=dict)
+    unresolvable: Mapping[str, Mask] = msgspec.field(default_factory=dict)
+    pending: Mapping[str, Mask] = msgspec.field(default_factory=dict)
     with_nominated: RowValues[Found] = NO_VALUES
     nominated_codes: RowValues[Code] = NO_VALUES
 

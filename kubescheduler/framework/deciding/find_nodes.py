@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -66,8 +65,7 @@ class Host(Protocol):
         ...
 
 
-@attrs.define(eq=False)
-class Finding:
+class Finding(msgspec.Struct, eq=False):
     """One pod's search under way."""
 
     host: Host
@@ -91,7 +89,7 @@ class Finding:
     """(N,) bool, the rows that Filter plugins are run on; None: all."""
     tried: int | None = None
     """The row of the nominated node that was tried alone and did not pass."""
-    refused: Mapping[str, Status] = attrs.field(factory=dict)
+    refused: Mapping[str, Status] = msgspec.field(default_factory=dict)
     """Node → what extenders said of the nominated node, tried alone."""
     only: bool = False
     """The nominated or hinted node passed, and no other is looked at."""

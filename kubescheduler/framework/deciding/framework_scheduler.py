@@ -83,7 +83,7 @@ class FrameworkScheduler:
         turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
         own, which no earlier attempt has a say in.
         """
-        attempt = Deciding(self, pod, CycleState() if cycle is None else cycle, thorough, turn)
+        attempt = Deciding.of(self, pod, CycleState() if cycle is None else cycle, thorough=thorough, turn=turn)
         decision = attempt.decide()
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
@@ -116,7 +116,7 @@ class FrameworkScheduler:
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``."""
-        return Deciding(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
+        return Deciding.of(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
 
     def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
         """What is kept for pods like one of this class."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -13,8 +13,7 @@ Order = list[int]
 """Positions of the ranking, laid out as a binary max-heap of their totals."""
 
 
-@attrs.define(eq=False)
-class KeptRanking:
+class KeptRanking(msgspec.Struct, eq=False):
     """Feasible nodes, best first; nothing is ordered before the first node is asked for."""
 
     names: tuple[str, ...]
@@ -28,14 +27,13 @@ class KeptRanking:
     tie_break: TieBreak
     chosen: int
     """The row that was taken at once."""
-    left: int = attrs.field(init=False)
-    """How many nodes it still has."""
+    left: int = 0
+    """How many nodes it still has: at first all but the chosen one."""
     _heap: Order | None = None
     _there: Mask | None = None
 
-    @left.default
-    def _all_others(self) -> int:
-        return len(self.feasible) - 1
+    def __post_init__(self) -> None:
+        self.left = len(self.feasible) - 1
 
     def pop(self) -> str:
         """The name of the best node that is left, which is no longer left then. Upstream: sortedNodeScores.Pop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
@@ -17,8 +17,7 @@ def wanted_1_36(nodes: int, percentage: int) -> int:
     return max(100, nodes * percentage // 100)
 
 
-@attrs.define
-class Sampler:
+class Sampler(msgspec.Struct):
     """Where the next attempt begins to look."""
 
     next_start: int = 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import SchedulingError
@@ -42,8 +41,7 @@ class Turn(msgspec.Struct, frozen=True):
     """Seconds."""
 
 
-@attrs.define
-class TurnNumbers:
+class TurnNumbers(msgspec.Struct):
     """Numbers the attempts of a scheduler that places one pod after the other."""
 
     last: int = 0
@@ -105,8 +103,7 @@ class Kept(msgspec.Struct, frozen=True, eq=False):
     since: float
 
 
-@attrs.define(eq=False)
-class OpportunisticBatch:
+class OpportunisticBatch(msgspec.Struct, eq=False):
     """What a profile keeps from one attempt for the next. Upstream: 1.36 OpportunisticBatch.
 
     What could not be used is not thrown away at once: it is replaced, or dropped, by the next pod that gets a node.

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
@@ -48,31 +49,40 @@ def _emptied(cache: ClusterCache) -> EmptiedNodes:
     return EmptiedNodes.of(cache.snapshot())
 
 
-@attrs.define(eq=False)
-class Deciding:
+class Deciding(msgspec.Struct, eq=False):
     """One pod's decision under way."""
 
     scheduler: Host
     pod: Pod
     cycle: CycleState
     thorough: bool
+    found: Finding
     turn: Turn | None = None
     """Which attempt of a scheduler's it is; None: a question on its own."""
     instead: IntArray | None = None
     """(n,) the rows to score in place of those that pass; None: these."""
-    scored: FrameworkScores = attrs.field(factory=FrameworkScores)
+    scored: FrameworkScores = msgspec.field(default_factory=FrameworkScores)
     held: HeldScores | None = None
     """The scores instead of ``scored``, where they were patched."""
     source: ScoreSource | None = None
     scoring: bool = False
     """Whether nodes are scored by now."""
-    found: Finding = attrs.field(init=False)
 
-    @found.default
-    def _found(self) -> Finding:
-        watch = self.scheduler.watch
-        laps = None if watch is None else watch.laps("PreFilter")
-        return Finding(self.scheduler, self.pod, self.cycle, self.thorough, self.turn, laps=laps)
+    @classmethod
+    def of(
+        cls,
+        scheduler: Host,
+        pod: Pod,
+        cycle: CycleState,
+        *,
+        thorough: bool,
+        turn: Turn | None = None,
+        instead: IntArray | None = None,
+    ) -> Deciding:
+        """Before anything is decided."""
+        laps = None if scheduler.watch is None else scheduler.watch.laps("PreFilter")
+        found = Finding(scheduler, pod, cycle, thorough, turn, laps=laps)
+        return cls(scheduler, pod, cycle, thorough, found, turn, instead)
 
     def decide(self) -> Decision:
         """The whole attempt: PreFilter, Filter, extenders, Score, and the choice of a node."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import msgspec
 import numpy as np
 
@@ -29,13 +28,12 @@ EVERY_NODE = 1
 """What a node scores when nothing scores at all."""
 
 
-@attrs.define(eq=False)
-class FrameworkScores:
+class FrameworkScores(msgspec.Struct, eq=False):
     """See Decision for the fields."""
 
     totals: IntArray = NO_NUMBERS
-    scores: dict[str, Scores] = attrs.field(factory=dict)
-    raws: dict[str, Scores] = attrs.field(factory=dict)
+    scores: dict[str, Scores] = msgspec.field(default_factory=dict)
+    raws: dict[str, Scores] = msgspec.field(default_factory=dict)
 
 
 class Scoring(msgspec.Struct, frozen=True, eq=False):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -43,8 +42,7 @@ class DefaultPreemptionArgs(msgspec.Struct, frozen=True):
     """Nodes."""
 
 
-@attrs.frozen(eq=False)
-class DefaultPreemption:
+class DefaultPreemption(msgspec.Struct, frozen=True, eq=False):
     """PostFilter over columns: ``search`` says what would be done and changes nothing, ``evict`` does it.
 
     Upstream: 1.20 DefaultPreemption.
@@ -69,14 +67,11 @@ class DefaultPreemption:
         return evict_1_20(self.handle, pod, found)
 
 
-@attrs.frozen(eq=False)
-class AsyncPreemption(DefaultPreemption):
+class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
     """Takes victims away in the background, and holds the pod back until then. Upstream: 1.36 DefaultPreemption."""
 
     points: frozenset[Point] = POINTS_1_36
-    evictions: Evictions = attrs.field(
-        init=False, default=attrs.Factory(lambda self: Evictions(self.handle), takes_self=True)
-    )
+    evictions: Evictions
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
         """Takes the victims away in the background."""
@@ -112,7 +107,7 @@ def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) 
 
     Upstream: 1.36 DefaultPreemption.
     """
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle)
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, evictions=Evictions(handle))
 
 
 # --- args --------------------------------------------------------------------------------------

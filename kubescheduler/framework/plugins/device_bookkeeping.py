@@ -37,8 +37,7 @@ STATE = "ReserveDynamicResources"
 """Where the cycle state has what was reserved."""
 
 
-@attrs.define(eq=False)
-class ReservedDevices:
+class ReservedDevices(msgspec.Struct, eq=False):
     """What a pod's claims get on the chosen node."""
 
     fresh: tuple[tuple[ResourceClaim, Allocation], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
+import msgspec
 
 from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod, PodGroup
@@ -31,8 +31,7 @@ def gang_of(pod: Pod) -> Gang | None:
     return (pod.metadata.namespace, pod.spec.scheduling_group) if pod.spec.scheduling_group else None
 
 
-@attrs.define(eq=False)
-class GangScheduling:
+class GangScheduling(msgspec.Struct, eq=False):
     """Upstream: 1.36 GangScheduling.
 
     Of pods that are not placed yet it knows those that it was asked about, so a deleted one counts until it is
@@ -42,7 +41,7 @@ class GangScheduling:
     handle: Handle
     name: str = NAME
     points: frozenset[Point] = POINTS
-    _seen: dict[Gang, dict[str, Pod]] = attrs.field(factory=dict)
+    _seen: dict[Gang, dict[str, Pod]] = msgspec.field(default_factory=dict)
 
     def _group(self, gang: Gang) -> PodGroup | None:
         return self.handle.cache.objects.pod_groups.get(gang)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.api_names import go_quote
@@ -35,8 +34,7 @@ class BindingError(SchedulingError):
     """Volumes that cannot be bound; the release's text."""
 
 
-@attrs.define(eq=False)
-class Change:
+class Change(msgspec.Struct, eq=False):
     """One object as it was and as it shall be."""
 
     before: Any
@@ -45,8 +43,7 @@ class Change:
     """Whether the API has the object as it shall be."""
 
 
-@attrs.define(eq=False)
-class ReservedVolumes:
+class ReservedVolumes(msgspec.Struct, eq=False):
     """What was taken for a pod on a node: the volumes with the claims they are for, and the claims to provision."""
 
     node_name: str

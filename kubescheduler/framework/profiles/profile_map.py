@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import attrs
 import msgspec
 
 from clusterstate.api_names import go_quote
@@ -65,11 +64,10 @@ class Profiles(Mapping[str, Framework]):
         return less
 
 
-@attrs.define
-class ProfileChecks:
+class ProfileChecks(msgspec.Struct):
     """What is checked of a profile beside those before it."""
 
-    seen: set[str] = attrs.field(factory=set)
+    seen: set[str] = msgspec.field(default_factory=set)
     queue_sort: tuple[str, Any] | None = None
 
     def name(self, profile: Profile) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-import attrs
-
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Status
@@ -22,8 +20,7 @@ from kubescheduler.framework.running import (
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 
-@attrs.define(eq=False, slots=False)
-class Framework(ProfilePlugins):
+class Framework(ProfilePlugins, eq=False, dict=True):
     """Runs the plugins of one profile. Upstream: frameworkImpl.
 
     A status of None is Success. ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit.

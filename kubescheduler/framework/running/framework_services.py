@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import time as wall_clock
 from typing import Any, Protocol
 
-import attrs
+import msgspec
 import numpy as np
 
 from algorithmprovider.pernode import NodeInfo, node_infos
@@ -56,15 +56,14 @@ def at_once(work: Callable[[], None]) -> None:
     work()
 
 
-@attrs.define(eq=False)
-class Services:
+class Services(msgspec.Struct, eq=False):
     """What the profiles of one scheduler share, and the cycles around them."""
 
     release: str
     cache: ClusterCache
     client: Client | None = None
     """None: nothing is written anywhere."""
-    events: EventRecorder = attrs.field(factory=NoEvents)
+    events: EventRecorder = msgspec.field(default_factory=NoEvents)
     report_status: Callable[[Pod, Mapping[str, Any]], None] | None = None
     """Writes the status of a pod that was not bound, without anybody waiting for it; None: the client does, at once."""
     send_binding: Callable[[Pod, str], Answerable] | None = None
@@ -73,23 +72,23 @@ class Services:
     """Whether failures are written down: as events, and as the condition PodScheduled."""
     extenders: Sequence[Extender] = ()
     """In the order they are asked, ignorable ones last."""
-    rng: random.Random = attrs.field(factory=lambda: random.Random(0))
-    time: Timekeeper = attrs.field(factory=RealTime)
+    rng: random.Random = msgspec.field(default_factory=lambda: random.Random(0))
+    time: Timekeeper = msgspec.field(default_factory=RealTime)
     today: Callable[[], float] = wall_clock
     """Seconds since the epoch, for timestamps of objects."""
     in_background: Callable[[Callable[[], None]], None] = in_a_thread
     """How work is done beside the attempts."""
-    feature_gates: Mapping[str, bool] = attrs.field(factory=dict)
+    feature_gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     max_pd_volumes: int | None = None
     """The environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer."""
-    observer: Observer = attrs.field(factory=NoObserver)
+    observer: Observer = msgspec.field(default_factory=NoObserver)
     activate: Callable[[Sequence[Pod]], None] = ignore_pods
     """The queue's, for pods that are to be tried now."""
     format_note: Callable[[str], str] = str
     """What becomes of an event's note on its way, as upstream formats it once more."""
-    waiting: WaitingPods = attrs.field(factory=WaitingPods)
-    in_pre_bind: dict[str, Cancellation] = attrs.field(factory=dict)
-    lock: threading.RLock = attrs.field(factory=threading.RLock)
+    waiting: WaitingPods = msgspec.field(default_factory=WaitingPods)
+    in_pre_bind: dict[str, Cancellation] = msgspec.field(default_factory=dict)
+    lock: threading.RLock = msgspec.field(default_factory=threading.RLock)
     """Held by whoever reads or changes ``cache`` or the queue."""
 
 

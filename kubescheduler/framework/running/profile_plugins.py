@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -46,8 +45,7 @@ class RunnerReactions(msgspec.Struct, frozen=True, eq=False):
     """Of (pod, status): what is reported of a pod that is rejected while it is held."""
 
 
-@attrs.define(eq=False, slots=False)
-class ProfilePlugins:
+class ProfilePlugins(msgspec.Struct, eq=False, dict=True):
     """The plugins of one profile. Upstream: the fields of frameworkImpl."""
 
     release: str

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, cast
 
-import attrs
 import msgspec
 
 from clusterstate.objects import Pod
@@ -118,7 +117,7 @@ class LiveScheduler:
 
     def _services(self, services: Services) -> Services:
         around = self._around
-        return attrs.evolve(
+        return msgspec.structs.replace(
             services,
             client=around.client,
             report_status=around.report_status,

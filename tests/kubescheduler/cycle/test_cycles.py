@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -59,7 +60,7 @@ def setting(release: str, meanwhile: Callable[[Setting], object] = lambda _: Non
     scheduler = engine.scheduler(ClusterCache(engine.view))
     made: list[Setting] = []
     client = Taken(lambda: meanwhile(made[0]))
-    parts = loop_parts(scheduler, lambda services: attrs.evolve(services, client=client), preempt=False)
+    parts = loop_parts(scheduler, lambda services: msgspec.structs.replace(services, client=client), preempt=False)
     known: dict[str, Pod] = {}
     with SchedulerLoop(parts, latest=lambda pod: known.get(pod.key)) as loop:
         made.append(Setting(loop, EventHandlers(loop.cycles), parts.services.cache, known))

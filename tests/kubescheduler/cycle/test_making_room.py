@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
@@ -86,7 +87,7 @@ class World:
         self.loop = SchedulerLoop(parts, bound=self.confirm)
 
     def adapt(self, services: Services) -> Services:
-        return attrs.evolve(
+        return msgspec.structs.replace(
             services, client=self.client, events=self.events, time=self.time, in_background=lambda work: work()
         )
 

@@ -54,7 +54,7 @@ def unprepared(framework: Framework) -> Framework:
     """The same without its PreFilter and PreScore plugins."""
     skipped = {Point.PRE_FILTER, Point.PRE_SCORE}
     kept = {point: plugins for point, plugins in framework.plugins.items() if point not in skipped}
-    return attrs.evolve(framework, plugins=kept)
+    return msgspec.structs.replace(framework, plugins=kept)
 
 
 # --- node by node --------------------------------------------------------------------------------

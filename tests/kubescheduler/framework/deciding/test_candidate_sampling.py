@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
+import msgspec
 import numpy as np
 import pytest
 
@@ -78,7 +78,7 @@ def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: in
     made = in_tree(release)
     usual = made["DefaultPreemption"]
     assert isinstance(usual, DefaultPreemption)
-    preemption = attrs.evolve(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
+    preemption = msgspec.structs.replace(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
     cluster = [thing for at in ("n0", "n1", "n2") for thing in (node(at), pod(f"low-{at}", at, cpu=3000))]
     scheduler = deciding(release, made["NodeResourcesFit"], preemption, cluster=cluster, percentage=percentage)
     found = scheduler.schedule(wants(), preempt=True).preemption
