@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from kubescheduler.engine.framework_engine import FrameworkEngine
-from kubescheduler.engine.v1alpha1_engine import component_notes
+from kubescheduler.engine.releases import release_named
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags
+    from kubescheduler.engine.framework_engine import FrameworkEngine
 
 
 class Asked(msgspec.Struct, frozen=True, eq=False):
@@ -27,9 +27,10 @@ class Asked(msgspec.Struct, frozen=True, eq=False):
 
 def scheduler_on(engine: Engine, cache: ClusterCache, today: Callable[[], float]) -> PodScheduler:
     """A scheduler over a cluster for which it is ``today``, in seconds since the epoch; legacy ones ask no clock."""
-    if not isinstance(engine, FrameworkEngine):
+    if release_named(engine.release).framework is None:
         return engine.scheduler(cache)
-    return engine.over(msgspec.structs.replace(engine.services(cache), today=today))
+    profiled = cast("FrameworkEngine", engine)
+    return profiled.over(msgspec.structs.replace(profiled.services(cache), today=today))
 
 
 def notes_on_configuration(
@@ -40,11 +41,16 @@ def notes_on_configuration(
     component: Mapping[str, Any] | None,
 ) -> tuple[str, ...]:
     """What of the configuration that an engine was made of has no effect, or another than one may think."""
-    if isinstance(engine, FrameworkEngine):
-        policies, found = engine.rules.policies, list(engine.config.notes)
+    if flags.record.framework is not None:
+        profiled = cast("FrameworkEngine", engine)
+        policies, found = profiled.rules.policies, list(profiled.config.notes)
         if policies is not None and policy is not None:
             policies.check(policy, flags.gates, notice=found.append)
         return tuple(found)
     if policy is not None:
         return flags.record.legacy_rules.parse(policy, strict=False).notes
-    return () if component is None else component_notes(flags, component)
+    if component is None:
+        return ()
+    from kubescheduler.engine.v1alpha1_engine import component_notes
+
+    return component_notes(flags, component)

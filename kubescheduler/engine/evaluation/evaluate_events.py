@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
@@ -70,7 +69,7 @@ def places_after(engine: Engine, cache: ClusterCache, pod: Pod, events: Sequence
     The attempt does not preempt. The cache is changed by the events.
     """
     clock = VirtualTime()
-    adapt = partial(attrs.evolve, time=clock, in_background=at_once, reports_failures=False)
+    adapt = partial(msgspec.structs.replace, time=clock, in_background=at_once, reports_failures=False)
     parts = loop_parts(engine.scheduler(cache), lambda services: _adapted(services, adapt), preempt=False)
     with SchedulerLoop(parts, bindings=InOrderBindings()) as loop:
         handlers = EventHandlers(loop.cycles)

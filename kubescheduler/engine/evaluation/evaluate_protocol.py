@@ -26,7 +26,6 @@ from kubescheduler.engine.evaluation.evaluate_checks import (
     seconds_of_time,
 )
 from kubescheduler.engine.evaluation.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
-from kubescheduler.engine.evaluation.evaluate_events import decoded_events, places_after
 from kubescheduler.engine.releases import release_named
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.decision_records import ExtenderTrace, Preemption
     from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.evaluation.evaluate_events import TimedEvent
     from kubescheduler.engine.release_record import Release
 
 
@@ -71,11 +71,13 @@ class Scenario(msgspec.Struct, eq=False):
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         self._today = seconds_of_time(query.get("now"))
-        events = decoded_events(query.get("events") or (), decoder)
+        events = _events_of(query, decoder)
         asked = self.configured({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
         decision = asked.scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
         result = {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
-        if query.get("events") is not None:
+        if events is not None:
+            from kubescheduler.engine.evaluation.evaluate_events import places_after
+
             result["queue"] = places_after(asked.engine, cache_for(asked.engine, self.objects), pod, events)
         if notes := (*self.release.gates.notes(self.feature_gates), *asked.notes):
             result["notes"] = list(notes)
@@ -106,6 +108,15 @@ class Scenario(msgspec.Struct, eq=False):
         if len(configuration) > 1:
             raise ConfigError(f"only one of {', '.join(configuration)} can be given")
         return engine_for(self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
+
+
+def _events_of(query: Mapping[str, Any], decoder: Decoder) -> list[TimedEvent] | None:
+    """What happens after the decision; None where nobody asks."""
+    if query.get("events") is None:
+        return None
+    from kubescheduler.engine.evaluation.evaluate_events import decoded_events
+
+    return decoded_events(query["events"], decoder)
 
 
 def result_of(decision: Decision) -> dict[str, Any]:

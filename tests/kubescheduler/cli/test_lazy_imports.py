@@ -45,6 +45,9 @@ WITHOUT_PLUGINS = (
 )
 """What releases of predicates and priorities do without where nobody asks for it."""
 
+SCENARIO = '{"cluster": {"nodes": [{"metadata": {"name": "a"}}]}, "queries": [{"pod": {"metadata": {"name": "p"}}}]}'
+"""What evaluate reads; no other command does."""
+
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--release")
 
 CASES = {
@@ -55,6 +58,9 @@ CASES = {
     "schedule 1.16": ((*SCHEDULE, "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 293),
     "schedule 1.20": ((*SCHEDULE, "1.20"), DECIDING, 483),
     "schedule 1.36": ((*SCHEDULE, "1.36"), DECIDING, 478),
+    "evaluate 1.4": (("evaluate", "--release", "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:4]), 260),
+    "evaluate 1.16": (("evaluate", "--release", "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 260),
+    "evaluate 1.36": (("evaluate", "--release", "1.36"), (*DECIDING, "kubescheduler.cycle.scheduler_loop"), 440),
     "capacity": (("capacity", "cluster.yaml", "--pod", "pod.yaml"), (*DECIDING, *WITHOUT_PLUGINS[1:4]), 288),
     "registry": (("registry", "--release", "1.16"), DECIDING, 300),
 }
@@ -68,6 +74,7 @@ def test_imports(folder: Path, arguments: tuple[str, ...], absent: tuple[str, ..
         [sys.executable, "-c", SCRIPT, *arguments],
         cwd=folder,
         env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        input=SCENARIO,
         capture_output=True,
         text=True,
         check=True,
