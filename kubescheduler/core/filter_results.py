@@ -236,6 +236,6 @@ def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:
     """(row, its reasons) of the failing ones among ``rows``, ascending."""
     found: dict[int, list[str]] = {}
     for reason, mask in verdict.items():
-        for row in np.flatnonzero(mask & rows).tolist():
+        for row in (mask & rows).nonzero()[0].tolist():
             found.setdefault(row, []).append(reason)
     return [(row, tuple(reasons)) for row, reasons in sorted(found.items())]

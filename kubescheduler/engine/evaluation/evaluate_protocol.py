@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+    from kubescheduler.core.status import Status
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.engine.evaluation.evaluate_events import TimedEvent
     from kubescheduler.engine.release_record import Release
@@ -93,13 +94,10 @@ class Scenario(msgspec.Struct, eq=False):
         asked = self._asked.get(key)
         if asked is None:
             engine = self._engine(configuration)
-            scheduler = scheduler_on(engine, self.cache, self._now)
+            scheduler = scheduler_on(engine, self.cache, _clock(self._today))
             notes = notes_on_configuration(engine, self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
             asked = self._asked[key] = Asked(engine, scheduler, notes)
         return asked
-
-    def _now(self) -> float:
-        return time.time() if self._today is None else self._today
 
     def _flags(self) -> EngineFlags:
         return EngineFlags(self.release.name, feature_gates=self.feature_gates)
@@ -119,19 +117,25 @@ def _events_of(query: Mapping[str, Any], decoder: Decoder) -> list[TimedEvent] |
     return decoded_events(query["events"], decoder)
 
 
+def _clock(moment: float | None) -> Callable[[], float]:
+    """A clock that stands at a moment, in seconds since the epoch; None: the machine's."""
+    return time.time if moment is None else lambda: moment
+
+
 def result_of(decision: Decision) -> dict[str, Any]:
     """A decision in the shape of the protocol."""
     if decision.error is not None:
         return {**_nothing(), "weights": dict(decision.weights), "error": decision.error}
     feasible = bool(len(decision.feasible))
+    statuses = decision.statuses()
     return {
         "fits": decision.fits(),
-        "failed": {name: sorted(reasons) for name, reasons in decision.reasons().items()},
+        "failed": {name: sorted(status.all_reasons) for name, status in statuses.items()},
         "checks": {
             name: {check: sorted(reasons) for check, reasons in checks.items()}
             for name, checks in decision.checks().items()
         },
-        **_statuses(decision),
+        **_coded(decision, statuses),
         "scores": decision.scores.to_dict() if feasible else {},
         "weights": dict(decision.weights),
         "total": decision.total(),
@@ -142,12 +146,15 @@ def result_of(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _statuses(decision: Decision) -> dict[str, Any]:
-    """What only releases whose statuses have codes say."""
+def _coded(decision: Decision, statuses: Mapping[str, Status]) -> dict[str, Any]:
+    """What only releases whose statuses have codes say. statuses: by node that was refused."""
     if not decision.coded:
         return {}
     feasible = bool(len(decision.feasible))
-    return {"codes": decision.codes(), "raw": {name: decision.raw(name) for name in decision.raws} if feasible else {}}
+    return {
+        "codes": {name: status.code.name for name, status in statuses.items()},
+        "raw": {name: decision.raw(name) for name in decision.raws} if feasible else {},
+    }
 
 
 def _nothing() -> dict[str, Any]:

@@ -60,8 +60,8 @@ class FrameworkConstruction(msgspec.Struct, frozen=True, eq=False):
 
     order: tuple[Point, ...]
     """In which order the points are filled; the first fault found is reported."""
-    weights: Callable[[Profile, Mapping[str, Plugin]], Weights]
-    """The weights of the plugins that score."""
+    weights: Callable[[Profile, Mapping[str, Collection[Point]]], Weights]
+    """The weights of the plugins that score, of where each plugin takes part."""
     check_required: Callable[[Profile, Mapping[Point, tuple[Plugin, ...]]], None]
     """Raises ConfigError when a point lacks a plugin, or has too many."""
     reactions: RunnerReactions
@@ -95,9 +95,9 @@ def build_framework(
         name: _made(name, registry[name], args.get(name), handle, validate_args)
         for name in sorted(_needed(profile) & registry.keys())
     }
-    weights = construction.weights(profile, instances)
-    known: dict[str, Collection[Point]] = {}
-    plugins = {point: _filled(profile, point, instances, known) for point in construction.order}
+    points = {name: points_of(plugin) for name, plugin in instances.items()}
+    weights = construction.weights(profile, points)
+    plugins = {point: _filled(profile, point, instances, points) for point in construction.order}
     _check_multi_point(profile, instances)
     _check_weighted(plugins.get(Point.SCORE, ()), weights.score, "score plugin")
     _check_weighted(plugins.get(Point.PLACEMENT_SCORE, ()), weights.placement, "placement score plugin")
@@ -157,19 +157,15 @@ def _initializing(name: str, problems: list[str] | tuple[str, ...]) -> ConfigErr
 
 
 def _filled(
-    profile: Profile, point: Point, instances: Mapping[str, Plugin], known: dict[str, Collection[Point]]
+    profile: Profile, point: Point, instances: Mapping[str, Plugin], points: Mapping[str, Collection[Point]]
 ) -> tuple[Plugin, ...]:
-    """The plugins of a point, in order. known: plugin → where it takes part, as far as it was asked. Raises
-    ConfigError."""
+    """The plugins of a point, in order. points: plugin → where it takes part. Raises ConfigError."""
     out: dict[str, Plugin] = {}
     for entry in profile.plugins.get(point, ()):
         plugin = instances.get(entry.name)
         if plugin is None:
             raise ConfigError(f"{point.kind} {go_quote(entry.name)} does not exist")
-        points = known.get(entry.name)
-        if points is None:
-            points = known[entry.name] = points_of(plugin)
-        if point not in points:
+        if point not in points[entry.name]:
             raise ConfigError(f"plugin {go_quote(entry.name)} does not extend {point.kind} plugin")
         if entry.name in out:
             raise ConfigError(f"plugin {go_quote(entry.name)} already registered as {go_quote(point.kind)}")

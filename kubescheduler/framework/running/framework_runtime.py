@@ -20,7 +20,7 @@ from kubescheduler.framework.running import (
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 
-class Framework(ProfilePlugins, eq=False, dict=True):
+class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
     """Runs the plugins of one profile. Upstream: frameworkImpl.
 
     A status of None is Success. ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit.

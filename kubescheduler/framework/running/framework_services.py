@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import time as wall_clock
 from typing import Any, Protocol
@@ -92,17 +93,22 @@ class Services(msgspec.Struct, eq=False):
     """Held by whoever reads or changes ``cache`` or the queue."""
 
 
+def _nobody() -> None:
+    """The plugins are not made yet."""
+
+
 class FrameworkHandle:
     """One profile's Handle; see there."""
 
     def __init__(self, services: Services, profile_name: str) -> None:
         self._services = services
         self._profile_name = profile_name
-        self._runner: PluginRunner | None = None
+        self._runner: Callable[[], PluginRunner | None] = _nobody
 
     def attach(self, runner: PluginRunner) -> None:
-        """The plugins are made: from now on they can be run."""
-        self._runner = runner
+        """The plugins are made: from now on they can be run. Who runs them has the handle, and not the handle it: so
+        what a scheduler keeps of a cluster is gone with it."""
+        self._runner = weakref.ref(runner)
 
     @property
     def release(self) -> str:
@@ -172,9 +178,10 @@ class FrameworkHandle:
     @property
     def runner(self) -> PluginRunner:
         """Raises ClusterStateError while plugins are made."""
-        if self._runner is None:
+        runner = self._runner()
+        if runner is None:
             raise ClusterStateError("plugins cannot be run while they are made; ask for handle.runner in a method")
-        return self._runner
+        return runner
 
     # --- the cluster -----------------------------------------------------------------------
 

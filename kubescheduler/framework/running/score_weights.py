@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.contract.plugin import Plugin, points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from priorities.types import MAX_NODE_SCORE
@@ -39,29 +38,34 @@ class Weights(msgspec.Struct, frozen=True):
     placement: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def weights_1_20(profile: Profile, instances: Mapping[str, Plugin]) -> Weights:
-    """One weight a plugin, whatever it does; the last list that names it counts. Upstream: 1.20 pluginsNeeded."""
+def weights_1_20(profile: Profile, points: Mapping[str, Collection[Point]]) -> Weights:
+    """One weight a plugin, whatever it does; the last list that names it counts. points: plugin → where it takes part.
+
+    Upstream: 1.20 pluginsNeeded.
+    """
     named = {entry.name: entry.weight for point in WEIGHING_ORDER_1_20 for entry in profile.plugins.get(point, ())}
-    weights = {name: named.get(name, 0) or 1 for name in instances}
+    weights = {name: named.get(name, 0) or 1 for name in points}
     _check_sum(weights.values(), OVERFLOW)
     return Weights(weights)
 
 
-def weights_1_36(profile: Profile, instances: Mapping[str, Plugin]) -> Weights:
-    """The point's own list goes before multiPoint. Upstream: 1.36 getScoreWeights."""
-    score = _first_weights(profile, Point.SCORE, instances)
+def weights_1_36(profile: Profile, points: Mapping[str, Collection[Point]]) -> Weights:
+    """The point's own list goes before multiPoint. points: plugin → where it takes part.
+
+    Upstream: 1.36 getScoreWeights.
+    """
+    score = _first_weights(profile, Point.SCORE, points)
     _check_sum(score.values(), f"score plugins: {OVERFLOW}")
-    placement = _first_weights(profile, Point.PLACEMENT_SCORE, instances)
+    placement = _first_weights(profile, Point.PLACEMENT_SCORE, points)
     _check_sum(placement.values(), f"placement score plugins: {OVERFLOW}")
     return Weights(score, placement)
 
 
-def _first_weights(profile: Profile, point: Point, instances: Mapping[str, Plugin]) -> dict[str, int]:
+def _first_weights(profile: Profile, point: Point, points: Mapping[str, Collection[Point]]) -> dict[str, int]:
     entries: tuple[Enabled, ...] = (*profile.plugins.get(point, ()), *profile.multi_point)
     weights: dict[str, int] = {}
     for entry in entries:
-        plugin = instances.get(entry.name)
-        if plugin is not None and point in points_of(plugin):
+        if point in points.get(entry.name, ()):
             weights.setdefault(entry.name, entry.weight or 1)
     return weights
 

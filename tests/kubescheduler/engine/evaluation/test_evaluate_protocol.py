@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import random
+import weakref
 from functools import cache
 from typing import Any
 
@@ -13,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
+from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, evaluate
+from kubescheduler.engine.releases import release_named
 from tests.support.recorded_vectors import vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")
@@ -121,3 +125,20 @@ def test_1_16_balances_volumes_that_a_predicate_counted(
     scenario = {"cluster": {"nodes": nodes}, "featureGates": gates, "queries": [{"pod": pod, "policy": policy}]}
     (answer,) = answers(scenario)
     assert answer["total"] == scores
+
+
+@pytest.mark.parametrize("release", RELEASE_NAMES)
+def test_a_cluster_goes_with_the_last_of_its_schedulers(release: str) -> None:
+    """Nothing that was made for its decisions holds a cluster until garbage is collected."""
+    asked = scenarios("mixed")[0]
+    scenario = Scenario.of({"id": "a", "cluster": asked["cluster"]}, release_named(release))
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        scenario.answer({"id": "q", "pod": asked["queries"][0]["pod"], "preempt": True})
+        cache = weakref.ref(scenario.cache)
+        del scenario
+        assert cache() is None
+    finally:
+        if collects:
+            gc.enable()
