@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+import numpy as np
 
 from clusterstate.growable import IntArray
+from clusterstate.objects import FrozenMap
 from kubescheduler.core.holding.number_table import Blocks, line
 from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.score_table import Scores
@@ -24,22 +26,43 @@ class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
     """Rule → index of its scores before the weight; of those that have no one number."""
     raws: Mapping[str, int]
     """Likewise of its scores before they were normalised."""
+    numbers: Mapping[str, int]
+    """Rule → index of its numbers before normalisation, also where a release keeps no such scores; of its scores where
+    there is no normalisation."""
     constant_finals: Mapping[str, int]
     """Rule → the one score that all rows have."""
     constant_raws: Mapping[str, int]
     """Likewise before normalisation; empty, as are ``raws``, where a release keeps no such scores."""
 
 
+class Shifts(msgspec.Struct, frozen=True, eq=False):
+    """What has changed for most rows since a table of scores was made, and was not put in row by row."""
+
+    total: int = 0
+    """By how much all totals are higher than those of the table."""
+    finals: Mapping[str, Mapping[int, int]] = FrozenMap()
+    """Rule → number before normalisation → score before the weight, instead of the scores of the table."""
+
+
+NO_SHIFTS = Shifts()
+
+
 class HeldScores:
     """What a table of scores said when a decision was made."""
 
-    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_totals", "whole")
+    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_shifts", "_totals", "whole")
 
     def __init__(
-        self, blocks: Blocks, layout: ScoreLayout, feasible: IntArray, whole: WholeScores | None = None
+        self,
+        blocks: Blocks,
+        layout: ScoreLayout,
+        feasible: IntArray,
+        shifts: Shifts = NO_SHIFTS,
+        whole: WholeScores | None = None,
     ) -> None:
         """feasible: (n,) the rows that fit."""
         self._blocks = blocks
+        self._shifts = shifts
         self._layout = layout
         self._feasible = feasible
         self.whole = whole
@@ -52,7 +75,7 @@ class HeldScores:
     def totals(self) -> IntArray:
         """(n,) int64: see Decision."""
         if self._totals is None:
-            self._totals = self._line(TOTAL)
+            self._totals = self._line(TOTAL) + self._shifts.total
         return self._totals
 
     @property
@@ -76,11 +99,21 @@ class HeldScores:
     def _by_rule(
         self, lines: Mapping[str, int], constants: Mapping[str, int], whole: Mapping[str, Scores] | None
     ) -> dict[str, Scores]:
-        found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
+        shifted = self._shifts.finals if lines is self._layout.finals else {}
+        found: dict[str, Scores] = {
+            name: self._finals(shifted[name], name) if name in shifted else self._line(at) for name, at in lines.items()
+        }
         found.update(constants)
         found.update(whole or {})
         names = self._layout.names if self.whole is None else self.whole.names
         return {name: found[name] for name in names if name in found}
+
+    def _finals(self, by_number: Mapping[int, int], name: str) -> IntArray:
+        """(n,) the scores of a rule by its numbers before normalisation."""
+        numbers, values = self._line(self._layout.numbers[name]), np.array(sorted(by_number), np.int64)
+        finals = np.array([by_number[value] for value in values.tolist()], np.int64)
+        found: IntArray = finals[values.searchsorted(numbers)]
+        return found
 
     def _line(self, index: int) -> IntArray:
         numbers: IntArray = line(self._blocks, index)[self._feasible]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -30,8 +30,17 @@ class Levels:
         """What a number comes to that some row has."""
         return self._finals[number]
 
-    def change(self, moves: Iterable[Move], reduced: Reduced) -> bool:
-        """Notes that rows have changed. False: scores of other rows are not what they were."""
+    def rows_with(self, number: int) -> int:
+        """How many rows have a number."""
+        return self._counts.get(number, 0)
+
+    def by_number(self) -> Mapping[int, int]:
+        """Number → what it comes to, as of now; later changes leave it alone."""
+        return self._finals
+
+    def change(self, moves: Iterable[Move], reduced: Reduced) -> dict[int, int] | None:
+        """Notes that rows have changed. By how much more a number that rows had before, and still have, counts now;
+        empty where all count the same. None: no row has a number any more."""
         counts = self._counts
         kinds = len(counts)
         gone = False
@@ -42,11 +51,12 @@ class Levels:
             if now is not None:
                 counts[now] = counts.get(now, 0) + 1
         if not gone and len(counts) == kinds:
-            return True
+            return {}
         self._counts = {number: count for number, count in counts.items() if count}
         if not self._counts:
-            return False
+            return None
         values = sorted(self._counts)
         finals = dict(zip(values, reduced(np.array(values, np.int64)).tolist(), strict=True))
         known, self._finals = self._finals, finals
-        return all(known.get(value, final) == final for value, final in finals.items())
+        more = {value: final - known[value] for value, final in finals.items() if value in known}
+        return more if any(more.values()) else {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -12,13 +13,18 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.holding.best_rows import LOWEST, BestRows
-from kubescheduler.core.holding.held_scores import TOTAL, HeldScores, ScoreLayout
+from kubescheduler.core.holding.held_scores import NO_SHIFTS, TOTAL, HeldScores, ScoreLayout, Shifts
 from kubescheduler.core.holding.levels import Levels, Move
 from kubescheduler.core.holding.number_table import NumberTable, line
 from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.score_table import Scores
 from kubescheduler.core.selection import TieBreak
 from priorities.types import PriorityConfig
+
+MOST_OTHERS = 32
+"""Rows that are put in one by one as a rule scores them otherwise than most."""
+FARTHEST = 1 << 61
+"""Totals up to which all of them may be shifted."""
 
 Numbers = Sequence[tuple[str, int]]
 """(rule, its raw number) of one row."""
@@ -54,12 +60,15 @@ class TotalTable:
         "_base",
         "_best",
         "_finals",
+        "_is_near",
         "_layout",
         "_levels",
         "_normalised",
         "_raws",
+        "_shifts",
         "_table",
         "_totals",
+        "_weights",
         "moved_on",
     )
 
@@ -99,10 +108,14 @@ class TotalTable:
             tuple(scored.scores),
             finals,
             {name: at for name, at in raws.items() if name in scored.raws},
+            raws,
             {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
             {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
         )
         self._addends = [(at, weights[name]) for name, at in finals.items()]
+        self._weights = weights
+        self._shifts = NO_SHIFTS
+        self._is_near = bool((abs(scored.totals) < FARTHEST).all())
         self._table = NumberTable(np.array(lines))
         self._totals: IntArray | None = None
         self._best = BestRows(self._table, lines[TOTAL], ranks)
@@ -111,13 +124,14 @@ class TotalTable:
 
     def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
         """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return HeldScores(self._table.blocks(), self._layout, feasible, whole)
+        return HeldScores(self._table.blocks(), self._layout, feasible, self._shifts, whole)
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
         if self._totals is None:
             self._totals = line(self._table.blocks(), TOTAL)
         totals: IntArray = self._totals.copy() if len(feasible) == len(self._totals) else self._totals[feasible]
+        totals += self._shifts.total
         return totals
 
     def choose(self, tie_break: TieBreak) -> int:
@@ -131,8 +145,8 @@ class TotalTable:
             self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
 
     def put(self, changes: Mapping[int, Numbers], fits: Mask, reduce: Reduce) -> bool:
-        """Sets the numbers of some rows, which may have come to fit or no longer do. False: rows that are not among
-        them score differently now, and the table is of no more use.
+        """Sets the numbers of some rows, which may have come to fit or no longer do. False: many rows that are not
+        among them score differently now, and the table is of no more use.
 
         fits: (N,) bool, the rows that fit now.
         """
@@ -143,16 +157,26 @@ class TotalTable:
             for name, number in numbers:
                 after[row][self._raws[name]] = number
         for name, valuewise in self._normalised:
-            moves, moved = self._moves(self._raws[name], before, after, fits)
-            if moves and not (valuewise and self._normalise(name, moves, moved, reduce)):
+            moves = self._moves(self._raws[name], before, after, fits)
+            if moves and not (valuewise and self._normalise(name, moves, before, after, fits, reduce)):
                 self.moved_on = name
                 return False
+        return self._put_totals(before, after, fits)
+
+    def _put_totals(self, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask) -> bool:
+        """Works out the totals of rows and puts them in. False: one is too large to be told from a row that does not
+        fit."""
         changed: set[int] = set()
+        levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
+        shift = self._shifts.total
         for row, found in after.items():
             found[TOTAL] = LOWEST
             if fits[row]:
-                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends]))
-                if found[TOTAL] == LOWEST:
+                for raw, final, of_rule in levels:
+                    found[final] = of_rule.final(found[raw])
+                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends])) - shift
+                self._is_near = self._is_near and abs(found[TOTAL]) < FARTHEST
+                if found[TOTAL] == LOWEST or (shift and not self._is_near):
                     return False
             if found != before[row]:
                 changed.add(self._table.put(row, found))
@@ -164,31 +188,64 @@ class TotalTable:
 
     def _moves(
         self, raw: int, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask
-    ) -> tuple[list[Move], list[list[int]]]:
-        """How the raw numbers of rows that fit or fitted have changed, and the rows among them that fit now."""
+    ) -> list[Move]:
+        """How the raw numbers of rows that fit or fitted have changed."""
         moves: list[Move] = []
-        moved: list[list[int]] = []
         for row, was in before.items():
             fitted, fit, now = was[TOTAL] != LOWEST, bool(fits[row]), after[row]
             if fitted is not fit or (fit and was[raw] != now[raw]):
                 moves.append((was[raw] if fitted else None, now[raw] if fit else None))
-                if fit:
-                    moved.append(now)
-        return moves, moved
+        return moves
 
-    def _normalise(self, name: str, moves: Sequence[Move], moved: Iterable[list[int]], reduce: Reduce) -> bool:
-        """Brings a rule's scores of the rows that moved up to date; whether those of all others stay."""
-        raw, final = self._raws[name], self._finals[name]
+    def _normalise(
+        self,
+        name: str,
+        moves: Sequence[Move],
+        before: dict[int, list[int]],
+        after: dict[int, list[int]],
+        fits: Mask,
+        reduce: Reduce,
+    ) -> bool:
+        """Brings a rule's scores up to date; whether all rows but few score as much more as each other. Those that do
+        not are added to ``before`` and ``after``."""
         levels = self._levels.get(name)
         if levels is None:
             blocks = self._table.blocks()
             there = line(blocks, TOTAL) != LOWEST
-            levels = self._levels[name] = Levels(line(blocks, raw)[there], line(blocks, final)[there])
-        if not levels.change(moves, partial(reduce, name)):
+            numbers, finals = line(blocks, self._raws[name])[there], line(blocks, self._finals[name])[there]
+            levels = self._levels[name] = Levels(numbers, finals)
+        more = levels.change(moves, partial(reduce, name))
+        if more is None:
             return False
-        for now in moved:
-            now[final] = levels.final(now[raw])
+        if more:
+            most = max(more, key=levels.rows_with)
+            here = Counter([numbers[self._raws[name]] for row, numbers in after.items() if fits[row]])
+            others = [value for value, by in more.items() if by != more[most] and levels.rows_with(value) > here[value]]
+            if others and not self._add_rows(self._raws[name], others, before, after):
+                return False
+        if more or name in self._shifts.finals:
+            self._shift(name, levels, more[most] if more else 0)
+        return self._is_near or not self._shifts.total
+
+    def _add_rows(
+        self, raw: int, numbers: Collection[int], before: dict[int, list[int]], after: dict[int, list[int]]
+    ) -> bool:
+        """Adds the rows that have one of some raw numbers; whether they are few."""
+        blocks = self._table.blocks()
+        found = np.isin(line(blocks, raw), list(numbers)) & (line(blocks, TOTAL) != LOWEST)
+        rows = [row for row in found.nonzero()[0].tolist() if row not in before]
+        if len(rows) > MOST_OTHERS:
+            return False
+        for row in rows:
+            before[row] = self._table.row(row)
+            after[row] = before[row].copy()
         return True
+
+    def _shift(self, name: str, levels: Levels, by: int) -> None:
+        """Notes that a rule scores most rows by so much more."""
+        total = self._shifts.total + self._weights[name] * by
+        self._shifts = Shifts(total, {**self._shifts.finals, name: levels.by_number()})
+        self._is_near = self._is_near and abs(total) < FARTHEST
 
 
 def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> IntArray:

@@ -16,7 +16,7 @@ from clusterstate.counting import tally
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core import verdicts
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.holding import number_table
+from kubescheduler.core.holding import number_table, total_table
 from kubescheduler.core.keeping import shared_totals
 from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
@@ -167,6 +167,11 @@ UNLISTED = [
     *[("drop", 0), ("run", "plain", 1)] * 8,
 ]
 """Pods leave a node that is not there any more, and one that 1.4 does not look at."""
+LEVELS = [
+    *[("run", "owned", 6), ("run", "likes", 5), ("drop", 2), ("run", "likes", 4), ("drop", 0), ("run", "likes", 3)],
+    *[("run", "large", 3), ("drop", 1), ("run", "likes", 3), ("drop", 6), ("drop", 6), ("run", "likes", 3)],
+]
+"""The node with the most liked pods changes, so that all others score differently."""
 SHARED_NO_MORE = [("run", "near", 1), ("run", "even", 2)]
 """A score that was one number for the rows that fit differs once further rows fit."""
 
@@ -272,19 +277,23 @@ class Worlds:
 @example(DOMAINS, 1)
 @example(DOMAINS, 8)
 @example(LEFT, 1)
+@example(LEVELS, 8)
+@example([("service", False), *LEVELS], 8)
 @example(UNLISTED, 8)
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
     engine: str, tie: str, found: Any, share: int
 ) -> None:
-    """Whatever pods come and go, nodes change and services appear; also what is read when all is over. share: of the
-    rows, those that are patched sooner than all are looked at; with 1, no more than two at a time."""
+    """Whatever pods come and go, nodes change and services appear; also what is read when all is over. share: one of
+    so many rows is patched sooner than all are looked at; with 1, no more than two at a time; of rows that score
+    otherwise than most, so many."""
     with (
         patch.object(shared_totals, "FEW", 2 if share == 1 else shared_totals.FEW),
         patch.object(number_table, "LEAST_IN_BLOCK", 2),
         patch.object(tally, "LONGEST", 4),
         patch.object(verdicts, "PATCH_SHARE", share),
+        patch.object(total_table, "MOST_OTHERS", share),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:
