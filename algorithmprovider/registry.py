@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -93,5 +92,7 @@ def valid_name(name: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean …?` when a known name is close, else nothing."""
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""

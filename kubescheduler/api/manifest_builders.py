@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -154,6 +153,8 @@ def toleration(given: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def as_annotation(name: str, entries: list[dict[str, Any]]) -> dict[str, str]:
     """Taints or tolerations as release 1.4 has them; nothing for none."""
+    import json
+
     return {name: json.dumps(entries)} if entries else {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -69,6 +68,8 @@ def _taints(manifest: Manifest) -> list[Manifest]:
     given = _inside(manifest, "spec").get("taints")
     text = _inside(_inside(manifest, "metadata"), "annotations").get(TAINTS_ANNOTATION)
     if given is None and isinstance(text, str):
+        import json
+
         try:
             given = json.loads(text)
         except ValueError:

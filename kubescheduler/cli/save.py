@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +17,9 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.list_documents import list_document
 from kubescheduler.sources.files import check_place
 from kubescheduler.sources.whole_file import whole_file
+
+if TYPE_CHECKING:
+    import gzip
 
 COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -63,6 +65,8 @@ def _packed(file: IO[bytes], target: Path) -> Iterator[gzip.GzipFile | IO[bytes]
     if target.suffix != COMPRESSED:
         yield file
         return
+    import gzip
+
     with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
         yield out
 

@@ -82,7 +82,6 @@ def schedule(
     """
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
-    from kubescheduler.cli.save import check_target
 
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
 
@@ -101,7 +100,7 @@ def schedule(
     problems: list[str] = []
     with nothing_collected():
         configured, inputs = attempt(problems, engine.engine), attempt(problems, read)
-        attempt(problems, lambda: check_target(save))
+        attempt(problems, functools.partial(_check_target, save))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(configured, inputs.cluster)
@@ -113,6 +112,14 @@ def schedule(
     notes = engine.notes(configured)
     render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)
+
+
+def _check_target(save: str | None) -> None:
+    """See ``check_target``; nothing is imported where nothing is saved."""
+    if save is not None:
+        from kubescheduler.cli.save import check_target
+
+        check_target(save)
 
 
 def _exported(
@@ -149,8 +156,6 @@ def _decided(
 
     explaining: what its scores and refusals were made of is worked out before it is bound.
     """
-    import attrs
-
     decision = scheduler.decide(pod, preempt=preempt, in_sequence=True)
     if explaining is not None:
         explaining.work_out(decision)
@@ -158,6 +163,8 @@ def _decided(
         return decision
     rejected = None if bind is None else bind(pod, decision.host)
     if rejected is not None:
+        import attrs
+
         return attrs.evolve(decision, host=None, error=rejected)
     scheduler.cache.assume_pod(pod, decision.host)
     return decision
@@ -182,7 +189,6 @@ def _run(
 
     from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
-    from kubescheduler.cli.save import save_cluster
     from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.core.bulk.placing_in_order import placed_in_order
@@ -207,6 +213,8 @@ def _run(
         rendered(decisions, output, explaining, screen, notes=notes) if render is None else render(decisions)
     )
     if save is not None:
+        from kubescheduler.cli.save import save_cluster
+
         pieces = list(pieces)
         read = ((entry.obj, entry.item or Item("", entry.manifest())) for entry in inputs.cluster.entries())
         save_cluster(save, read, inputs.pods, hosts)

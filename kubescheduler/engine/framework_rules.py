@@ -109,7 +109,7 @@ class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """How the frameworks of the profiles are made, and react to what plugins answer."""
     deciding: FrameworkDecisionRules
     """How a decision is made, apart from plugins."""
-    cycle: ReleaseCycles
+    cycle: Callable[[], ReleaseCycles]
     """What happens between choosing a node and binding to it."""
     queue: MakeQueue
     """Where pods wait to be tried."""

@@ -78,7 +78,7 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
     queue = made.rules.queue(services.time.now, services.cache, made.profiles, backoff)
     turns = partial(_turns, made)
-    return LoopParts(made.profiles, services, queue, made.rules.cycle, decide, made.run_ahead, turns)
+    return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, made.run_ahead, turns)
 
 
 def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from clusterstate.view_records import view_1_20
 from kubescheduler.config.component.format_1_20 import FORMAT_1_20
 from kubescheduler.config.gates import GATES_1_20
@@ -15,7 +17,6 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
 )
 from kubescheduler.core.legacy_behaviour import reservoir_tie
-from kubescheduler.cycle.cycle_rules import CYCLE_1_20
 from kubescheduler.engine.accepted_values import accepted_1_16
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_20
 from kubescheduler.engine.framework_rules import FrameworkRules, PolicyRules
@@ -29,6 +30,9 @@ from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.sources.cluster_input import FILLING_1_16
 
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+
 POLICIES_1_20 = PolicyRules(
     providers=PROVIDERS_1_20,
     source=algorithm_source_1_20,
@@ -41,12 +45,20 @@ POLICIES_1_20 = PolicyRules(
     defaults=DEFAULT_LISTS_1_20,
 )
 
+
+def cycle_1_20() -> ReleaseCycles:
+    """What happens between choosing a node and binding to it."""
+    from kubescheduler.cycle.cycle_rules import CYCLE_1_20
+
+    return CYCLE_1_20
+
+
 FRAMEWORK_1_20 = FrameworkRules(
     plugins=PLUGINS_1_20,
     points=POINTS_1_20,
     profiles=PROFILES_1_20,
     deciding=DECIDING_1_20,
-    cycle=CYCLE_1_20,
+    cycle=cycle_1_20,
     queue=queue_1_20,
     upstream_tie=reservoir_tie,
     wire=WIRE_1_20,

@@ -7,10 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
-from kubescheduler.queue.entry import by_priority
-from kubescheduler.queue.priority_queue_1_20 import Queue120
-from kubescheduler.queue.priority_queue_1_36 import Queue136
-from kubescheduler.queue.queueing_hints import Hopes
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
@@ -26,6 +22,8 @@ def order_of(profiles: Profiles) -> Order:
     """How the profiles' queue sort orders pods."""
     less = profiles.less
     if isinstance(getattr(less, "__self__", None), PrioritySort):
+        from kubescheduler.queue.entry import by_priority
+
         return by_priority
     key = functools.cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
 
@@ -37,6 +35,8 @@ def order_of(profiles: Profiles) -> Order:
 
 def queue_1_20(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue:
     """The queue of 1.20, sorted as the profiles say."""
+    from kubescheduler.queue.priority_queue_1_20 import Queue120
+
     return Queue120(clock, cache, order=order_of(profiles), backoff=backoff)
 
 
@@ -52,6 +52,9 @@ def queue_1_36(
 
     events: plugin → the events that it registers.
     """
+    from kubescheduler.queue.priority_queue_1_36 import Queue136
+    from kubescheduler.queue.queueing_hints import Hopes
+
     return Queue136(
         clock,
         cache,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -80,6 +79,8 @@ def first_value(body: bytes) -> msgspec.Raw:
 
 def _prefix(text: str) -> msgspec.Raw:
     text = text.lstrip(" \t\r\n")
+    import json
+
     end = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(text)[1]
     return msgspec.Raw(text[:end].encode())
 

@@ -5,7 +5,6 @@ A release is one record of functions; a rule that changed stands as a second fun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -130,6 +129,8 @@ def _node_list(nodes: Raws) -> dict[str, Any]:
 
 def quote(text: str) -> str:
     """A text in double quotes, as error texts show URLs and names."""
+    import json
+
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -7,7 +7,6 @@ these values, or a list of them. A type has the fields of all versions of the AP
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -114,5 +113,7 @@ def _in_values(
 def _nearest(name: str, known: Iterable[str]) -> str:
     """A hint, if a known name is like this one but for case and a letter or two."""
     folded = {each.lower(): each for each in reversed(list(known))}
+    import difflib
+
     close = difflib.get_close_matches(name.lower(), folded, 1)
     return f"; did you mean {folded[close[0]]}?" if close else ""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from clusterstate.api_names import go_quote
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 UNITS = {
     "ns": 1,
@@ -47,6 +50,8 @@ def parse_duration(text: str) -> int:
 
 
 def _fraction(number: str) -> Fraction:
+    from fractions import Fraction
+
     return Fraction(f"0{number}" if number.startswith(".") else number.removesuffix("."))
 
 

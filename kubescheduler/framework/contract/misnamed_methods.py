@@ -11,7 +11,6 @@ names of helpers.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +41,8 @@ def misnamed_methods(plugin: type) -> list[str]:
 
 def nearest_methods(plugin: type) -> list[str]:
     """The same for each method that is called a little like one, for a plugin that takes part in no point."""
+    import difflib
+
     plain = {_letters(known): known for known in METHOD_ARGUMENTS}
     return [
         f"{defined_at(function)}there is no extension point {name}; did you mean {plain[close[0]]}?"

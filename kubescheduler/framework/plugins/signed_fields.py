@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -141,6 +140,8 @@ def _counts(source: Mapping[str, Any]) -> bool:
 
 
 def _written(source: Mapping[str, Any]) -> str:
+    import json
+
     return json.dumps(source, sort_keys=True, default=str)
 
 

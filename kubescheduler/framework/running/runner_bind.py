@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from clusterstate.api_names import go_quote
@@ -107,6 +106,8 @@ def _together(
             with lock:
                 first.append(status)
             state.cancellation.cancel(status.error_text)
+
+    from concurrent.futures import ThreadPoolExecutor
 
     try:
         with ThreadPoolExecutor(len(group)) as pool:
