@@ -219,6 +219,11 @@ class Columns:
         """(N,) int64: each row's place when the names are sorted bytewise, -1 for a row without a name."""
         return self._order.ranks(len(self.names))
 
+    @property
+    def rows_by_name(self) -> IntArray:
+        """(n,) int64: the rows that have a name, sorted by it bytewise."""
+        return self._order.rows(len(self.names))
+
     # --- pods ------------------------------------------------------------------------------
 
     def info(self, pod: Pod) -> PodInfo:

@@ -17,12 +17,14 @@ MOST_MOVES = 64
 class NameOrder:
     """Row → its place among all names in bytewise order, which for texts is the order of their characters."""
 
-    __slots__ = ("_moves", "_ranks", "_row_of", "_sorted")
+    __slots__ = ("_moves", "_ranks", "_row_of", "_rows", "_sorted")
 
     def __init__(self) -> None:
         self._row_of: dict[str, int] = {}
         self._sorted: list[str] = []
         self._ranks: IntArray = np.zeros(0, np.int64)
+        self._rows: tuple[IntArray, IntArray] | None = None
+        """(the ranks that they follow from, the rows by name)."""
         self._moves: list[tuple[int, str, bool]] = []
         """(row, name, whether it came) since ``ranks`` were worked out."""
 
@@ -51,6 +53,13 @@ class NameOrder:
         self._moves.clear()
         self._ranks = ranks
         return ranks
+
+    def rows(self, size: int) -> IntArray:
+        """(n,) int64 the rows that have a name, sorted by it. size: as for ``ranks``."""
+        ranks = self.ranks(size)
+        if self._rows is None or self._rows[0] is not ranks:
+            self._rows = ranks, ranks.argsort()[np.count_nonzero(ranks == NAMELESS) :]
+        return self._rows[1]
 
     def _move(self, ranks: IntArray, row: int, name: str, *, came: bool) -> None:
         place = bisect_left(self._sorted, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -12,7 +14,7 @@ def failing(verdict: Verdict) -> Mask | None:
     """(n,) bool, the rows that fail for any reason; None when none does."""
     out: Mask | None = None
     for mask in verdict.values():
-        if mask.any():
+        if np.count_nonzero(mask):
             out = mask if out is None else out | mask
     return out
 

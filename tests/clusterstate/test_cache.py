@@ -93,6 +93,15 @@ def test_a_nomination_ends_when_the_pod_is_placed() -> None:
     assert cache.nominated() == {}
 
 
+def test_a_nomination_ends_when_the_pod_is_removed() -> None:
+    """A pod that is bound while it waits for another node keeps its nomination until then."""
+    cache = cache_of([make_node("a"), make_node("b"), make_pod(nominated="a")])
+    cache.add_pod(make_pod(node="b"))
+    assert list(cache.nominated()) == ["a"]
+    cache.remove_pod(make_pod(node="b"))
+    assert cache.nominated() == {}
+
+
 # --- incremental equals from scratch -----------------------------------------------------------
 
 NODES = ("a", "b", "c")

@@ -32,6 +32,7 @@ def test_as_sorted_anew(steps: list[tuple[int, str, bool]], most: int) -> None:
                 ordered = sorted(names.values(), key=str.encode)
                 expected = [ordered.index(names[row]) if row in names else NAMELESS for row in range(size)]
                 assert order.ranks(size).tolist() == expected
+                assert [names[row] for row in order.rows(size).tolist()] == ordered
 
 
 def test_one_node_more_sorts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,14 +75,13 @@ def judge_with_added(
     checks: Sequence[CheckState],
     every: bool,
 ) -> list[NominatedJudgement] | None:
-    """Of rows of the whole cluster, each with the pods that are added there; None: a check looks at other rows too.
+    """Of rows of the whole cluster, each with the pods that are added there; None: these may matter to other rows too.
 
-    checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
+    checks: up to date, and looking at no other row (``FitPredicate.by_row``); those that follow from no pods are not
+    run again. every: all are run, not just until one fails.
     """
     every_change = [change for changes in added.values() for change in changes]
     if not stay_on_their_rows(every_change):
-        return None
-    if not all([check.predicate.by_row(info, snapshot) for check in checks]):  # noqa: C419
         return None
     if len(added) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
         return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]

@@ -74,6 +74,8 @@ class KeptJudgements:
         same each time."""
         predicates = [check.predicate for check in checks]
         self._notice(self._watch.changed(info, predicates))
+        if not self._watch.by_row:
+            return None
         row_of, nominations = self._cache.columns.row_of, self._cache.nominations
         mine = row_of.get(nominations.node_of(pod.metadata.uid) or "")
         if mine is not None:

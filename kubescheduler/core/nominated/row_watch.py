@@ -19,7 +19,7 @@ class RowWatch:
     For predicates whose verdict on a row depends, within what is bound to rows, on that row alone.
     """
 
-    __slots__ = ("_cache", "_far", "_nominations", "_position", "_predicates", "_stamp")
+    __slots__ = ("_cache", "_far", "_nominations", "_position", "_predicates", "_stamp", "by_row")
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
@@ -27,6 +27,8 @@ class RowWatch:
         self._far: tuple[int, ...] = ()
         self._stamp: Any = None
         self._position = self._nominations = -1
+        self.by_row = False
+        """Whether that was so for all predicates of the last call; see ``FitPredicate.by_row``."""
 
     def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
         """The rows that changed since the last call; None: look at every row again.
@@ -45,6 +47,7 @@ class RowWatch:
         self._position, self._nominations = log.position, cache.nominations.position
         if stamp != self._stamp or position < 0:
             self._stamp = stamp
+            self.by_row = all([p.by_row(info, snapshot) for p in given])  # noqa: C419
             return None
         recent, names = log.since(position), cache.nominations.since(nominations)
         if recent is None or names is None:

@@ -140,9 +140,11 @@ class KeptVictims:
     def candidates(
         self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
     ) -> Candidates:
-        """Where the pod would fit among the rows, (N,) bool, if lower ones left. The predicates of the attempt look at
-        no row but the one they judge. budgets: equal while the same pods are protected."""
+        """Where the pod would fit among the rows, (N,) bool, if lower ones left. All predicates of the attempt apply to
+        it. budgets: equal while the same pods are protected."""
         self._refresh(attempt, budgets)
+        if not self._watch.by_row:
+            return find_candidates(attempt, np.flatnonzero(rows), rules)
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
             self._forget(mine)
@@ -301,11 +303,8 @@ class PreemptionMemory:
 
         rows: (N,) bool, those that are tried. state: what is remembered for pods of its class.
         """
-        snapshot = attempt.cache.snapshot()
-        predicates: list[FitPredicate] = [p for p in attempt.predicates if p.applies(attempt.info)]
-        if not all(p.by_row(attempt.info, snapshot) for p in predicates):
-            return find_candidates(attempt, np.flatnonzero(rows), rules)
-        return self._of(state).candidates(attempt.by(predicates), state, rows, rules, self._budget_token())
+        attempt = attempt.by([p for p in attempt.predicates if p.applies(attempt.info)])
+        return self._of(state).candidates(attempt, state, rows, rules, self._budget_token())
 
     def _of(self, state: ClassState) -> KeptVictims:
         kept = self._kept.get(state)

@@ -44,17 +44,17 @@ def preempt(
         pick = functools.partial(steps_of, after, pick_1_16)
         return _preemption(pod, after, choose(after, pick_1_16), cache, pick)
     costs = found.costs()
-    pick = functools.partial(pick_steps, pick_1_16, costs, found.at)
-    return _preemption(pod, found, chosen_rows(found, pick_1_16(costs), cache), cache, pick)
+    pick = functools.partial(pick_steps, pick_1_16, costs, found.listed)
+    return _preemption(pod, found, chosen_names(found, pick_1_16(costs), cache), cache, pick)
 
 
 def _protect(cache: ClusterCache, roster: Roster, rows: IntArray, victims: Mask) -> Mask:
     return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
 
 
-def chosen_rows(found: Candidates, rows: IntArray, cache: ClusterCache) -> NodeNames:
-    """The names of candidates by row."""
-    return NodeNames(found.names, rows, cache.columns.ranks)
+def chosen_names(found: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:
+    """The names of some candidates, sorted. nodes: (N,) bool."""
+    return NodeNames(found.names, nodes, cache.columns.rows_by_name)
 
 
 def _preemption(

@@ -14,32 +14,48 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import Victims
 from kubescheduler.core.preempting.preemption_costs import NOWHERE, Costs, Floats, KindCosts, nodes_of_kinds
 
+LOOKED_AT = 256
+"""Rows in which the first of the names is looked for at a time."""
+
 
 class NodeNames(Sequence[str]):
-    """Names of rows, sorted; put together when they are asked for. ranks: (N,) row → place by name."""
+    """Names of nodes, sorted; put together when they are asked for."""
 
-    def __init__(self, names: Sequence[str], rows: IntArray, ranks: IntArray) -> None:
+    def __init__(self, names: Sequence[str], nodes: Mask, by_name: IntArray) -> None:
+        """names: row → name. nodes: (N,) bool, the rows. by_name: (N,) all rows in the order of their names."""
         self._names = names
-        self._rows = rows
-        self._ranks = ranks[rows]
+        self._nodes = nodes
+        self._by_name = by_name
         self._sorted: list[str] | None = None
+        self._head: str | None = None
 
     def _all(self) -> list[str]:
         if self._sorted is None:
-            self._sorted = [self._names[row] for row in self._rows[self._ranks.argsort()].tolist()]
+            rows = self._by_name[self._nodes[self._by_name]]
+            self._sorted = [self._names[row] for row in rows.tolist()]
         return self._sorted
 
+    def _first(self) -> str | None:
+        """None: there is none."""
+        by_name = self._by_name
+        for at in range(0, len(by_name) if self._head is None else 0, LOOKED_AT):
+            rows = by_name[at : at + LOOKED_AT]
+            there = self._nodes[rows]
+            if there.any():
+                self._head = self._names[int(rows[there.argmax()])]
+                break
+        return self._head
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return int(np.count_nonzero(self._nodes))
 
     @overload
     def __getitem__(self, at: int) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
-        if at == 0 and len(self._rows):
-            return self._names[int(self._rows[self._ranks.argmin()])]
-        return self._all()[at]
+        first = self._first() if at == 0 else None
+        return self._all()[at] if first is None else first
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(other) == self._all()
@@ -114,9 +130,9 @@ class Candidates(Mapping[str, Victims]):
         mixed = self.by_importance and first and then
         return Victims(tuple(by_importance(pods) if mixed else pods), len(first))
 
-    def at(self, rows: IntArray) -> list[str]:
-        """The names of candidates by row."""
-        return [self.names[row] for row in rows.tolist()]
+    def listed(self, nodes: Mask) -> list[str]:
+        """The names of some of them. nodes: (N,) bool."""
+        return [self.names[row] for row in nodes.nonzero()[0].tolist()]
 
     def only(self, rows: IntArray) -> Candidates:
         """Some of them, in that order."""
@@ -124,23 +140,14 @@ class Candidates(Mapping[str, Victims]):
         kinds[rows] = self.kinds[rows]
         return attrs.evolve(self, kinds=kinds, nodes=nodes_of_kinds(kinds, len(self.nodes)), order=rows)
 
-    def needless(self) -> list[str]:
-        """The nodes that need no victims, sorted by name."""
-        if self._all_need_some:
-            return []
+    def without_needless(self) -> tuple[Candidates, list[str]]:
+        """(those that need victims, the names of those that need none, sorted)."""
+        needless = self.of_kinds.count == 0
+        if not self.nodes[needless].any():
+            return self, []
         rows = self.rows
-        return sorted(self.at(rows[self.of_kinds.count[self.kinds[rows]] == 0]))
-
-    def with_victims(self) -> Candidates:
-        """Without the nodes that need none."""
-        if self._all_need_some:
-            return self
-        rows = self.rows
-        return self.only(rows[self.of_kinds.count[self.kinds[rows]] > 0])
-
-    @property
-    def _all_need_some(self) -> bool:
-        return not self.nodes[self.of_kinds.count == 0].any()
+        none = needless[self.kinds[rows]]
+        return self.only(rows[~none]), sorted(self.names[row] for row in rows[none].tolist())
 
     def costs(self) -> Costs:
         """What each row costs."""

@@ -30,8 +30,8 @@ LATEST_START = "the most important victim started last"
 NO_VICTIM = "no pod has to go"
 """What some releases look at before."""
 
-Note = Callable[[str, IntArray], object]
-"""Is called with a rule and the positions that it leaves."""
+Note = Callable[[str, Mask], object]
+"""Is called with a rule and the nodes that it leaves, (n,) bool."""
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -96,8 +96,8 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
         """The kinds that there are nodes of, ascending."""
         return self.nodes.nonzero()[0]
 
-    def least(self, kinds: IntArray, note: Note | None = None) -> IntArray:
-        """The positions of the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
+    def least(self, kinds: IntArray, note: Note | None = None) -> Mask:
+        """(n,) bool, the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
         priorities, fewest victims and latest start, one criterion after the other."""
         by = self.of_kinds
         for rule, cost in zip(CHEAPEST, (by.violations, by.first, by.total, by.count), strict=True):
@@ -105,54 +105,59 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
                 there = cost[kinds]
                 kinds = kinds[there == there.min()]
             if note is not None:
-                note(rule, self.positions(kinds))
-        at = self.positions(kinds)
-        if len(at) > 1:
-            starts = self.starts[at]
-            latest = starts == starts.max()
-            at = at if latest.all() else at[latest]
+                note(rule, self.nodes_of(kinds))
+        out = self._latest(self.nodes_of(kinds))
         if note is not None:
-            note(LATEST_START, at)
-        return at
+            note(LATEST_START, out)
+        return out
 
-    def positions(self, kinds: IntArray) -> IntArray:
-        """The positions of the nodes of these kinds, ascending."""
+    def _latest(self, nodes: Mask) -> Mask:
+        """Those of the nodes, (n,) bool, whose start is the latest."""
+        starts = self.starts
+        if not len(starts) or not np.count_nonzero(nodes > (starts == starts[nodes.argmax()])):
+            return nodes
+        out: Mask = nodes & (starts == starts[nodes].max())
+        return out
+
+    def nodes_of(self, kinds: IntArray) -> Mask:
+        """(n,) bool, the nodes of these kinds."""
         if len(kinds) == 1:
-            mine: Mask = self.kinds == kinds[0]
-            return mine.nonzero()[0]
-        wanted = np.zeros(len(self.nodes) + 1, np.bool_)  # the last is NOWHERE's
-        wanted[kinds] = True
-        return np.flatnonzero(wanted[self.kinds])
+            out: Mask = self.kinds == kinds[0]
+        else:
+            wanted = np.zeros(len(self.nodes) + 1, np.bool_)  # the last is NOWHERE's
+            wanted[kinds] = True
+            out = wanted[self.kinds]
+        return out
 
 
 class NodePick(Protocol):
     """Picks the nodes that a release may preempt on."""
 
-    def __call__(self, costs: Costs, note: Note | None = None) -> IntArray:
-        """Their positions. note: is called after each rule with its text and the positions that it leaves."""
+    def __call__(self, costs: Costs, note: Note | None = None) -> Mask:
+        """(n,) bool. note: is called after each rule with its text and the nodes that it leaves."""
 
 
-def pick_1_16(costs: Costs, note: Note | None = None) -> IntArray:
+def pick_1_16(costs: Costs, note: Note | None = None) -> Mask:
     """Nodes without victims before all others. Upstream: 1.16 pickOneNodeForPreemption."""
     present = costs.present()
     free = present[costs.of_kinds.count[present] == 0]
     if not len(free):
         return costs.least(present, note)
     if note is not None:
-        note(NO_VICTIM, costs.positions(free))
-    return costs.positions(free)
+        note(NO_VICTIM, costs.nodes_of(free))
+    return costs.nodes_of(free)
 
 
-def pick_steps(pick: NodePick, costs: Costs, names: Callable[[IntArray], Iterable[str]]) -> tuple[PickStep, ...]:
-    """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of
-    positions."""
+def pick_steps(pick: NodePick, costs: Costs, names: Callable[[Mask], Iterable[str]]) -> tuple[PickStep, ...]:
+    """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of nodes,
+    (n,) bool."""
     candidates = int(costs.nodes.sum())
     if not candidates:
         return ()
     noted: list[tuple[str, tuple[str, ...]]] = []
 
-    def note(rule: str, at: IntArray) -> None:
-        noted.append((rule, tuple(sorted(names(at), key=str.encode))))
+    def note(rule: str, nodes: Mask) -> None:
+        noted.append((rule, tuple(sorted(names(nodes), key=str.encode))))
 
     pick(costs, note)
     before = [candidates, *(len(left) for _, left in noted)]
@@ -175,14 +180,16 @@ def costs_of(found: Mapping[str, Victims]) -> Costs:
 
 def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
     """``pick_steps`` of victims in the order that extenders gave them."""
-    names = list(found)
-    return pick_steps(pick, costs_of(found), lambda at: [names[one] for one in at.tolist()])
+    return pick_steps(pick, costs_of(found), lambda nodes: _picked(found, nodes))
 
 
 def choose(found: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
     """The nodes that the release may pick, sorted by name."""
-    names = list(found)
-    return tuple(sorted(names[at] for at in pick(costs_of(found)).tolist())) if names else ()
+    return tuple(sorted(_picked(found, pick(costs_of(found))))) if found else ()
+
+
+def _picked(found: Mapping[str, Victims], nodes: Mask) -> list[str]:
+    return [name for name, picked in zip(found, nodes.tolist(), strict=True) if picked]
 
 
 def earliest_start(pods: Sequence[Pod]) -> float:

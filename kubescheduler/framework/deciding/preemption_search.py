@@ -19,7 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preempting.kept_victims import PreemptionMemory
-from kubescheduler.core.preempting.preemption import chosen_rows, victims_by_uid
+from kubescheduler.core.preempting.preemption import chosen_names, victims_by_uid
 from kubescheduler.core.preempting.preemption_candidates import Candidates
 from kubescheduler.core.preempting.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
 from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt as Trials
@@ -138,8 +138,8 @@ def preempt(
             return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
         return _made(search, left, choose(left, rules.pick), functools.partial(steps_of, left, rules.pick)), Status()
     costs = found.costs()
-    chosen = chosen_rows(found, rules.pick(costs), cache)
-    return _made(search, found, chosen, functools.partial(pick_steps, rules.pick, costs, found.at)), Status()
+    chosen = chosen_names(found, rules.pick(costs), cache)
+    return _made(search, found, chosen, functools.partial(pick_steps, rules.pick, costs, found.listed)), Status()
 
 
 def _made(search: Search, found: Found, chosen: Sequence[str], pick: Callable[[], tuple[PickStep, ...]]) -> Preemption:
@@ -180,20 +180,24 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
     needs = rules.needs_victims
     victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=needs)
     found = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)
-    return (found.with_victims(), [NEEDS_NONE.format(name) for name in found.needless()]) if needs else (found, [])
+    if not needs:
+        return found, []
+    found, needless = found.without_needless()
+    return found, [NEEDS_NONE.format(name) for name in needless]
 
 
-def pick_1_20(costs: Costs, note: Note | None = None) -> IntArray:
+def pick_1_20(costs: Costs, note: Note | None = None) -> Mask:
     """Upstream: 1.20 pickOneNodeForPreemption, which ends the process when one of several nodes has no victims."""
     left = costs.present()
-    violations = costs.of_kinds.violations[left]
-    left = left[violations == violations.min()]
-    if (costs.of_kinds.count[left] == 0).any() and costs.nodes[left].sum() > 1:
+    if len(left) > 1:
+        violations = costs.of_kinds.violations[left]
+        left = left[violations == violations.min()]
+    if not costs.of_kinds.count[left].all() and costs.nodes[left].sum() > 1:
         raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
     return costs.least(left, note)
 
 
-def pick_1_36(costs: Costs, note: Note | None = None) -> IntArray:
+def pick_1_36(costs: Costs, note: Note | None = None) -> Mask:
     """Upstream: 1.36 pickOneNodeForPreemption."""
     return costs.least(costs.present(), note)
 

@@ -238,7 +238,8 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {
         n: [p.key for p in v.pods] for n, v in one_by_one.items()
     }
-    assert pick_1_16(at_once.costs()).tolist() == pick_1_16(one_by_one.costs()).tolist()
+    if at_once:
+        assert pick_1_16(at_once.costs()).tolist() == pick_1_16(one_by_one.costs()).tolist()
     assert choose(at_once, pick_1_16) == choose(one_by_one, pick_1_16)
 
 

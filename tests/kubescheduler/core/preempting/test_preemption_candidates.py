@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import attrs
@@ -193,7 +194,7 @@ def test_only_some() -> None:
     assert list(some) == ["n2", "n0"]
     assert len(some) == 2
     assert some["n0"].pods == SOME["n0"].pods
-    assert pick_1_16(some.costs()).tolist() == [0]
+    assert pick_1_16(some.costs()).tolist() == [True, False, False, False]
     with pytest.raises(KeyError):
         some["n1"]
 
@@ -217,10 +218,10 @@ def test_without_victims() -> None:
     free = candidates([[False] * 3, [True, False, False]], [[False] * 3] * 2)
     costs = free.costs()
     assert (costs.of_kinds.count.tolist(), costs.of_kinds.total.tolist()) == ([0, 1], [0, 5 + 2**31])
-    assert pick_1_16(costs).tolist() == [0, 1]
-    assert free.needless() == ["n0", "n1"]
-    assert list(free.with_victims()) == ["n2"]
-    assert SOME.with_victims() is SOME
+    assert pick_1_16(costs).tolist() == [True, True, False, False]
+    some, needless = free.without_needless()
+    assert (list(some), needless) == (["n2"], ["n0", "n1"])
+    assert SOME.without_needless() == (SOME, [])
     nobody, none = np.zeros((0, 2), np.bool_), np.zeros((0, 2), np.int64)
     assert costs_of_kinds(nobody, nobody, none, by_importance=False).count.tolist() == [0, 0]
     assert earliest_starts(nobody, np.zeros((0, 2))).tolist() == [np.inf, np.inf]
@@ -248,7 +249,7 @@ def costs(**columns: list[int]) -> Costs:
 def test_one_criterion_after_the_other(columns: dict[str, list[int]], best: list[int]) -> None:
     """Each among those that are left; the latest start is the best."""
     given = costs(**columns)
-    assert given.least(given.present()).tolist() == best
+    assert given.least(given.present()).nonzero()[0].tolist() == best
 
 
 def test_kinds_without_nodes_do_not_count() -> None:
@@ -257,8 +258,8 @@ def test_kinds_without_nodes_do_not_count() -> None:
     starts = np.zeros(4)
     given = msgspec.structs.replace(costs(total=[1, 5, 7]), kinds=kinds, nodes=nodes_of_kinds(kinds, 3), starts=starts)
     assert given.present().tolist() == [1, 2]
-    assert given.least(given.present()).tolist() == [0, 2]
-    assert given.positions(given.present()).tolist() == [0, 1, 2]
+    assert given.least(given.present()).tolist() == [True, False, True, False]
+    assert given.nodes_of(given.present()).tolist() == [True, True, True, False]
 
 
 def test_victims_from_extenders() -> None:
@@ -290,17 +291,28 @@ def test_the_earliest_start_of_the_most_important() -> None:
 
 def test_names_of_rows() -> None:
     """Sorted by rank; the first is found without the others."""
-    names = NodeNames(("b", "c", "a", "d"), np.array([0, 1, 2]), np.array([1, 2, 0, 3]))
+    names = NodeNames(("b", "c", "a", "d"), np.array([True, True, True, False]), np.array([2, 0, 1, 3]))
     assert (names[0], len(names)) == ("a", 3)
     assert names[1:] == ["b", "c"]
     assert names == ["a", "b", "c"]
     assert names != ["a"]
     assert hash(names) == hash(("a", "b", "c"))
     assert repr(names) == "('a', 'b', 'c')"
-    empty = NodeNames(("b",), np.zeros(0, np.int64), np.array([0]))
+    empty = NodeNames(("b",), np.zeros(1, np.bool_), np.array([0]))
     assert list(empty) == []
     with pytest.raises(IndexError):
         empty[0]
+
+
+@pytest.mark.parametrize("first", [0, 255, 256, 700], ids=str)
+def test_the_first_of_many_names(first: int) -> None:
+    """However far it is from the beginning; rows are listed from the last to the first."""
+    size = 701
+    nodes = np.arange(size) <= size - 1 - first
+    names = NodeNames([f"n{size - 1 - row:03}" for row in range(size)], nodes, np.arange(size)[::-1])
+    assert names[0] == f"n{first:03}"
+    assert names[:1] == [names[0]]
+    assert len(names) == size - first
 
 
 STEPS = [
@@ -316,10 +328,10 @@ def test_the_rules_say_which_of_them_decided(
 ) -> None:
     """That is the last which left fewer nodes than there were; none where there was one candidate."""
     given = costs(**{"count": [1] * len(next(iter(columns.values()))), **columns})
-    steps = pick_steps(pick_1_16, given, lambda at: ["abc"[one] for one in at.tolist()])
+    steps = pick_steps(pick_1_16, given, lambda nodes: itertools.compress("abc", nodes))
     assert ["".join(step.left) for step in steps] == left
     assert [at for at, step in enumerate(steps) if step.decided] == ([] if decided is None else [decided])
-    assert "".join(steps[-1].left) == "".join("abc"[one] for one in pick_1_16(given).tolist())
+    assert "".join(steps[-1].left) == "".join("abc"[one] for one in pick_1_16(given).nonzero()[0])
 
 
 def test_a_node_without_victims_decides_at_once() -> None:
