@@ -22,6 +22,8 @@ NOBODY = 0
 
 PODS = Reads.PODS.value
 """What changes where pods come or go."""
+SPARE = 1024
+"""Numbers of classes that are given, beyond those that may be in use, before all are given anew."""
 CHUNK = 128
 """Rows whose pods are copied together when one of them changes."""
 
@@ -165,7 +167,7 @@ class Roster:
         """Brings the rows that changed since the last time up to date."""
         log, size = self._columns.log, len(self._columns)
         changed = log.since(self._position)
-        worn = len(self.infos) > 2 * len(self._columns.infos) + 1024 or len(self._row_class_of) > 4 * size + 1024
+        worn = len(self.infos) > 2 * len(self._columns.infos) + SPARE or len(self._row_class_of) > 4 * size + SPARE
         renewed = changed is None or worn
         if changed is None or worn:
             self._code_of, self.infos, self._row_class_of = {}, [None], {}

@@ -57,7 +57,7 @@ steps = st.lists(
         st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
         st.tuples(st.just("nominate"), st.integers(-1, NODES), amounts, st.integers(1, 5), st.integers(0, 3)),
         st.tuples(st.just("budget"), apps, st.integers(-1, 2), st.sampled_from([(), ("p0", "p6")])),
-        st.tuples(st.just("node"), nodes, st.sampled_from([2000, 3000, None]), st.booleans()),
+        st.tuples(st.just("node"), st.integers(0, NODES), st.sampled_from([2000, 3000, None]), st.booleans()),
         st.tuples(st.just("apart"), nodes, apps),
         st.tuples(st.just("preempt"), st.sampled_from(ASKED)),
         st.tuples(st.just("preempt"), st.sampled_from(ASKED)),

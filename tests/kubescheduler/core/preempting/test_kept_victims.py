@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from clusterstate.changes import Reads
+from clusterstate.hypothetical import roster
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -18,8 +21,14 @@ from clusterstate.objects import (
     PodDisruptionBudget,
 )
 from kubescheduler.core.decision import Decision
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.points import Point
+from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
+from tests.support import preempting
 from tests.support.build import labels
+from tests.support.deciders import deciding
 from tests.support.preemption_worlds import ASKED, HOST, PREEMPTING, ChangingCluster, one_by_one, pod, said, steps
+from tests.support.rich_worlds import in_tree
 
 RELEASES = pytest.mark.parametrize("release", PREEMPTING)
 
@@ -131,16 +140,51 @@ def test_budgets_that_change(release: str) -> None:
 
 
 @RELEASES
-def test_amounts_that_are_numbered_anew(release: str) -> None:
+def test_amounts_that_are_numbered_anew(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Amounts of nodes have numbers, and get others once very many have been seen: what was remembered goes."""
+    monkeypatch.setattr(roster, "SPARE", 8)
     watched = Watched(release)
     cache = watched.cluster.cache
     cache.remove_pod(next(placed for placed in cache.pods() if placed.metadata.name == "p0"))
     cache.add_pod(pod("x", 1, 5, node="n0"))
     asking, another = pod("in", 1800, 4), pod("another", 1900, 4)
     watched.ask(asking)
-    for cpu in range(300, 1500):
+    for cpu in range(1100, 1300):
         cache.update_pod(pod("x", cpu, 5, node="n0"))
         watched.running.decide(another, preempt=True)
-        if cpu % 10 == 0 and cpu > 1200:
+        if cpu % 10 == 0:
             watched.ask(asking)
+
+
+NO = PreFiltered(reasons=("no",))
+
+
+@pytest.mark.parametrize(
+    ("release", "first", "then", "candidates"),
+    [
+        ("1.20", GO_ON, NO, ["n0", "n2"]),
+        ("1.36", GO_ON, NO, ["n0", "n2"]),
+        ("1.36", SKIP, GO_ON, ["n0", "n1", "n2"]),
+    ],
+    ids=["rejects in 1.20", "rejects in 1.36", "skips no longer"],
+)
+def test_a_pre_filter_that_answers_differently(
+    release: str, first: PreFiltered, then: PreFiltered, candidates: list[str]
+) -> None:
+    """Filter plugins that are not run, as the pod is rejected before, and those that were skipped until now count."""
+    rule = FitPredicate(
+        "Late",
+        lambda _, snapshot: {"late": np.array([name == "n1" for name in snapshot.names])},
+        pre_filter=lambda _, snapshot: first if len(snapshot) == 3 else then,
+        pre_reads=Reads.ALL_NODES,
+    )
+    late = ColumnPlugin("Late", frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
+    made = in_tree(release)
+    plugins = [made[name] for name in ("NodeUnschedulable", "NodeResourcesFit", "DefaultPreemption")]
+    low = [preempting.pod(f"low{at}", f"n{at}", cpu=3000) for at in range(3)]
+    scheduler = deciding(release, *plugins, late, cluster=[*(preempting.node(f"n{at}") for at in range(3)), *low])
+    asking = preempting.wants()
+    assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == candidates
+    scheduler.cache.add_node(preempting.node("n0", unschedulable=True))
+    scheduler.cache.add_node(preempting.node("n3", 100))
+    assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == ["n2"]

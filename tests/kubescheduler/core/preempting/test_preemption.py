@@ -158,11 +158,13 @@ def test_nodes_that_no_departure_helps_are_no_candidates() -> None:
     assert [pod.metadata.name for pod in found.cleared] == ["new"]
 
 
-def test_a_pod_waits_while_lower_ones_leave_its_node() -> None:
+@pytest.mark.parametrize(("priority", "candidates"), [(9, []), (10, ["b"])], ids=["lower", "as important"])
+def test_a_pod_waits_while_lower_ones_leave_its_node(priority: int, candidates: list[str]) -> None:
     """Not eligible: a lower pod on the nominated node is being deleted."""
-    leaving = running("low", "a", priority=1, deleting=True)
-    found = preempted([make_node("a"), leaving], asking(nominated="a"))
-    assert (dict(found.candidates), found.chosen, found.cleared) == ({}, (), ())
+    leaving = running("leaving", "a", priority=priority, deleting=True)
+    cluster = [make_node("a"), make_node("b"), leaving, running("low", "b", priority=1)]
+    found = preempted(cluster, asking(nominated="a"))
+    assert (list(found.candidates), list(found.chosen), found.cleared) == (candidates, candidates, ())
 
 
 @pytest.mark.parametrize(("gate", "candidates"), [(False, ["a"]), (True, [])], ids=["gate off", "gate on"])
@@ -179,9 +181,12 @@ def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list
 
 def test_lower_nominations_to_the_chosen_node_are_cleared() -> None:
     """Their pods have to look again."""
-    waiting = make_pod("waiting", requests=resources(cpu=100), priority=5, nominated="a")
-    found = preempted([make_node("a"), running("low", "a", priority=1), waiting], asking())
-    assert [pod.metadata.name for pod in found.cleared] == ["waiting"]
+    waiting = [
+        make_pod(f"of {priority}", requests=resources(cpu=100), priority=priority, nominated="a")
+        for priority in (9, 10)
+    ]
+    found = preempted([make_node("a"), running("low", "a", priority=1), *waiting], asking())
+    assert [pod.metadata.name for pod in found.cleared] == ["of 9"]
 
 
 def _term(app: str) -> PodAffinity:
