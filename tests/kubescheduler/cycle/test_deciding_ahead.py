@@ -21,6 +21,7 @@ from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.rich_worlds import World
 from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, nodes, runs, sized, small, state_of
+from tests.support.simulation_facts import facts
 
 
 @st.composite
@@ -61,12 +62,9 @@ class Simulated:
 
         return decide
 
-    def told(self) -> Any:
+    def facts(self) -> Any:
         """Everything that the simulation says, and the cluster afterwards."""
-        report = self.report
-        pods = [(r.pod, r.arrived, r.outcome, r.node, r.placed, r.left, r.attempts, r.message) for r in report.pods]
-        used = [(node.name, node.changes) for node in report.nodes]
-        return self.events, pods, report.preemptions, report.samples, used, report.end, state_of(self.scheduler)
+        return self.events, facts(self.report), state_of(self.scheduler)
 
 
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine not in RANKED])
@@ -82,7 +80,7 @@ def test_by_runs_is_one_by_one(engine: str) -> None:
     def law(world: tuple[Runs, Workload], tie: str, preempt: bool) -> None:
         nonlocal by_runs
         one, ahead = (Simulated(*world, engine, tie, ahead=ahead, preempt=preempt) for ahead in (False, True))
-        assert ahead.told() == one.told()
+        assert ahead.facts() == one.facts()
         by_runs += ahead.by_runs
 
     law()
@@ -97,5 +95,5 @@ def test_runs_are_decided_ahead(engine: str, tie: str) -> None:
     pods = tuple(small(f"p{at:02}", label={"job": str(at)}) for at in range(50))
     given, workload = Runs(World(tuple(there), (), ()), pods), Workload(tuple(map(Arrival, pods)))
     one, ahead = (Simulated(given, workload, engine, tie, ahead=ahead) for ahead in (False, True))
-    assert ahead.told() == one.told()
+    assert ahead.facts() == one.facts()
     assert ahead.by_runs == 0 if engine in RANKED else ahead.by_runs > 45

@@ -20,6 +20,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import make_node, make_pod, resources
+from tests.support.simulation_facts import facts
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
@@ -81,11 +82,6 @@ def step_every_tick(simulation: Simulation) -> None:
     simulation._queue.resting = never  # type: ignore[method-assign]
 
 
-def told(report: Report) -> Any:
-    pods = [(r.pod, r.arrived, r.outcome, r.node, r.placed, r.left, r.attempts, r.message) for r in report.pods]
-    return pods, report.preemptions, report.samples, [(n.name, n.changes) for n in report.nodes], report.end
-
-
 options = st.fixed_dictionaries({"preempt": st.booleans(), "grace": st.sampled_from([0.0, 2.5, 45.0])})
 
 
@@ -93,7 +89,7 @@ options = st.fixed_dictionaries({"preempt": st.booleans(), "grace": st.sampled_f
 @given(workloads(), options, releases)
 def test_the_same_run_twice_is_the_same(workload: Workload, options: Any, release: str) -> None:
     """To the last number, also where points at which plugins have nothing to do are run."""
-    assert told(run(workload, release=release, **options)) == told(
+    assert facts(run(workload, release=release, **options)) == facts(
         run(workload, release=release, idle=False, **options)
     )
 
@@ -102,7 +98,7 @@ def test_the_same_run_twice_is_the_same(workload: Workload, options: Any, releas
 @given(workloads(), options, releases)
 def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: Any, release: str) -> None:
     """Skipping attempts that must fail gives what making them gives, with the same number of attempts."""
-    assert told(run(workload, release=release, **options)) == told(
+    assert facts(run(workload, release=release, **options)) == facts(
         run(workload, release=release, rests=False, **options)
     )
 
@@ -111,7 +107,7 @@ def test_time_that_passes_at_once_changes_nothing(workload: Workload, options: A
 @given(workloads(), options, releases)
 def test_what_is_known_of_equal_pods_changes_nothing(workload: Workload, options: Any, release: str) -> None:
     """Deciding on every pod anew gives the same, nominations and victims included."""
-    assert told(run(workload, release=release, **options)) == told(
+    assert facts(run(workload, release=release, **options)) == facts(
         run(workload, release=release, reuses=False, **options)
     )
 

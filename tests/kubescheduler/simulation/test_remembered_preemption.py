@@ -15,6 +15,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import labels
 from tests.support.preemption_worlds import APPS, PREEMPTING, node, one_by_one, pod
+from tests.support.simulation_facts import facts
 
 moments = st.integers(0, 120).map(lambda n: n / 2)
 lengths = st.none() | moments
@@ -42,8 +43,7 @@ def story(release: str, workload: Workload, allowed: int, grace: float) -> Any:
     budget = PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(labels({"app": APPS[0]})), allowed)
     scheduler = engine.scheduler(cache_for(engine, [node(0), node(1), budget]))
     report = Simulation(scheduler, workload, preempt=True, grace=grace).run()
-    pods = [(r.pod.key, r.outcome, r.node, r.placed, r.left, r.attempts, r.message) for r in report.pods]
-    return pods, report.preemptions, report.end
+    return facts(report)
 
 
 @pytest.mark.parametrize("release", PREEMPTING)

@@ -206,8 +206,7 @@ REPELLED = [
 def said(decision: Decision) -> Any:
     """Everything that a decision says."""
     raws = {name: decision.raw(name) for name in decision.raws}
-    totals = dict(zip(decision.fits(), map(int, decision.totals), strict=False)) if len(decision.totals) else {}
-    return decision.to_dict(), decision.reasons(), decision.codes(), raws, sorted(totals), decision.host
+    return decision.to_dict(), decision.codes(), raws, decision.best()
 
 
 class Worlds:
