@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.recorded_vectors import vectors_dir
 
 PARTS = ("error", "fits", "failed", "checks", "codes", "raw", "scores", "weights", "total", "best", "preemption")
 EXTENDER_SERVER = Path(__file__).parents[2] / "shared" / "tools" / "extender_server.py"

@@ -19,7 +19,7 @@ from kubescheduler.live.process.release_live import LIVE, live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.forwarding_server import ForwardingServer
 from tests.support.apiserver.real_server import RealServer
-from tests.support.live_cluster import NODES, PODS, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 BASE = DEPLOY / "base"

@@ -36,8 +36,8 @@ from kubescheduler.framework.profiles.in_tree_plugins import args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
-from tests.support.component_build import format_of
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.configuring.component_build import format_of
+from tests.support.references.recorded_vectors import vectors_dir
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 import kubescheduler
 from benchmarks.structure import GIVEN, PACKAGES, ROOT
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.recorded_vectors import vectors_dir
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from kubescheduler.sweep.cases import Configuration, SnapshotFiles, SweepOptions
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.cluster_argument import cluster_of
 from kubescheduler.testing.placements import Placer
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.recorded_vectors import vectors_dir
 
 PAIRS, A_TEST = 500, 25
 """How many pairs of a scenario and a release are tried, and how many of them by one test."""

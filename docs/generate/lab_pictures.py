@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.support.chromium import MISSING, launched
-from tests.support.lab_page import RunningLab, running_lab, settled, show_screen
+from tests.support.pages.chromium import MISSING, launched
+from tests.support.pages.lab_page import RunningLab, running_lab, settled, show_screen
 
 FOLDER = Path(__file__).parents[1] / "tutorial" / "images"
 SIZE = {"width": 1360, "height": 820}

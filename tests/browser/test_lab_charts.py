@@ -10,8 +10,8 @@ import pytest
 
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.browser.test_lab_hostile import EVIL, hostile
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen
-from tests.support.lab_server import lab_server
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen
+from tests.support.pages.lab_server import lab_server
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {SVG + name for name in ("svg", "g", "title", "desc", "text", "tspan", "rect", "path")}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import PHONE, LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import PHONE, LabPages, Page, RunningLab, settled, violations
 
 POD, ROOMY, FULL = "shop/db-2", "worker-5", "worker-1"
 """The pod that is asked about, the node where it fits, and one where it does not."""

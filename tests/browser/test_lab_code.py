@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lab_page import LabPages, running_lab, settled, show_screen, violations
+from tests.support.pages.lab_page import LabPages, running_lab, settled, show_screen, violations
 
 POLICY = """\
 apiVersion: v1

@@ -10,8 +10,8 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.lab.server.scene_openings import SceneOpenings
 from kubescheduler.lab.server.server_limits import ServerLimits
-from tests.support.lab_page import LabPages, Page, settled, violations
-from tests.support.lab_server import LabServer, lab_server
+from tests.support.pages.lab_page import LabPages, Page, settled, violations
+from tests.support.pages.lab_server import LabServer, lab_server
 
 DROPPED = "The server no longer has this scene"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, violations
 
 
 def opened(lab: RunningLab, lab_pages: LabPages, name: str) -> tuple[Page, dict[str, Any]]:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.extender_process import extender
-from tests.support.lab_page import LabPages, Page, running_lab, settled, show_screen, violations
-from tests.support.serving import free_port
+from tests.support.custom.extender_process import extender
+from tests.support.live.serving import free_port
+from tests.support.pages.lab_page import LabPages, Page, running_lab, settled, show_screen, violations
 
 NODE = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
 CONTAINERS = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def chosen(page: Page, pod: str) -> None:

@@ -11,8 +11,8 @@ from clusterstate.objects.base import FrozenMap
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.lab_page import LabPages, settled, show_screen
-from tests.support.lab_server import lab_server
+from tests.support.pages.lab_page import LabPages, settled, show_screen
+from tests.support.pages.lab_server import lab_server
 
 EVIL = "<img src=x onerror=window.hacked=1>"
 SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, show_screen
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, show_screen
 
 POD = "web-6d5f9-wq6rb"
 

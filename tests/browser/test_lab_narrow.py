@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import PHONE, WIDE, LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import PHONE, WIDE, LabPages, Page, RunningLab, settled, violations
 
 SCREENS = ("cluster", "why", "tune", "hints", "time", "sides", "class")
 POD, NODE = "shop/db-2", "worker-3"

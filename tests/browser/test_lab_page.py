@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import LabPages, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import LabPages, RunningLab, settled, show_screen, violations
 
 SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side", "Class")
 

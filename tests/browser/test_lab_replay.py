@@ -13,7 +13,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.replaying.replayed_scene import replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.lab_page import MILLISECONDS, Page, show_screen, violations
+from tests.support.pages.lab_page import MILLISECONDS, Page, show_screen, violations
 
 HOSTILE = "</script><img src=x onerror=document.title='taken'>"
 NOT_KEPT = "holds no answer"

@@ -7,8 +7,8 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.lab_page import LabPages, Page, settled, show_screen
-from tests.support.lab_server import lab_server
+from tests.support.pages.lab_page import LabPages, Page, settled, show_screen
+from tests.support.pages.lab_server import lab_server
 
 MANY = 200
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def shared(page: Page) -> None:

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, violations
 
 
 def changed(lab: RunningLab, pages: LabPages) -> tuple[Page, dict[str, Any]]:

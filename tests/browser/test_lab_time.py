@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen
 
 
 @pytest.fixture

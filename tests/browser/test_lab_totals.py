@@ -12,9 +12,9 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.cli import run
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.lab_page import LabPages, Page, settled
-from tests.support.lab_server import lab_server
-from tests.support.recorded_scenes import RecordedScene, drawn_scenes
+from tests.support.pages.lab_page import LabPages, Page, settled
+from tests.support.pages.lab_server import lab_server
+from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
 
 COUNT = 13
 """Scenarios of each release: about fifty in all."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled
 
 POD = "shop/web-6d5f9-wq6rb"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def opened(lab: RunningLab, lab_pages: LabPages, title: str, pod: str = "web") -> Page:

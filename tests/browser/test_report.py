@@ -9,8 +9,8 @@ import pytest
 from docs.generate.report_pictures import example
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause
-from tests.support.comparisons import comparison, every_cause, pod, three_columns
-from tests.support.report_pages import PHONE, Opens, Page, moved, shown
+from tests.support.comparing.comparisons import comparison, every_cause, pod, three_columns
+from tests.support.pages.report_pages import PHONE, Opens, Page, moved, shown
 
 MANY = 450
 HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"

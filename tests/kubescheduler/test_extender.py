@@ -15,7 +15,7 @@ from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, Po
 from kubescheduler.extender import transport
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
-from tests.support.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
+from tests.support.custom.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
 
 
 @pytest.fixture(scope="module")

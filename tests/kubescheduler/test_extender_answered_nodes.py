@@ -24,8 +24,8 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
-from tests.support.compared import LEAST, Policies
-from tests.support.extender_process import extender
+from tests.support.comparing.compared import LEAST, Policies
+from tests.support.custom.extender_process import extender
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 NODES = [

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.extender.wire import WIRE_1_16, WIRE_1_20, WIRE_1_36, WireFormat
-from tests.support.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
+from tests.support.custom.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
 
 BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
 

@@ -13,7 +13,7 @@ from clusterstate.objects import Node, ObjectMeta
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
-from tests.support.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
+from tests.support.custom.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
 
 
 @pytest.fixture(scope="module")

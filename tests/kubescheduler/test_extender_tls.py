@@ -16,7 +16,7 @@ from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.extender.tls import tls_context
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 POD = Pod(ObjectMeta("p"), manifest={"metadata": {"name": "p"}})
 NODE = Node(ObjectMeta("n0"), manifest={"metadata": {"name": "n0"}})

@@ -20,9 +20,9 @@ from predicates.interpod_1_4 import explain_affinity_1_4
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, explain_binding
 from predicates.volume_binding_framework import VOLUME_BINDING_1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.devices import READING, allocated, binding, exactly, gpu, make_slice, pod_with
-from tests.support.devices import make_claim as device_claim
-from tests.support.devices import make_class as device_class
+from tests.support.device_clusters.devices import READING, allocated, binding, exactly, gpu, make_slice, pod_with
+from tests.support.device_clusters.devices import make_claim as device_claim
+from tests.support.device_clusters.devices import make_class as device_class
 from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 
 GIB = 1 << 30

@@ -33,7 +33,7 @@ from predicates.interpod_framework import (
 )
 from predicates.types import GO_ON, SKIP
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
+from tests.support.references.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
 from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
 
 RULES: dict[str, Any] = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}

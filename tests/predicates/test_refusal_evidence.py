@@ -29,7 +29,7 @@ from predicates.service_affinity import service_affinity_factory, service_affini
 from predicates.types import FitPredicate, PredicateArgs
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import make_pod
-from tests.support.evidence_law import hold_to_evidence
+from tests.support.references.evidence_law import hold_to_evidence
 from tests.support.rich_worlds import World, in_tree, incoming, worlds
 
 LEGACY: dict[str, dict[str, FitPredicate]] = {

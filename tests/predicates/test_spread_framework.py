@@ -23,7 +23,7 @@ from predicates.spread_framework import (
 )
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
+from tests.support.references.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
 from tests.support.worlds import APPS, VIEWS, World, nodes, running, selectors
 
 X = {"app": "x"}

@@ -23,7 +23,7 @@ from clusterstate.snapshot import Snapshot
 from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.reference_interpod import Reference
+from tests.support.references.reference_interpod import Reference
 from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
 
 RELEASES = list(VIEWS)

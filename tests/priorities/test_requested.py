@@ -17,7 +17,7 @@ from priorities.requested import (
 )
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
-from tests.support.formulas import evaluate
+from tests.support.references.formulas import evaluate
 
 GIB = 1 << 30
 MIB = 1 << 20

@@ -20,7 +20,7 @@ from priorities.service_anti_affinity import service_anti_affinity_factory, serv
 from priorities.types import PriorityArgs, PriorityConfig, PriorityFactory
 from tests.priorities.test_laws import POD_PARTS, some_rows, worlds
 from tests.support.build import Cluster, cluster_1_4, make_node, make_pod, resources
-from tests.support.formulas import evaluate, explained, is_heading
+from tests.support.references.formulas import evaluate, explained, is_heading
 
 CURVE = ((0, 3), (40, 10), (75, 2))
 FROM_ARGUMENTS: dict[str, PriorityFactory] = {

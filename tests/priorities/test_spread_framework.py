@@ -17,7 +17,7 @@ from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rul
 from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.reference_spread import HOSTNAME, Reference
+from tests.support.references.reference_spread import HOSTNAME, Reference
 from tests.support.worlds import VIEWS, World, app_labels, nodes, running, selectors
 
 X = {"app": "x"}

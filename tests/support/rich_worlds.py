@@ -57,9 +57,9 @@ from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.devices import gpu, make_slice
-from tests.support.devices import make_claim as device_claim
-from tests.support.devices import make_class as device_class
+from tests.support.device_clusters.devices import gpu, make_slice
+from tests.support.device_clusters.devices import make_claim as device_claim
+from tests.support.device_clusters.devices import make_class as device_class
 from tests.support.frames import frame
 from tests.support.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 

@@ -11,7 +11,7 @@ from clusterstate.cel.cel_expression import compile_program
 from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.cel.functions.function_table import function_table
 from clusterstate.cel.syntax.cel_nodes import Node
-from tests.support.cel import FIELDS, SUBJECT, trees, written
+from tests.support.references.cel import FIELDS, SUBJECT, trees, written
 
 FOREIGN = re.compile(
     r"Traceback|<class|object at 0x|\b\w+Error\b|NoneType|argument of type|positional|attrs|must be str|codec|recursion"

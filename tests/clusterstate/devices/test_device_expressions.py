@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.devices.device_expressions import compile_expression
-from tests.support.devices import DRIVER, gpu
+from tests.support.device_clusters.devices import DRIVER, gpu
 
 DEVICE = gpu(
     "d",

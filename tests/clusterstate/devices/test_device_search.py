@@ -19,7 +19,7 @@ from clusterstate.objects.resource import (
     ResourceClaim,
     ResourceSlice,
 )
-from tests.support.device_pools import (
+from tests.support.device_clusters.device_pools import (
     CHIP,
     EACH,
     GIB,
@@ -33,7 +33,7 @@ from tests.support.device_pools import (
     part,
     picked,
 )
-from tests.support.devices import DRIVER, allocated, exactly, first_of, gpu, make_claim, make_slice
+from tests.support.device_clusters.devices import DRIVER, allocated, exactly, first_of, gpu, make_claim, make_slice
 
 BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
 

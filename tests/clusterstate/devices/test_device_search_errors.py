@@ -7,8 +7,8 @@ import pytest
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.device_requests import DeviceError
 from clusterstate.objects.resource import ALL, DeviceAsk, DeviceConstraint, ResourceClaim, ResourceSlice
-from tests.support.device_pools import CHIP, EACH, HERE, PARTS, TAINTED, TWO, half, picked
-from tests.support.devices import DRIVER, exactly, first_of, gpu, make_claim, make_slice
+from tests.support.device_clusters.device_pools import CHIP, EACH, HERE, PARTS, TAINTED, TWO, half, picked
+from tests.support.device_clusters.devices import DRIVER, exactly, first_of, gpu, make_claim, make_slice
 
 ERRORS = {
     "not understood": (

@@ -11,7 +11,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.comparison.outcomes import Cause
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 DEAD = "http://127.0.0.1:1"
 

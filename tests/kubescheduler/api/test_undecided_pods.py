@@ -11,8 +11,8 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import KubeSchedulerError
-from tests.support.error_kinds import KINDS, ErrorKind
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
+from tests.support.references.error_kinds import KINDS, ErrorKind
 
 ATTEMPTS = {name: kind for name, kind in KINDS.items() if kind.in_attempt}
 FAULTS = {name: kind for name, kind in KINDS.items() if not kind.in_attempt and not kind.files}

@@ -12,9 +12,9 @@ import attrs
 import pytest
 
 from tests.kubescheduler.cli.conftest import POD, Run, pod
-from tests.support.error_kinds import KINDS, ErrorKind
-from tests.support.extender_process import extender
-from tests.support.sweep_build import run_here
+from tests.support.comparing.sweep_build import run_here
+from tests.support.custom.extender_process import extender
+from tests.support.references.error_kinds import KINDS, ErrorKind
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 

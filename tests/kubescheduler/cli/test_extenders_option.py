@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import Run
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 POLICY = """\
 kind: Policy

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import CLUSTER, POD, Run, pod
-from tests.support.disturbed_processes import finished, stopped, with_file_size
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
+from tests.support.processes.disturbed_processes import finished, stopped, with_file_size
 
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml")
 COMPARE = ("compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "release=1.36")

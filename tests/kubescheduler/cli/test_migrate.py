@@ -10,7 +10,7 @@ import yaml
 
 from kubescheduler.config.component import component_config_from, read_component_config
 from tests.kubescheduler.cli.conftest import ROOT, Run
-from tests.support.component_build import format_of
+from tests.support.configuring.component_build import format_of
 
 POLICY = """\
 kind: Policy

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubescheduler.cli import run
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 from tests.support.preemption_worlds import PREEMPTING, one_by_one
 
 

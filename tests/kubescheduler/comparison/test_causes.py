@@ -26,8 +26,8 @@ from kubescheduler.comparison.comparing import Cause, Step, compare
 from kubescheduler.comparison.refused_hosts import AS_IF_PASSED
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import cache_of, labels
-from tests.support.compared import GIB, LEAST, MOST, Policies, change, node, pod
-from tests.support.extender_process import extender
+from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, change, node, pod
+from tests.support.custom.extender_process import extender
 
 TWO = [node("n1"), node("n2")]
 USED: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]

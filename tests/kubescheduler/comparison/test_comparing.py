@@ -15,7 +15,7 @@ from kubescheduler.comparison.comparing import Cause, column_names, compare
 from kubescheduler.comparison.comparison_document import change_document
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.batching import NO_DEFAULTS, filling, sized
-from tests.support.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
+from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
 
 CHECK = "PodFitsResources"
 TWO = [node("n1"), node("n2")]

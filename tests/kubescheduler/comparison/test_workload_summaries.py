@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 from kubescheduler.comparison.workload_summaries import workload_summaries
-from tests.support.comparisons import comparison, pod, three_columns
+from tests.support.comparing.comparisons import comparison, pod, three_columns
 
 
 def of(workload: str, *causes: Cause, first: int = 0) -> list[PodComparison]:

@@ -27,8 +27,8 @@ from priorities.score_evidence import priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityError
 from tests.support.build import Cluster, cache_of, make_node, make_pod, resources
 from tests.support.deciders import NODES, FakeExtender, deciding, scoring
-from tests.support.formulas import agrees, whole
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.formulas import agrees, whole
+from tests.support.references.recorded_vectors import vectors_dir
 from tests.test_conformance import rows
 
 PER_FILE = 3

@@ -14,8 +14,8 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from tests.support.build import make_pod
 from tests.support.frames import answers, plugin
-from tests.support.loop_bench import BOTH, SKIP, U, bench
-from tests.support.simple_queue import SimpleQueue
+from tests.support.queues.loop_bench import BOTH, SKIP, U, bench
+from tests.support.queues.simple_queue import SimpleQueue
 
 
 @pytest.mark.parametrize("release", BOTH)

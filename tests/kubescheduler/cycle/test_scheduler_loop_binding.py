@@ -16,7 +16,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
 from tests.support.build import make_pod
 from tests.support.frames import Recorder, answers, plugin
-from tests.support.loop_bench import BOTH, SKIP, U, bench
+from tests.support.queues.loop_bench import BOTH, SKIP, U, bench
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from tests.support.build import make_pod
 from tests.support.frames import answers, plugin
-from tests.support.loop_bench import BOTH, WAIT, Bench, bench
+from tests.support.queues.loop_bench import BOTH, WAIT, Bench, bench
 
 
 @attrs.define

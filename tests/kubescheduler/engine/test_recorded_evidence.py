@@ -13,8 +13,8 @@ from clusterstate.objects import Pod
 from kubescheduler.engine.evaluation.evaluate_checks import CONFIGURATION_KEYS
 from kubescheduler.engine.evaluation.evaluate_protocol import Scenario
 from kubescheduler.engine.releases import release_named
-from tests.support.evidence_law import hold_to_evidence
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.evidence_law import hold_to_evidence
+from tests.support.references.recorded_vectors import vectors_dir
 
 EVERY = 16
 """One scenario of so many is held."""

@@ -10,7 +10,7 @@ import pytest
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.live_cluster import a_pod
+from tests.support.live.live_cluster import a_pod
 
 Ask = Callable[..., Any]
 """(method, path, body) → the answer's document; raises ApiError."""

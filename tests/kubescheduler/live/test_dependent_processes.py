@@ -24,7 +24,7 @@ PROGRAM = '#!/bin/sh\nexec 3> "$HEIRS"\necho up >&3\nexec sleep 600 2>&1\n'
 """Holds the pipe that HEIRS names open."""
 PARENT = """
 import subprocess, sys
-from tests.support.dependent_processes import dependent
+from tests.support.processes.dependent_processes import dependent
 
 subprocess.Popen(dependent(sys.argv[1:])).wait()
 """

@@ -20,7 +20,7 @@ from kubescheduler.queue.backoff import backoff_seconds_1_20, backoff_seconds_1_
 from kubescheduler.queue.entry import Backoff, QueueEntry, Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.framework_queues import ERROR, FIT, MAKERS, Setting
+from tests.support.queues.framework_queues import ERROR, FIT, MAKERS, Setting
 
 
 @pytest.fixture(params=list(MAKERS))

@@ -25,7 +25,7 @@ from kubescheduler.queue.move_requests import node_update_moves, storage_class_m
 from kubescheduler.queue.pending_pods import queue_order
 from kubescheduler.queue.priority_queue_1_16 import changes_more_than_status
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.queue_setting_1_16 import Setting
+from tests.support.queues.queue_setting_1_16 import Setting
 
 
 def near(app: str, **term: Any) -> Affinity:

@@ -15,7 +15,7 @@ from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from kubescheduler.queue.heap import KeyedHeap
 from tests.support.build import labels, make_pod
-from tests.support.queue_setting_1_16 import Setting
+from tests.support.queues.queue_setting_1_16 import Setting
 
 NAMES = [f"p{i}" for i in range(6)]
 

@@ -11,7 +11,7 @@ from clusterstate.objects import Pod, Taint
 from kubescheduler.queue.entry import Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.framework_queues import ERROR, FIT, Setting
+from tests.support.queues.framework_queues import ERROR, FIT, Setting
 
 
 def test_pods_in_backoff_are_tried_when_there_is_nothing_else_to_do() -> None:

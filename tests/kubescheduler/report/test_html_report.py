@@ -39,7 +39,7 @@ from kubescheduler.report.html_data import MOST_NAMES, embedded, payload
 from kubescheduler.report.html_effects import signed
 from kubescheduler.report.html_report import render
 from kubescheduler.sources.foreign_text import escaped
-from tests.support.comparisons import comparison, effects, every_cause, pod, three_columns
+from tests.support.comparing.comparisons import comparison, effects, every_cause, pod, three_columns
 
 ROOT = Path(__file__).parents[3]
 VOID = {"meta", "link", "input", "br"}

@@ -20,7 +20,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, Workload
 from tests.support.build import cache_of, make_pod, resources
-from tests.support.extender_asking import POD, Asking, asking_process, node
+from tests.support.custom.extender_asking import POD, Asking, asking_process, node
 
 
 @pytest.fixture(scope="module")

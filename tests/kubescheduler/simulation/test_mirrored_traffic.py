@@ -19,9 +19,9 @@ from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 from kubescheduler.simulation.workload import Workload
-from tests.support.dry_runs import read
-from tests.support.live_clock import StoodClock
-from tests.support.served_clusters import a_node, a_pod
+from tests.support.live.dry_runs import read
+from tests.support.live.live_clock import StoodClock
+from tests.support.live.served_clusters import a_node, a_pod
 
 
 def pod(name: str, *, uid: str = "", **spec: Any) -> Pod:

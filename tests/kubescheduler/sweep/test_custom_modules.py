@@ -17,8 +17,8 @@ from kubescheduler.sweep.case_files import packed
 from kubescheduler.sweep.cases import Case, cases_of
 from kubescheduler.sweep.custom_modules import CustomModules
 from kubescheduler.sweep.run_case import run_case
-from tests.support.extender_process import extender
-from tests.support.sweep_build import node, one_case, pod, write
+from tests.support.comparing.sweep_build import node, one_case, pod, write
+from tests.support.custom.extender_process import extender
 
 PLUGIN = """\
 from tables_{at} import ALLOWED

@@ -13,8 +13,8 @@ import pytest
 import trustme
 
 from tests.kubescheduler.cli.conftest import in_a_process
-from tests.support.extender_process import extender
-from tests.support.sweep_build import node, pod, write
+from tests.support.comparing.sweep_build import node, pod, write
+from tests.support.custom.extender_process import extender
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed: pip install 'kubescheduler[sweep]'"

@@ -16,7 +16,7 @@ from kubescheduler.sweep.local_workers import ATTEMPTS, run_locally
 from kubescheduler.sweep.rows_file import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
-from tests.support.sweep_build import COLUMNS, deadly_case, run_here, two_hundred
+from tests.support.comparing.sweep_build import COLUMNS, deadly_case, run_here, two_hundred
 
 
 @pytest.fixture

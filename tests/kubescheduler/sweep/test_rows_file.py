@@ -12,7 +12,7 @@ from clusterstate.errors import InputError
 from kubescheduler.sweep import rows_file
 from kubescheduler.sweep.rows import Row, columns_of
 from kubescheduler.sweep.rows_file import JOURNAL, open_rows
-from tests.support.sweep_build import COLUMNS
+from tests.support.comparing.sweep_build import COLUMNS
 
 HEADER = ",".join(column.name for column in COLUMNS)
 

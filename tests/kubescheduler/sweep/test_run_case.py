@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.sweep.case_files import packed
 from kubescheduler.sweep.run_case import failed, run_case
-from tests.support.sweep_build import node, one_case, pod, write
+from tests.support.comparing.sweep_build import node, one_case, pod, write
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from kubescheduler.sweep.rows import Row
 from kubescheduler.sweep.rows_file import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
-from tests.support.sweep_build import COLUMNS, rows_in, run_here, two_hundred
+from tests.support.comparing.sweep_build import COLUMNS, rows_in, run_here, two_hundred
 
 
 @pytest.fixture

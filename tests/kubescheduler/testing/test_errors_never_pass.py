@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kubescheduler.testing.conftest import Project
-from tests.support.error_kinds import ADDRESS, KINDS, ErrorKind
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
+from tests.support.references.error_kinds import ADDRESS, KINDS, ErrorKind
 
 ATTEMPTS = {name: kind for name, kind in KINDS.items() if kind.policy is not None and not kind.files}
 

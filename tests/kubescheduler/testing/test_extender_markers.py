@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.kubescheduler.testing.conftest import Project
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 DEAD = "http://127.0.0.1:1"
 

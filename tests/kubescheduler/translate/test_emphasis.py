@@ -9,7 +9,7 @@ import pytest
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Note, Translation, provider_source, translate
 from kubescheduler.translate.translation_model import Role
-from tests.support.translating import args, enabled, policy, priorities, ratio, told, translated
+from tests.support.configuring.translating import args, enabled, policy, priorities, ratio, told, translated
 
 PACKING = priorities(MostRequestedPriority=10, BalancedResourceAllocation=1)
 OUTWEIGHED = priorities(MostRequestedPriority=1, BalancedResourceAllocation=1, SelectorSpreadPriority=1)

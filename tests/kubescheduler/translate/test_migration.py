@@ -15,7 +15,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.translate.commented_yaml import translation_yaml
 from kubescheduler.translate.translation_model import NoteKind
-from tests.support.migrations import POLICY, configmap, configuration, deployment, moved, told
+from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
 
 
 def profile(document: dict[str, Any], *, older: bool = False) -> Profile:

@@ -10,7 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
-from tests.support.translating import label_presence, policy, predicates, priorities
+from tests.support.configuring.translating import label_presence, policy, predicates, priorities
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "EqualPriority", "weight": 2}]}
 TOML = 'kind = "Policy"\napiVersion = "v1"\n[[priorities]]\nname = "EqualPriority"\nweight = 2\n'

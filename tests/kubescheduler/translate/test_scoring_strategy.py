@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubescheduler.translate.scoring_strategy import Shape, role_of
 from kubescheduler.translate.translation_model import Role
-from tests.support.translating import args, enabled, policy, priorities, ratio, told, translated
+from tests.support.configuring.translating import args, enabled, policy, priorities, ratio, told, translated
 
 CPU_AND_MEMORY = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 

@@ -12,8 +12,8 @@ from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.translate.translating import Translation, provider_source, translate
-from tests.support.component_build import format_of
-from tests.support.translating import (
+from tests.support.configuring.component_build import format_of
+from tests.support.configuring.translating import (
     about,
     anti_affinity,
     args,

@@ -9,7 +9,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import provider_source, translate
-from tests.support.translating import (
+from tests.support.configuring.translating import (
     about,
     anti_affinity,
     args,

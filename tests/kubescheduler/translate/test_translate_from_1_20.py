@@ -10,8 +10,8 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
-from tests.support.component_build import format_of
-from tests.support.translating import args, enabled, policy, priorities, ratio
+from tests.support.configuring.component_build import format_of
+from tests.support.configuring.translating import args, enabled, policy, priorities, ratio
 
 GATE = "DefaultPodTopologySpread"
 GATE_OFF = f"--feature-gates {GATE}=false"

@@ -18,8 +18,8 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.engine.evaluation.evaluate_protocol import Scenario
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.translate.translating import Source, policy_source, provider_source, translate
-from tests.support.component_build import format_of
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.configuring.component_build import format_of
+from tests.support.references.recorded_vectors import vectors_dir
 
 EXTENDER_SERVER = Path(__file__).parents[4] / "shared" / "tools" / "extender_server.py"
 RECORDED_AT = "http://127.0.0.1:28900"

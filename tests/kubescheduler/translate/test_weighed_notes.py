@@ -11,7 +11,7 @@ from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.translation_model import Note
 from kubescheduler.translate.weighed_notes import weighed
 from priorities.prefer_avoid import ANNOTATION
-from tests.support.compared import node, pod
+from tests.support.comparing.compared import node, pod
 
 POLICY = """\
 kind: Policy

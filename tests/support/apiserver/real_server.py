@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.support.apiserver.storage import StatusError
-from tests.support.dependent_processes import dependent
+from tests.support.processes.dependent_processes import dependent
 
 SECONDS = 120.0
 """Until a server is given up."""

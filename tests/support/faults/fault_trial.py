@@ -21,7 +21,7 @@ from tests.support.faults.lease_history import Leadership, bound_by_others, lead
 from tests.support.faults.pod_history import PodHistory
 from tests.support.faults.replicas import DUMPED, Replica, replica
 from tests.support.faults.request_faults import around_bindings, failing_writes
-from tests.support.live_cluster import NODES, PODS, a_node, a_pod
+from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
 
 SECONDS = 600.0
 """Until a test gives up."""

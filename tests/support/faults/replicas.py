@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.dependent_processes import dependent
-from tests.support.serving import free_port, trusting
+from tests.support.live.serving import free_port, trusting
+from tests.support.processes.dependent_processes import dependent
 
 QUICK: tuple[str, ...] = (
     "--leader-elect-lease-duration=3s",

@@ -7,7 +7,7 @@ import pytest
 from clusterstate.cel.cel_expression import compile_program
 from clusterstate.cel.cel_faults import CompileFault
 from clusterstate.cel.values.cel_types import full_name
-from tests.support.cel import FIELDS
+from tests.support.references.cel import FIELDS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.cel.cel_expression import compile_program
 from clusterstate.cel.cel_faults import CostFault, NotEvaluatedError
-from tests.support.cel import FIELDS, SUBJECT, cost, evaluate
+from tests.support.references.cel import FIELDS, SUBJECT, cost, evaluate
 
 
 @pytest.mark.parametrize(

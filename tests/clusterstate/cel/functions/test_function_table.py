@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.functions.function_table import function_table
 from clusterstate.cel.functions.go_patterns import find_all
-from tests.support.cel import evaluate
+from tests.support.references.cel import evaluate
 
 OPTIONALS = [
     ("optional.of(1).orValue(2) + optional.none().orValue(2)", 3),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cel.cel_faults import CostFault, ValueFault
-from tests.support.cel import evaluate
+from tests.support.references.cel import evaluate
 
 
 @pytest.mark.parametrize(

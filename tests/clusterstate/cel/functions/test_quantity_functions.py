@@ -10,7 +10,7 @@ from clusterstate.cel.cel_faults import ValueFault
 from clusterstate.cel.functions.quantity_functions import of_thousandths, quantity
 from clusterstate.cel.functions.semver_functions import semver
 from clusterstate.quantity import parse_quantity
-from tests.support.cel import evaluate
+from tests.support.references.cel import evaluate
 
 WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 AMOUNTS = st.builds(

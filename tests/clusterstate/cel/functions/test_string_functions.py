@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cel.cel_faults import NotEvaluatedError, ValueFault
-from tests.support.cel import evaluate
+from tests.support.references.cel import evaluate
 
 PRECISION = "could not parse formatting clause: error while parsing precision"
 FAR = 'strconv.Atoi: parsing "99999999999999999999": value out of range'

@@ -10,7 +10,7 @@ from clusterstate.cel.cel_faults import CompileFault, NotEvaluatedError
 from clusterstate.cel.syntax.cel_nodes import Literal, Node
 from clusterstate.cel.syntax.cel_parser import parse
 from clusterstate.cel.values.cel_values import UInt
-from tests.support.cel import same_tree, trees, written
+from tests.support.references.cel import same_tree, trees, written
 
 STARTS = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"

@@ -12,7 +12,7 @@ from clusterstate.cel.cel_faults import NotEvaluatedError, ValueFault
 from clusterstate.cel.values.cel_conversions import double_text, to_double, to_int, to_text, to_uint
 from clusterstate.cel.values.cel_equality import compare, contains, equal
 from clusterstate.cel.values.cel_values import CelMap, Duration, Optional, Timestamp, UInt, Value
-from tests.support.cel import evaluate, plain_values
+from tests.support.references.cel import evaluate, plain_values
 
 
 @given(plain_values())

@@ -11,7 +11,7 @@ import pytest
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.cli.terminal.screen import columns
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
-from tests.support.terminals import Shown, on_a_terminal
+from tests.support.processes.terminals import Shown, on_a_terminal
 
 WIDTHS = (80, 120, 200)
 EXAMPLE = (str(ROOT / "policy_examples" / "cluster.yaml"), "--pod", str(ROOT / "policy_examples" / "pod.yaml"))

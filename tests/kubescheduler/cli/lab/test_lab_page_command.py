@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.cli.lab import lab_page
 from tests.kubescheduler.cli.conftest import Run
-from tests.support.lab_page import running_lab
+from tests.support.pages.lab_page import running_lab
 
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown file": (("lab", "none.yaml"), "none.yaml"),

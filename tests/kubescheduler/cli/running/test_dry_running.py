@@ -23,9 +23,9 @@ from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
-from tests.support.served_clusters import NODES, PODS, a_node, a_pod, fill, kubeconfig
-from tests.support.serving import Health, ServedScheduler, asking
-from tests.support.serving import kubeconfig as kubeconfig_of
+from tests.support.live.served_clusters import NODES, PODS, a_node, a_pod, fill, kubeconfig
+from tests.support.live.serving import Health, ServedScheduler, asking
+from tests.support.live.serving import kubeconfig as kubeconfig_of
 
 SECONDS = 60.0
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
-from tests.support.served_clusters import a_node, a_pod, fill, kubeconfig
+from tests.support.live.served_clusters import a_node, a_pod, fill, kubeconfig
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import Requeste
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
-from tests.support.component_build import args_of, document, entry, format_of, read
+from tests.support.configuring.component_build import args_of, document, entry, format_of, read
 
 TWO = (("cpu", 1), ("memory", 1))
 ZONE = {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}

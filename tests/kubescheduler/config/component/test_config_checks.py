@@ -12,7 +12,7 @@ from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
-from tests.support.component_build import entry, error, format_of, plugin_set, plugins, problems, read
+from tests.support.configuring.component_build import entry, error, format_of, plugin_set, plugins, problems, read
 
 BOTH = ("1.20", "1.36")
 NO_ELECTION = {"leaderElect": False, "leaseDuration": "-1s", "resourceLock": "endpoints"}

@@ -6,7 +6,7 @@ import pytest
 
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
-from tests.support.component_build import format_of, read
+from tests.support.configuring.component_build import format_of, read
 
 RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])
 

@@ -12,7 +12,7 @@ from kubescheduler.framework.profiles.default_plugins import (
     DEFAULTS_V1BETA2,
     POINTS_BY_PLUGIN_1_36,
 )
-from tests.support.component_build import (
+from tests.support.configuring.component_build import (
     args_of,
     comparable,
     entry,

@@ -7,7 +7,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, customises_plugins, read_component_config
-from tests.support.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
+from tests.support.configuring.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
 
 KIND = "KubeSchedulerConfiguration"
 SCHEME_1_20 = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"

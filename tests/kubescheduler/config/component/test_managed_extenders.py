@@ -7,7 +7,7 @@ import pytest
 from kubescheduler.config.component import component_config_from
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
-from tests.support.component_build import (
+from tests.support.configuring.component_build import (
     args_of,
     comparable,
     entry,

@@ -15,7 +15,16 @@ from kubescheduler.framework.profiles.default_plugins import (
     POINTS_BY_PLUGIN_1_36,
     PROVIDERS_1_20,
 )
-from tests.support.component_build import document, format_of, names, plugin_set, plugins, problems, read, weights
+from tests.support.configuring.component_build import (
+    document,
+    format_of,
+    names,
+    plugin_set,
+    plugins,
+    problems,
+    read,
+    weights,
+)
 
 ABC = (Enabled("A", 1), Enabled("B", 2), Enabled("C"))
 

@@ -11,8 +11,8 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.points import Point
-from tests.support.component_build import document, format_of
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.configuring.component_build import document, format_of
+from tests.support.references.recorded_vectors import vectors_dir
 
 READ_ERRORS = ("extenders", "profiles", "[extenders", "[profiles", "couldn't build")
 """How errors begin that are told when a configuration is read."""

@@ -22,8 +22,8 @@ from kubescheduler.framework.profiles.default_plugins import (
     POINTS_BY_PLUGIN_1_36,
     PROVIDERS_1_20,
 )
-from tests.support.component_build import comparable, entry, format_of, plugin_set, plugins, read
-from tests.support.component_strategies import documents
+from tests.support.configuring.component_build import comparable, entry, format_of, plugin_set, plugins, read
+from tests.support.configuring.component_strategies import documents
 
 OWN = frozenset({Point.FILTER})
 POINTS = {"1.20": {**POINTS_BY_PLUGIN_1_20, "Mine": OWN}, "1.36": {**POINTS_BY_PLUGIN_1_36, "Mine": OWN}}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_config_1_20
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
-from tests.support.policies_1_20 import GATES, POLICY, error, named, problems
+from tests.support.configuring.policies_1_20 import GATES, POLICY, error, named, problems
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.extender.config import ExtenderConfig
-from tests.support.policies_1_20 import (
+from tests.support.configuring.policies_1_20 import (
     ANTI_AFFINITY,
     FROM_POLICY,
     GATES,

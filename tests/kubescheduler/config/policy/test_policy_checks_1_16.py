@@ -35,7 +35,7 @@ from kubescheduler.config.policy.policy_checks_1_16 import (
     validate_policy,
 )
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.recorded_vectors import vectors_dir
 
 PREDICATES = frozenset({"GeneralPredicates", "HostName", "PodFitsResources", "NoDiskConflict"})
 PRIORITIES = frozenset({"EqualPriority", "LeastRequestedPriority"})

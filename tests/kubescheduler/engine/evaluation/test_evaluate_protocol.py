@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, evaluate
 from kubescheduler.engine.releases import release_named
-from tests.support.recorded_vectors import vectors_dir
+from tests.support.references.recorded_vectors import vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")
 

@@ -20,8 +20,8 @@ from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.wire import WIRE_1_20, WIRE_1_36
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.custom.extender_asking import Asking, asking_process
 from tests.support.deciders import Answered, FakeExtender, deciding
-from tests.support.extender_asking import Asking, asking_process
 from tests.support.rich_worlds import in_tree
 
 NODES = [make_node(name, {"zone": "a"}) for name in ("n0", "n1")]

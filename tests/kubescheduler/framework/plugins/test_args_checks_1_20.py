@@ -17,7 +17,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import Requeste
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from kubescheduler.framework.profiles.in_tree_plugins import args_errors
-from tests.support.args_build import (
+from tests.support.configuring.args_build import (
     BAD_FIELD,
     NO_REQUIREMENTS,
     NO_VALUES,
@@ -30,7 +30,7 @@ from tests.support.args_build import (
     required,
     spread,
 )
-from tests.support.component_build import format_of
+from tests.support.configuring.component_build import format_of
 
 ROWS_1_20: list[Any] = [
     *(

@@ -15,7 +15,8 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_errors, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
-from tests.support.args_build import (
+from tests.support.build import cache_of
+from tests.support.configuring.args_build import (
     BAD_FIELD,
     NO_VALUES,
     ONLY_LISTS,
@@ -27,8 +28,7 @@ from tests.support.args_build import (
     required,
     spread,
 )
-from tests.support.build import cache_of
-from tests.support.component_build import format_of
+from tests.support.configuring.component_build import format_of
 
 SHAPE = "scoringStrategy.shape"
 RATIO = "RequestedToCapacityRatio"

@@ -19,8 +19,8 @@ from kubescheduler.framework.plugins.dynamic_resources import DEALLOCATED, STATE
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON
 from tests.support.build import resources
-from tests.support.device_world import HELD, ON_A, UID, WRITTEN, Api, world
-from tests.support.devices import (
+from tests.support.device_clusters.device_world import HELD, ON_A, UID, WRITTEN, Api, world
+from tests.support.device_clusters.devices import (
     DRIVER,
     exactly,
     make_claim,

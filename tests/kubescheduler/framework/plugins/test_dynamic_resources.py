@@ -25,8 +25,8 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import resources
-from tests.support.device_world import HELD, UID, world
-from tests.support.devices import (
+from tests.support.device_clusters.device_world import HELD, UID, world
+from tests.support.device_clusters.devices import (
     READING,
     make_claim,
     pod_with,

@@ -24,7 +24,7 @@ from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_volume_limits import node_volume_limits_1_20, node_volume_limits_1_36
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
-from tests.support.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.node_plugins import HANDLE, check_of, refused
 from tests.support.storage import claiming, make_claim, make_class, make_volume
 
 OLD, NEW = node_volume_limits_1_20(None, HANDLE), node_volume_limits_1_36(None, HANDLE)

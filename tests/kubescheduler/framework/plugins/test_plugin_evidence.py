@@ -39,8 +39,16 @@ from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.devices import device_cluster, first_of, gpu, make_claim, make_class, make_slice, pod_with
-from tests.support.formulas import explained, is_heading
+from tests.support.device_clusters.devices import (
+    device_cluster,
+    first_of,
+    gpu,
+    make_claim,
+    make_class,
+    make_slice,
+    pod_with,
+)
+from tests.support.references.formulas import explained, is_heading
 from tests.support.rich_worlds import ARGS as DEFAULTS
 from tests.support.rich_worlds import HOST, IN_TREE, ZONE, World, in_tree, incoming, worlds
 from tests.support.storage import claiming, make_volume, on_nodes

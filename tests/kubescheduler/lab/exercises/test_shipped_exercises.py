@@ -9,7 +9,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, START
 from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names, start_exercise, work_of
-from tests.support.exercise_work import TOLERATIONS, Replacement, checked_part, checked_variant, failing
+from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_part, checked_variant, failing
 
 FIRST_FAILURES = {
     "01-requests": "all three replicas have a node",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exercise_work import TOLERATIONS, Replacement, checked_variant, failing
+from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_variant, failing
 
 SPOT = "- {key: lifecycle, operator: NotIn, values: [spot]}"
 

@@ -12,7 +12,7 @@ import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.lab.server.server_limits import ServerLimits
-from tests.support.lab_server import LabServer, PlainScene, lab_server
+from tests.support.pages.lab_server import LabServer, PlainScene, lab_server
 
 HELD = threading.Event()
 """Set: work that is held goes on."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.lab.server.server_limits import ServerLimits
-from tests.support.lab_server import TOKEN, LabServer, PlainScene, lab_server
+from tests.support.pages.lab_server import TOKEN, LabServer, PlainScene, lab_server
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubescheduler.lab.server.lab_application import PAGE
-from tests.support.lab_server import LabServer, lab_server
+from tests.support.pages.lab_server import LabServer, lab_server
 
 SCRIPT = b"export const text = 'a script';\n" * 50
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kubescheduler.lab.server.request_guard import AllowedHosts
-from tests.support.lab_server import TOKEN, LabServer, lab_server
+from tests.support.pages.lab_server import TOKEN, LabServer, lab_server
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
 from tests.support.apiserver.front_server import hanging_watches, lost
-from tests.support.live_clock import HastyClock
+from tests.support.live.live_clock import HastyClock
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
 SECONDS = 30.0

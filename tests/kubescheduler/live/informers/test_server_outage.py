@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubescheduler.live.informers.server_outage import ServerOutages
 from kubescheduler.live.transport.api_answers import ApiError
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 GONE = ApiError("Get /a: refused", unanswered=True)
 FORBIDDEN = ApiError("pods is forbidden", 403, "Forbidden")

@@ -9,9 +9,9 @@ import pytest
 from kubescheduler.live.leadership.election_rules import ElectionTiming
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
-from tests.support import own_loop
-from tests.support.elections import EVERY, RULES, Candidate, MemoryLock, a_record, candidate
-from tests.support.live_clock import EPOCH, StoodClock
+from tests.support.live import own_loop
+from tests.support.live.elections import EVERY, RULES, Candidate, MemoryLock, a_record, candidate
+from tests.support.live.live_clock import EPOCH, StoodClock
 
 
 @EVERY

@@ -6,9 +6,9 @@ import pytest
 
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
-from tests.support import own_loop
-from tests.support.elections import EVERY, a_record, candidate
-from tests.support.live_clock import EPOCH
+from tests.support.live import own_loop
+from tests.support.live.elections import EVERY, a_record, candidate
+from tests.support.live.live_clock import EPOCH
 
 
 @pytest.mark.parametrize(

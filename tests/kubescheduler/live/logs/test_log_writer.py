@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubescheduler.live.logs.log_lines import read_structured, structured
 from kubescheduler.live.logs.log_writer import LogWriter, json_layout, text_layout
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 HEAD = re.compile(r"([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{6}) {1,7}(\d+) ([\w.]+\.py):(\d+)\] (.*)\n")
 

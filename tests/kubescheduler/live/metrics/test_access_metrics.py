@@ -15,7 +15,7 @@ from kubescheduler.live.serving.authentication_config import COLLECTION, NAME, N
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.real_server import RealServer
-from tests.support.serving import TOKENS, ServedScheduler, asking, kubeconfig, serving, trusting
+from tests.support.live.serving import TOKENS, ServedScheduler, asking, kubeconfig, serving, trusting
 
 Values = dict[str, float]
 REQUESTS = (

@@ -18,8 +18,8 @@ from kubescheduler.live.process.scheduler_endpoints import known_pods
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
 from tests.support.apiserver import ApiServer, FrontServer
-from tests.support.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
-from tests.support.serving import Health, ServedScheduler, asking, kubeconfig
+from tests.support.live.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
+from tests.support.live.serving import Health, ServedScheduler, asking, kubeconfig
 
 PROFILE = "default-scheduler"
 Labels = dict[str, str]

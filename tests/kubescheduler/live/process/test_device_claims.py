@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
-from tests.support.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 
 GROUP = "/apis/resource.k8s.io/v1"
 CLASSES, SLICES, CLAIMS = f"{GROUP}/deviceclasses", f"{GROUP}/resourceslices", f"{GROUP}/resourceclaims"

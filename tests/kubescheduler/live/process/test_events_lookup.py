@@ -14,7 +14,7 @@ from kubescheduler.live.recording.event_rules import RULES_1_36
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 
 @pytest.mark.parametrize(

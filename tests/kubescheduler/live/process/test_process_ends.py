@@ -13,8 +13,8 @@ import pytest
 from kubescheduler.live.leadership.leader_record import LEADER_ANNOTATION
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
-from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod
-from tests.support.live_process import RunningProcess, started
+from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod
+from tests.support.live.live_process import RunningProcess, started
 
 ENDPOINTS = "/api/v1/endpoints"
 PATHS = {"1.16": ENDPOINTS, "1.20": LEASES, "1.36": LEASES}

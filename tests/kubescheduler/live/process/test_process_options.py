@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.process_settings import EVERY, SECOND, a_file, fault, settings, settled
+from tests.support.live.process_settings import EVERY, SECOND, a_file, fault, settings, settled
 
 # --- defaults and flags --------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.process_settings import GROUP, a_file, fault, settings
+from tests.support.live.process_settings import GROUP, a_file, fault, settings
 
 PORT = "--secure-port 70000 must be between 1 and 65535, inclusive. It cannot be turned off with 0"
 RANGE = "must be between 0 and 65535, inclusive"

@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.live.process.live_settings import LiveSettings
 from tests.support.apiserver import FrontServer
-from tests.support.process_settings import a_file, fault, settings
+from tests.support.live.process_settings import a_file, fault, settings
 
 POLICY = """{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "PodFitsResources"}],
 "priorities": [{"name": "MostRequestedPriority", "weight": 3}]}"""

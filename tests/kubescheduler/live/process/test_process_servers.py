@@ -21,7 +21,7 @@ from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.configuration_pages import configz_1_20
 from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
 from tests.support.apiserver import FrontServer
-from tests.support.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
+from tests.support.live.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
 
 SECONDS = 20.0
 

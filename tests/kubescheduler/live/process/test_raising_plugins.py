@@ -9,8 +9,8 @@ import pytest
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from tests.support.apiserver import FrontServer
-from tests.support.extender_process import extender
-from tests.support.live_cluster import NODES, PODS, a_node, a_pod, running
+from tests.support.custom.extender_process import extender
+from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 
 GROUP = "kubescheduler.config.k8s.io"
 POINTS = {

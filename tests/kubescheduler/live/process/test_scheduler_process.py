@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.live.process.release_live import LIVE
 from tests.support.apiserver import FrontServer
-from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
+from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
 RELEASES = pytest.mark.parametrize("release", list(LIVE))
 

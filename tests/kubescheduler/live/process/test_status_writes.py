@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import StatusError
-from tests.support.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 
 
 def statuses(api_server: FrontServer, name: str) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.live.informers.stored_objects import StoredObjects
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import hanging_watches
-from tests.support.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
+from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
 QUICK: dict[str, Any] = {"lease_duration_ns": 2 * SECOND, "renew_deadline_ns": SECOND, "retry_period_ns": SECOND // 4}
 

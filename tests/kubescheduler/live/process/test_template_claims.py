@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
-from tests.support.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 
 VOLUME_CLAIMS, VOLUMES = "/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"
 GROUP = "/apis/resource.k8s.io/v1"

@@ -11,7 +11,7 @@ from aiohttp import web
 from kubescheduler.live.process.release_live import LIVE
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
-from tests.support.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 CLAIMS, VOLUMES = "/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"

@@ -18,7 +18,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.apiserver import ApiServer
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 SECONDS = 30.0

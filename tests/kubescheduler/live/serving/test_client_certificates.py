@@ -21,7 +21,7 @@ from kubescheduler.live.serving.tls_contexts import TlsContexts
 from kubescheduler.live.serving.tls_settings import CertificateFiles, TlsSettings
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer
-from tests.support.serving import TOKENS, ServedScheduler, asking, eventually, kubeconfig, serving, trusting, until
+from tests.support.live.serving import TOKENS, ServedScheduler, asking, eventually, kubeconfig, serving, trusting, until
 
 CONFIG_MAPS = "/api/v1/configmaps"
 NAME = "extension-apiserver-authentication"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.live.serving.expiring_cache import ExpiringCache
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 STEPS = st.lists(
     st.one_of(

@@ -22,8 +22,8 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.apiserver import ApiServer
-from tests.support.live_clock import StoodClock
-from tests.support.serving import TOKENS, asking, kubeconfig, serving
+from tests.support.live.live_clock import StoodClock
+from tests.support.live.serving import TOKENS, asking, kubeconfig, serving
 
 Spec = dict[str, Any]
 

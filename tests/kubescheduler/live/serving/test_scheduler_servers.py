@@ -17,7 +17,7 @@ from kubescheduler.live.serving.http_answers import NO_STATUS
 from kubescheduler.live.serving.serving_settings import InsecurePort
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer
-from tests.support.serving import TOKENS, Health, ServedScheduler, asking, free_port, kubeconfig, serving
+from tests.support.live.serving import TOKENS, Health, ServedScheduler, asking, free_port, kubeconfig, serving
 
 Fault = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 

@@ -12,7 +12,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.serving.configuration_pages import configz_1_16, configz_1_20, configz_1_36
 from kubescheduler.live.serving.http_answers import HttpRequest
 from kubescheduler.live.serving.status_pages import StatusPages
-from tests.support.live_clock import EPOCH, StoodClock
+from tests.support.live.live_clock import EPOCH, StoodClock
 
 WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "

@@ -10,7 +10,7 @@ import pytest
 from kubescheduler.live.process.release_live import LIVE
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.real_server import RealServer
-from tests.support.serving import ServedScheduler, asking, eventually, kubeconfig, serving, trusting
+from tests.support.live.serving import ServedScheduler, asking, eventually, kubeconfig, serving, trusting
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 

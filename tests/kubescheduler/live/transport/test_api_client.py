@@ -14,7 +14,7 @@ from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 Seen = list[tuple[str, str, str]]
 

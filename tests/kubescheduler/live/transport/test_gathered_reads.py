@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from kubescheduler.live.transport.gathered_reads import MUCH, PORTION, GatheredReads
-from tests.support import own_loop
+from tests.support.live import own_loop
 
 SECONDS = 30.0
 """Until a test gives up."""

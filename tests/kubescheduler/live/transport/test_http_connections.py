@@ -15,7 +15,7 @@ from kubescheduler.live.contract.rest_observer import NoRestObserver
 from kubescheduler.live.transport.api_answers import DialError
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.server_access import ServerAccess
-from tests.support import own_loop
+from tests.support.live import own_loop
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

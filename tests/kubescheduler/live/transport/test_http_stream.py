@@ -13,7 +13,7 @@ import trustme
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.http_stream import MOST
 from kubescheduler.live.transport.server_access import ServerAccess
-from tests.support import own_loop
+from tests.support.live import own_loop
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

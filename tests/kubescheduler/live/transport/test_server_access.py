@@ -18,7 +18,7 @@ import yaml
 from clusterstate.errors import ConfigError
 from kubescheduler.live.process.live_settings import ServerSettings
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
-from tests.support import own_loop
+from tests.support.live import own_loop
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes.live_client import LiveClient
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import lost
-from tests.support.dry_runs import read
-from tests.support.live_clock import HastyClock
-from tests.support.served_clusters import PODS, a_pod
+from tests.support.live.dry_runs import read
+from tests.support.live.live_clock import HastyClock
+from tests.support.live.served_clusters import PODS, a_pod
 
 SECONDS = 30.0
 """Until a test gives up."""

@@ -11,8 +11,8 @@ import pytest
 
 from clusterstate.objects import Pod
 from kubescheduler.live.writes.status_turns import StatusTurns
-from tests.support.dry_runs import read
-from tests.support.served_clusters import a_pod
+from tests.support.live.dry_runs import read
+from tests.support.live.served_clusters import a_pod
 
 
 def a(message: str) -> dict[str, Any]:

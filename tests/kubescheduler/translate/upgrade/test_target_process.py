@@ -12,7 +12,7 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
-from tests.support.migrations import POLICY, configmap, configuration, deployment, moved, told
+from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
 
 FLAGS = (
     "--policy-configmap=p",

@@ -12,7 +12,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.translate.translating import translation_document
 from kubescheduler.translate.translation_model import Emphasis, Role, Translation
-from tests.support.migrations import configuration, moved, told
+from tests.support.configuring.migrations import configuration, moved, told
 
 SWAP = {
     "disabled": [{"name": "NodeResourcesLeastAllocated"}],

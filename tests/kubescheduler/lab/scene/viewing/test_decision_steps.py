@@ -12,7 +12,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import plugin_option
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 LEGACY = ["predicates", "priorities", "select", "bind"]
 FRAMEWORK = [

@@ -14,7 +14,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.lab.scene.viewing.extender_request_view import MOST_SHOWN
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.recorded_scenes import RecordedScene, drawn_scenes
+from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
 
 CASES = [drawn for release in ks.RELEASES for drawn in drawn_scenes(release, count=8, seed=3)]
 

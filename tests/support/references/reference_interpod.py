@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm
-from tests.support.reference_spread import selects
+from tests.support.references.reference_spread import selects
 
 AFFINITY, ANTI, EXISTING = "affinity", "anti", "existing"
 Change = tuple[int, Pod, int]

@@ -13,7 +13,7 @@ import pytest
 import kubescheduler as ks
 from algorithmprovider.custom_code import CustomCodeError
 from tests.kubescheduler.cli.conftest import Run, pod
-from tests.support.faulty_plugins import BOTH, CYCLES, DECIDING, MODERN, ONLY_1_36, Fault, line_of, plugin_module
+from tests.support.custom.faulty_plugins import BOTH, CYCLES, DECIDING, MODERN, ONLY_1_36, Fault, line_of, plugin_module
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from tests.support.faulty_plugins import written
+from tests.support.custom.faulty_plugins import written
 
 ADDRESS = "@ADDRESS@"
 """Where the address of a running extender comes in."""

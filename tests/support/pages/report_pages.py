@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.comparison.comparison import Comparison
-from tests.support.comparisons import every_cause
+from tests.support.comparing.comparisons import every_cause
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 

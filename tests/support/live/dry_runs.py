@@ -20,7 +20,7 @@ from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.dry_run.sightings import Agreement
 from kubescheduler.live.informers.inbox import Inbox
-from tests.support.live_clock import StoodClock
+from tests.support.live.live_clock import StoodClock
 
 
 def scheduler_of(spec: EngineSpec) -> PodScheduler:

@@ -22,7 +22,7 @@ from kubescheduler.framework.plugins.dynamic_resources import (
 )
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from tests.support.build import make_node
-from tests.support.devices import READING, allocated, gpu, make_claim, make_class, make_slice
+from tests.support.device_clusters.devices import READING, allocated, gpu, make_claim, make_class, make_slice
 
 UID = "default/p"
 TODAY, WRITTEN = 1_577_836_800.0, "2020-01-01T00:00:00Z"

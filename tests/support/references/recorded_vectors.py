@@ -7,4 +7,4 @@ from pathlib import Path
 
 def vectors_dir() -> Path:
     """The folder of ``<release>/<theme>.jsonl.gz``: what the real kube-scheduler of a release decided."""
-    return Path(__file__).parents[1] / "vectors"
+    return Path(__file__).parents[2] / "vectors"

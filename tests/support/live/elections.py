@@ -15,7 +15,7 @@ from kubescheduler.live.leadership.elector import ElectionListener, LeaderElecto
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
 from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
-from tests.support.live_clock import EPOCH, StoodClock
+from tests.support.live.live_clock import EPOCH, StoodClock
 
 RULES = {
     "1.16": election_rules.RULES_1_16,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
-from tests.support.component_build import document
+from tests.support.configuring.component_build import document
 
 Drawn = st.SearchStrategy[Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.release_names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Run, pod
-from tests.support.simulator_reader import Export, read_export, results_of
+from tests.support.comparing.simulator_reader import Export, read_export, results_of
 
 Exported = Callable[[str], Export]
 

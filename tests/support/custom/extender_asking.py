@@ -14,7 +14,7 @@ from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.extender.wire import WIRE_1_16, WireFormat
-from tests.support.extender_process import extender
+from tests.support.custom.extender_process import extender
 
 MS = 1_000_000
 

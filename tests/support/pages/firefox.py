@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.support.dependent_processes import dependent
+from tests.support.processes.dependent_processes import dependent
 
 NAMES = ("firefox-esr", "firefox")
 MISSING = "there is no Firefox: apt install firefox-esr"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from tests.support.dependent_processes import dependent
+from tests.support.processes.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
 SECONDS = 60

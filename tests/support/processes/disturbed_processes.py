@@ -12,7 +12,7 @@ from pathlib import Path
 
 import attrs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 _SITE = '''\
 """Stops where STOP_AT says: a module that is imported, or FILE:FUNCTION that is called for the TIMES-th time."""

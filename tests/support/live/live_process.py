@@ -15,7 +15,7 @@ import attrs
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import StatusError
-from tests.support.dependent_processes import dependent
+from tests.support.processes.dependent_processes import dependent
 
 SECONDS = 120.0
 """Until a test gives up."""

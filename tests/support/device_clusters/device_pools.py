@@ -12,7 +12,7 @@ from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.objects import FrozenMap, ObjectMeta, Taint
 from clusterstate.objects.resource import CounterSet, Device, DeviceRequest, Placement, ResourceClaim, ResourceSlice
 from tests.support.build import make_node
-from tests.support.devices import DRIVER, device_cluster, exactly, gpu, make_class, make_slice
+from tests.support.device_clusters.devices import DRIVER, device_cluster, exactly, gpu, make_class, make_slice
 
 HERE = f'device.attributes["{DRIVER}"]'
 

@@ -21,7 +21,7 @@ from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from tests.support.build import make_node
 from tests.support.frames import Binder, Recorder, Sort, profile_of, registry_of, services_of
-from tests.support.simple_queue import SimpleQueue
+from tests.support.queues.simple_queue import SimpleQueue
 
 U, SKIP, WAIT = Status.unschedulable("u"), Status(Code.Skip), Status(Code.Wait)
 BOTH = ["1.20", "1.36"]

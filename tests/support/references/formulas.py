@@ -159,7 +159,7 @@ def explained(config: PriorityConfig, release: str, pod: PodInfo, feasible: Snap
 def is_heading(page: str) -> bool:
     """Whether a page of docs/ is there and has the heading after ``#``, if one is named."""
     path, _, anchor = page.partition("#")
-    text = (Path(__file__).parents[2] / path).read_text()
+    text = (Path(__file__).parents[3] / path).read_text()
     headings = (line.lstrip("# ") for line in text.splitlines() if line.startswith("#"))
     anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
     return not anchor or anchor in anchors

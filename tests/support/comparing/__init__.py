@@ -1,0 +1,1 @@
+"""Comparisons and sweeps of small clusters."""

@@ -1,0 +1,1 @@
+"""Policies and configurations, and what becomes of them."""

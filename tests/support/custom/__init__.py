@@ -1,0 +1,1 @@
+"""Plugins and extenders of users."""

@@ -1,0 +1,1 @@
+"""Clusters with devices, and claims for them."""

@@ -1,0 +1,1 @@
+"""The live scheduler in tests: clocks, servers and processes."""

@@ -1,0 +1,1 @@
+"""Browsers, and the pages of the lab and of reports."""

@@ -1,0 +1,1 @@
+"""Queues and loops on clocks that are turned by hand."""

@@ -1,0 +1,1 @@
+"""What is expected, by other means than the code under test."""
