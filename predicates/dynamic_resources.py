@@ -77,7 +77,7 @@ def asks_for_devices(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures 
     if not features.extended:
         return False
     classes = classes_by_resource(snapshot)
-    return bool(classes) and any(name in classes for name in device_resources(pod))
+    return any(name in classes for name in device_resources(pod))
 
 
 def claims_of(pod: PodInfo, snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> tuple[ResourceClaim, ...]:

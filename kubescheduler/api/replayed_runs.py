@@ -12,7 +12,7 @@ import msgspec
 
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
-from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.core.deferred_decision import DeferredDecision, placed_by
 from kubescheduler.engine.engine_contract import cache_for
 
 if TYPE_CHECKING:
@@ -97,19 +97,13 @@ class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
         """The decision on each pod of the run that was placed last. known: fields of all of them."""
         replayed = ReplayedRun(self._before[0], run.pods)
         names, listed = self.scheduler.cache.columns.published
-        kept = run.by_ranking.tolist()
-        for at, (pod, host) in enumerate(zip(run.pods, run.hosts, strict=True)):
-            yield DeferredDecision.of(
-                partial(replayed.decision, at),
-                pod=pod,
-                release=run.release,
-                names=names,
-                listed=listed,
-                nodes_total=run.nodes_total,
-                host=host,
-                from_kept_ranking=kept[at],
-                **known,
-            )
+        shared = [
+            placed_by(run.release, names, listed, run.nodes_total, from_kept_ranking=kept, **known)
+            for kept in (False, True)
+        ]
+        each = zip(run.pods, run.hosts, run.by_ranking.tolist(), strict=True)
+        for at, (pod, host, kept) in enumerate(each):
+            yield DeferredDecision.of(partial(replayed.decision, at), pod, host, shared[kept])
 
 
 class ReplayedRun(msgspec.Struct, eq=False):

@@ -118,10 +118,10 @@ class FrameworkQueue(ABC):
 
     def add(self, pod: Pod) -> None:
         """A new pod becomes active, unless it is held back."""
-        self._cause = self.added_event
+        self._cause, key = self.added_event, pod.key
         for heap in self._backoffs:
-            heap.remove(pod.key)
-        self._unschedulable.pop(pod.key, None)
+            heap.remove(key)
+        self._unschedulable.pop(key, None)
         now = self._clock()
         self._activate(QueueEntry(pod, now, now))
         note_nomination(self._nominations, pod)
@@ -185,11 +185,12 @@ class FrameworkQueue(ABC):
 
     def bound(self, pod: Pod) -> None:
         """A pending pod got its node, by this scheduler or another."""
+        key = pod.key
         self._nominations.nominate(pod, "")
-        self._active.remove(pod.key)
+        self._active.remove(key)
         for heap in self._backoffs:
-            heap.remove(pod.key)
-        self._unschedulable.pop(pod.key, None)
+            heap.remove(key)
+        self._unschedulable.pop(key, None)
 
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes in memory that a pod waits for room on a node."""

@@ -81,8 +81,9 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> None:
         """A new pod becomes active."""
-        self._waiting.remove(pod.key)
-        self._unschedulable.pop(pod.key, None)
+        key = pod.key
+        self._waiting.remove(key)
+        self._unschedulable.pop(key, None)
         self._activate(QueuedPod(pod, self._clock()))
         note_nomination(self._nominations, pod)
 
@@ -158,11 +159,12 @@ class SchedulingQueue:
 
     def delete(self, pod: Pod) -> None:
         """A pending pod is gone. One that is not in the queue is only no longer nominated."""
+        key = pod.key
         self._nominations.nominate(pod, "")
-        if self._active.remove(pod.key) is None:
-            self._backoff.forget(pod.key)
-            self._waiting.remove(pod.key)
-            self._unschedulable.pop(pod.key, None)
+        if self._active.remove(key) is None:
+            self._backoff.forget(key)
+            self._waiting.remove(key)
+            self._unschedulable.pop(key, None)
 
     def bound(self, pod: Pod) -> None:
         """A pod got its node: the handler of pending pods sees it go."""

@@ -355,7 +355,7 @@ class Simulation:
             self._bound(record, pod.node_name)
         else:
             record.hold(foreign or self._queue.gate(pod))
-        if not (foreign or pod.node_name):
+        if self._listen is not None and not (foreign or pod.node_name):
             kind = Kind.GATED if record.message else Kind.ENQUEUED
             self._tell(kind, pod=pod.key, message=record.message)
         if arrival.leaves_at is not None:

@@ -7,7 +7,8 @@ placement alone ends the run.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import attrs
 import msgspec
@@ -24,7 +25,7 @@ from kubescheduler.core.bulk.bulk_rules import RunOverError
 from kubescheduler.core.bulk.bulk_run import ReadyRun, asks_for_a_node, can_run
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.core.deferred_decision import DeferredDecision, placed_by
 from kubescheduler.core.selection import TieBreak
 
 PODS_HERE = Reads.PODS.value
@@ -81,7 +82,7 @@ class Expected(msgspec.Struct, frozen=True, eq=False):
         changes = columns.log.since(self.position)
         if not changes or columns.log.version_of(ELSE) != self.version:
             return False
-        if any(change != (self.row, PODS_HERE) for change in changes):
+        if changes.count((self.row, PODS_HERE)) != len(changes):
             return False
         now = tuple(columns.pods[self.row].values())
         if len(now) != len(self.pods) + 1 or any(map(operator.is_not, now, self.pods)):
@@ -115,6 +116,8 @@ class RunAhead(msgspec.Struct, eq=False):
     _last: tuple[int, Expected] | None = None
     """(key, what is expected) of the last pod that was chosen a row."""
     _over: bool = False
+    _shared: Mapping[str, Any] | None = None
+    """What the decisions have in common, as of the last one."""
 
     @classmethod
     def of(
@@ -142,16 +145,10 @@ class RunAhead(msgspec.Struct, eq=False):
         cache = self._ready.cache
         columns = cache.columns
         names, listed = columns.published
-        return DeferredDecision.of(
-            AskedLater(cache, pod, self._like.afresh, names[row]).decision,
-            pod=pod,
-            release=self._like.release,
-            names=names,
-            listed=listed,
-            nodes_total=columns.node_count,
-            host=names[row],
-            from_kept_ranking=False,
-        )
+        if self._shared is None or self._shared["names"] is not names or self._shared["listed"] is not listed:
+            self._shared = placed_by(self._like.release, names, listed, columns.node_count)
+        host = names[row]
+        return DeferredDecision.of(AskedLater(cache, pod, self._like.afresh, host).decision, pod, host, self._shared)
 
     @property
     def choice(self) -> Choice | None:

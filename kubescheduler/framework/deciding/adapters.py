@@ -58,9 +58,12 @@ def status_of(call: Callable[..., Status | None], *args: Any) -> tuple[Status | 
 
 def ask_status(plugin: Any, method: str, pod: Pod, node: str, *args: Any) -> tuple[Status | None, None]:
     """What a method of a plugin answers, also by raising. node: whom it is asked about, empty for no node."""
-    if is_custom(plugin):
-        return status_of(custom_status, plugin, method, pod.key, node, *args)
-    return status_of(getattr(plugin, method), *args)
+    try:
+        if is_custom(plugin):
+            return custom_status(plugin, method, pod.key, node, *args), None
+        return getattr(plugin, method)(*args), None
+    except SchedulingError as error:
+        return Status.failure(str(error)), None
 
 
 def _info(pod: Pod, snapshot: Snapshot) -> PodInfo:

@@ -216,6 +216,8 @@ class DynamicResources:
     def _has_devices(self, pod: Pod) -> bool:
         if pod.spec.resource_claims:
             return True
+        if not self._handle.cache.objects.device_classes:
+            return False
         snapshot = self._handle.cache.snapshot()
         return needs_devices(snapshot.info(pod), snapshot, self.rules.features)
 
