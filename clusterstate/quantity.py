@@ -80,8 +80,8 @@ def _scale(number: int, tens: int) -> int:
     return min(MAX_MILLI, -(-number // int(10**-tens)))
 
 
-def value(milli: int) -> int:
-    """Whole units, rounded up away from zero."""
+def whole_units(milli: int) -> int:
+    """Whole units, rounded up away from zero. Upstream: Quantity.Value."""
     return -(-milli // 1000) if milli >= 0 else milli // 1000
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from clusterstate.api_names import is_scalar_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
+from clusterstate.quantity import whole_units
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 
@@ -53,14 +54,9 @@ Accounting = Callable[[PodSpec], PodUsage]
 """A release's way of counting."""
 
 
-def rounded_up(thousandths: int) -> int:
-    """Whole units, rounded away from zero."""
-    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
-
-
 def amount(name: str, thousandths: int) -> int:
     """A quantity in the unit its resource is counted in, wrapped to 64 bits as upstream's millicores are."""
-    return wrap(thousandths if name == CPU else rounded_up(thousandths))
+    return wrap(thousandths if name == CPU else whole_units(thousandths))
 
 
 def wrap(value: int) -> int:
@@ -180,7 +176,7 @@ def account_1_16_with_overhead(spec: PodSpec) -> PodUsage:
         request=plus(usage.request, overhead),
         used=plus(usage.used, overhead),
         nonzero=(wrap(cpu + overhead.get(CPU, 0)), wrap(memory + overhead.get(MEMORY, 0))),
-        scored=(wrap(cpu + rounded_up(spec.overhead.get(CPU, 0))), wrap(memory + overhead.get(MEMORY, 0))),
+        scored=(wrap(cpu + whole_units(spec.overhead.get(CPU, 0))), wrap(memory + overhead.get(MEMORY, 0))),
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from clusterstate.api_names import is_hugepage_resource
 from clusterstate.objects import NO_RESOURCES, FrozenMap, PodSpec, RequestsInUse
+from clusterstate.quantity import whole_units
 from clusterstate.usage import (
     CPU,
     DEFAULT_MEMORY,
@@ -21,7 +22,6 @@ from clusterstate.usage import (
     nonzero_request,
     plus,
     raised_by_init_containers,
-    rounded_up,
     total_amounts,
     tracked_1_16,
     wrap,
@@ -50,7 +50,7 @@ def account_1_20(spec: PodSpec) -> PodUsage:
         request=amounts,
         used=amounts,
         nonzero=(wrap(cpu + overhead.get(CPU, 0)), memory),
-        scored=(wrap(cpu + rounded_up(spec.overhead.get(CPU, 0))), memory),
+        scored=(wrap(cpu + whole_units(spec.overhead.get(CPU, 0))), memory),
         scored_others=amounts,
     )
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import ClaimBinding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
-from clusterstate.volumes.storage_capacity import whole_bytes
 from clusterstate.volumes.volume_candidates import NONE
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.input_texts import size
@@ -107,7 +107,7 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
             capacity = capacities[binding.numbers]
             where = capacity != NOTHING
             storage = classes.setdefault(class_name, _Storage.none(size))
-            storage.requested += where * whole_bytes(binding.claim.storage)
+            storage.requested += where * whole_units(binding.claim.storage)
             storage.capacity += where * capacity
             storage.counts |= where
             found |= where
@@ -115,7 +115,7 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
         if provision.left is not None:
             where = provision.rows & ~found & (provision.left >= 0)
             storage = classes.setdefault(claim_class(provision.claim), _Storage.none(size))
-            storage.requested += where * whole_bytes(provision.claim.storage)
+            storage.requested += where * whole_units(provision.claim.storage)
             storage.capacity = np.where(where, provision.left, storage.capacity)
             storage.counts |= where
     return classes
@@ -130,7 +130,7 @@ def _chosen_capacities(binding: ClaimBinding) -> dict[str, IntArray]:
             table = out.get(volume.storage_class_name)
             if table is None:
                 table = out[volume.storage_class_name] = np.full(len(binding.volumes) + 1, NOTHING, np.int64)
-            table[number] = whole_bytes(volume.storage)
+            table[number] = whole_units(volume.storage)
     return out
 
 

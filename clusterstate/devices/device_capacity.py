@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterstate.objects.resource import Device, RequestPolicy
-from clusterstate.quantity import value
+from clusterstate.quantity import whole_units
 
 Consumed = dict[str, int]
 """Capacity → thousandths."""
@@ -56,10 +56,10 @@ def _stepped(asked: int, minimum: int, step: int | None) -> int:
     """Rounded up to the minimum and whole steps above it."""
     if asked < minimum:
         return minimum
-    if step is None or not value(step):
+    if step is None or not whole_units(step):
         return asked
-    steps = -(-(value(asked) - value(minimum)) // value(step))
-    return 1000 * (value(minimum) + value(step) * steps)
+    steps = -(-(whole_units(asked) - whole_units(minimum)) // whole_units(step))
+    return 1000 * (whole_units(minimum) + whole_units(step) * steps)
 
 
 def _violates(amount: int, policy: RequestPolicy) -> bool:
@@ -68,6 +68,6 @@ def _violates(amount: int, policy: RequestPolicy) -> bool:
     if (policy.minimum, policy.maximum, policy.step) != (None, None, None):
         if policy.maximum is not None and amount > policy.maximum:
             return True
-        step = value(policy.step or 0)
-        return bool(step) and (value(amount) - value(policy.minimum or 0)) % step != 0
+        step = whole_units(policy.step or 0)
+        return bool(step) and (whole_units(amount) - whole_units(policy.minimum or 0)) % step != 0
     return bool(policy.valid_values) and amount not in policy.valid_values

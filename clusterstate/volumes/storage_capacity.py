@@ -7,6 +7,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.objects import CSIStorageCapacity, LabelSelector, PersistentVolumeClaim, StorageClass
+from clusterstate.quantity import whole_units
 from clusterstate.selectors.label_selectors_framework import compile_selector
 from clusterstate.selectors.matching import SelectorError
 from clusterstate.selectors.node_selection import requirements_mask
@@ -14,11 +15,6 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import Capacity
 
 UNKNOWN = -1
-
-
-def whole_bytes(thousandths: int) -> int:
-    """Rounded up."""
-    return -(-thousandths // 1000)
 
 
 def capacity_for(claim: PersistentVolumeClaim, storage_class: StorageClass, snapshot: Snapshot) -> Capacity | None:
@@ -30,12 +26,12 @@ def capacity_for(claim: PersistentVolumeClaim, storage_class: StorageClass, snap
     driver = snapshot.objects.csi_drivers.get(storage_class.provisioner)
     if not claim.storage or driver is None or not driver.storage_capacity:
         return None
-    size = whole_bytes(claim.storage)
+    size = whole_units(claim.storage)
     enough, left = np.zeros(len(snapshot), np.bool_), np.full(len(snapshot), UNKNOWN, np.int64)
     for capacity in _capacities(snapshot).get(storage_class.metadata.name, ()):
         if _largest(capacity) >= size:
             here = _selected(snapshot, capacity.node_topology) & ~enough
-            left[here] = UNKNOWN if capacity.capacity is None else whole_bytes(capacity.capacity)
+            left[here] = UNKNOWN if capacity.capacity is None else whole_units(capacity.capacity)
             enough |= here
     return enough, left
 
@@ -54,7 +50,7 @@ def _by_class(snapshot: Snapshot) -> dict[str, list[CSIStorageCapacity]]:
 def _largest(capacity: CSIStorageCapacity) -> int:
     """The largest volume in bytes, below 0 when nobody says."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return UNKNOWN if limit is None else whole_bytes(limit)
+    return UNKNOWN if limit is None else whole_units(limit)
 
 
 def _selected(snapshot: Snapshot, selector: LabelSelector | None) -> Mask:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.quantity import MAX_MILLI, format_quantity, parse_quantity, value
+from clusterstate.quantity import MAX_MILLI, format_quantity, parse_quantity, whole_units
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_parse_quantity_says_what_to_write() -> None:
 )
 def test_value(text: str, units: int, milli: int) -> None:
     """Whole units are rounded up away from zero; thousandths are as they are."""
-    assert (value(parse_quantity(text)), parse_quantity(text)) == (units, milli)
+    assert (whole_units(parse_quantity(text)), parse_quantity(text)) == (units, milli)
 
 
 @pytest.mark.parametrize(
