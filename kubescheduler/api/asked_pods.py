@@ -58,8 +58,8 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
             raise DecodeError(problems)
         return found
 
-    def _of_one(self, thing: Any, what: str, beside: Sequence[ClusterObject]) -> PodsToPlace:
-        """Of one thing. beside: what was given before it."""
+    def _of_one(self, thing: Any, what: str, accompanying: Sequence[ClusterObject]) -> PodsToPlace:
+        """Of one thing. accompanying: what was given before it."""
         path = os.fspath(thing) if isinstance(thing, str | os.PathLike) and not is_text(thing) else ""
         if isinstance(thing, str) and path and not (is_file_name(path) or is_trace(path)):
             entry = self.find(thing)
@@ -72,19 +72,19 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         read = pods_in(
             given.items,
             given.problems,
-            joined(self.objects, beside) if beside else self.objects,
+            joined(self.objects, accompanying) if accompanying else self.objects,
             traces=traces,
             name=what,
             defaulting=self.defaulting,
             release=self.release,
             strictness=self.strictness,
             daemons=self.daemons,
-            classes=(*self.classes, *(obj for obj in beside if isinstance(obj, PriorityClass))),
+            classes=(*self.classes, *(obj for obj in accompanying if isinstance(obj, PriorityClass))),
             needed=False,
         )
         pods = [obj for obj in given.objects if isinstance(obj, Pod)]
         others = tuple((obj, None) for obj in given.objects if not isinstance(obj, Pod))
-        return merged([PodsToPlace(pods, beside=others), read])
+        return merged([PodsToPlace(pods, accompanying=others), read])
 
     def _nearest(self, name: str) -> str:
         names = [key_of(obj)[1] for obj in self.objects if isinstance(obj, Pod)]

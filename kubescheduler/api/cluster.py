@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
     from kubescheduler.engine.daemon_controllers import DaemonController
-    from kubescheduler.simulation.pods_to_place import Beside, PodsToPlace
+    from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.sources.cluster_input import Progress
 
 
@@ -260,13 +260,13 @@ class Cluster(WhatIf):
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
         return ClusterCache.of(self.objects, release_named(self._release).default_view if view is None else view)
 
-    def with_beside(self, beside: Iterable[Beside]) -> Self:
-        """With decoded objects, each in place of one with its kind and name; see ``PodsToPlace.beside``.
+    def with_accompanying(self, accompanying: Iterable[ReadObject]) -> Self:
+        """With decoded objects, each in place of one with its kind and name; see ``PodsToPlace.accompanying``.
 
-        >>> Cluster().with_beside(Cluster().to_place([{"spec": {}, "metadata": {"name": "a"}}]).beside)
+        >>> Cluster().with_accompanying(Cluster().to_place([{"spec": {}, "metadata": {"name": "a"}}]).accompanying)
         <Cluster of release 1.16: 0 nodes, 0 pods>
         """
-        new = [Entry(obj, "" if item is None else item.source, item) for obj, item in beside]
+        new = [Entry(obj, "" if item is None else item.source, item) for obj, item in accompanying]
         return self._of(Entries((*self._entries, *new)), new=new) if new else self
 
     def replaced(self, objects: Iterable[ClusterObject]) -> Self:

@@ -274,5 +274,5 @@ class Scheduler:
             self._running.cache.add(obj)
             self._journal.added(obj)
             self._hinting = None
-        self._read = self._read.with_beside(found.beside)
+        self._read = self._read.with_accompanying(found.accompanying)
         return pods

@@ -205,7 +205,7 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
     if len(kinds) != 1:
         found = ", ".join(key_of(each)[1] for pods in kinds for each in pods) or "none"
         raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {found}")
-    running = Scheduler(cluster.with_beside(asked.beside), **options).running
+    running = Scheduler(cluster.with_accompanying(asked.accompanying), **options).running
     return room_of(kinds[0], running, limit=limit)
 
 

@@ -99,7 +99,7 @@ def capacity(
         asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
         if configured is None or found is None or asked is None or problems:
             raise InputError(problems)
-        found = found.with_beside(asked.beside)
+        found = found.with_accompanying(asked.accompanying)
         scheduler = engine.scheduler(configured, found)
     for note in (*notes_on_cluster(found), *asked.notes, *asked.controllers):
         remark(note)

@@ -304,7 +304,7 @@ def _read(
     if fault := swapped((arrival.node for arrival in workload.nodes), there):
         raise DecodeError(f"{', '.join(files)}: {fault}")
     _tell([*notes_on_cluster(there), *notes, *workload.controllers])
-    return joined(there, workload.beside()), workload.in_order()
+    return joined(there, workload.accompanying()), workload.in_order()
 
 
 def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
@@ -317,7 +317,7 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
 
     release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
     found, workload = mirrored_inputs(path, release, newest_gates(specs))
-    objects = [*found.objects, *came_later(workload.updates, found.objects), *workload.beside()]
+    objects = [*found.objects, *came_later(workload.updates, found.objects), *workload.accompanying()]
     nodes: dict[str, Node] = {}
     for obj in objects:
         if isinstance(obj, Node):

@@ -67,7 +67,7 @@ def read_inputs(
     problems += _uid_faults(found.pods if pending else [*found.pods, *asked.pods])
     if problems:
         raise DecodeError(problems)
-    found = found.with_beside(asked.beside)
+    found = found.with_accompanying(asked.accompanying)
     none = ("no pending pods in the cluster",) if pending and not asked.pods else ()
     return Inputs(found, asked.pods, (*notes_on_cluster(found), *asked.notes, *asked.controllers, *none))
 

@@ -19,7 +19,7 @@ from kubescheduler.simulation.pod_templates import DAEMON_SET, is_controller
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 
-Beside = tuple[ClusterObject, Item | None]
+ReadObject = tuple[ClusterObject, Item | None]
 """An object, and what it was read from; None for one that a controller has made."""
 
 
@@ -30,7 +30,7 @@ class PodsToPlace(msgspec.Struct, frozen=True):
     """Pods that are written out, in order."""
     made: list[Pod] = msgspec.field(default_factory=list)
     """Pods of controllers and traces, in order of arrival."""
-    beside: tuple[Beside, ...] = ()
+    accompanying: tuple[ReadObject, ...] = ()
     """What is in the cluster besides: what the files hold that is no pod, what the pods of controllers belong to, and
     pods that a controller has placed itself. Each takes the place of an object of the cluster with its name."""
     notes: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class PodsToPlace(msgspec.Struct, frozen=True):
     @property
     def objects(self) -> list[ClusterObject]:
         """What is in the cluster besides."""
-        return [obj for obj, _ in self.beside]
+        return [obj for obj, _ in self.accompanying]
 
     def distinct(self) -> list[list[Pod]]:
         """Each pod that is written out; one of each controller's or each kind of a trace's; all of a DaemonSet's."""
@@ -67,10 +67,10 @@ def daemon_set_of(pod: Pod) -> str | None:
     return next(owners, None)
 
 
-def joined(objects: Iterable[ClusterObject], beside: Iterable[ClusterObject]) -> list[ClusterObject]:
+def joined(objects: Iterable[ClusterObject], accompanying: Iterable[ClusterObject]) -> list[ClusterObject]:
     """The objects of a cluster with others, each of which takes the place of one with its kind and name."""
     by_name = {(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in objects}
-    by_name.update({(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in beside})
+    by_name.update({(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in accompanying})
     return list(by_name.values())
 
 
@@ -133,7 +133,7 @@ def pods_in(  # noqa: PLR0913
     found = decode_pods(written, problems, known, filling, strictness)
     both = list(zip(found.objects, found.items, strict=True))
     pods = [obj for obj, _ in both if isinstance(obj, Pod)]
-    beside: list[Beside] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
+    accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
     if cluster is not None and (fault := swapped(found.objects, cluster)):
         problems.append(f"{name}: {fault}")
     elif needed and not (pods or controllers or traces or problems):
@@ -144,16 +144,16 @@ def pods_in(  # noqa: PLR0913
 
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
         settings |= {"traces": traces, "name": name, "daemons": daemons}
-        world = joined(cluster or (), (obj for obj, _ in beside))
+        world = joined(cluster or (), (obj for obj, _ in accompanying))
         try:
             made, notes = workload_in(controllers, [], world, **settings)
         except DecodeError as error:
             problems += error.problems
     if problems:
         raise DecodeError(problems)
-    beside += ((obj, None) for obj in made.beside())
+    accompanying += ((obj, None) for obj in made.accompanying())
     every_note = tuple(dict.fromkeys((*found.notes, *notes)))
-    return PodsToPlace(pods, made.in_order(), tuple(beside), every_note, made.controllers)
+    return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers)
 
 
 def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:
@@ -162,7 +162,7 @@ def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:
     return PodsToPlace(
         [pod for part in every for pod in part.written],
         [pod for part in every for pod in part.made],
-        tuple(each for part in every for each in part.beside),
+        tuple(each for part in every for each in part.accompanying),
         tuple(dict.fromkeys(note for part in every for note in part.notes)),
         tuple(text for part in every for text in part.controllers),
     )

@@ -23,7 +23,7 @@ class Sample(msgspec.Struct, frozen=True):
     used: Amounts
     capacity: Amounts
 
-    def says_the_same(self, other: Sample) -> bool:
+    def equals_but_for_time(self, other: Sample) -> bool:
         """Whether only the times are different."""
         return self.pending == other.pending and self.used == other.used and self.capacity == other.capacity
 
@@ -84,7 +84,7 @@ class UsageRecorder:
         if self.samples and self.samples[-1].time == time:
             self.samples.pop()
         latest = Sample(time, pending, tuple(self._used), tuple(self._capacity))
-        if not self.samples or not latest.says_the_same(self.samples[-1]):
+        if not self.samples or not latest.equals_but_for_time(self.samples[-1]):
             self.samples.append(latest)
 
     def nodes(self) -> list[NodeUsage]:

@@ -97,7 +97,7 @@ class Workload(msgspec.Struct, frozen=True):
         """The pods that come with a node: their controller has placed them."""
         return [arrival.pod for arrival in self.arrivals if arrival.pod.node_name]
 
-    def beside(self) -> list[ClusterObject]:
+    def accompanying(self) -> list[ClusterObject]:
         """What is in the cluster besides the pods that a scheduler decides on, for who places these one by one."""
         return [*self.objects, *(arrival.node for arrival in self.nodes), *self.placed()]
 

@@ -180,7 +180,7 @@ class _PodReader(msgspec.Struct, frozen=True):
             return self._of_manifests([thing])
         if isinstance(thing, tuple(KINDS.values())):
             obj: Any = thing
-            return PodsToPlace([], beside=((obj, None),))
+            return PodsToPlace([], accompanying=((obj, None),))
         raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
 
     def _of_manifests(self, documents: Iterable[Any]) -> PodsToPlace:

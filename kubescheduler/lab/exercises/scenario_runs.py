@@ -50,7 +50,7 @@ class StudentScheduler(msgspec.Struct, frozen=True):
         """Each pod decided and bound in turn."""
         found = cluster.to_place(asked) if asked else None
         pods = cluster.pending() if found is None else found.pods
-        there = cluster if found is None else cluster.with_beside(found.beside)
+        there = cluster if found is None else cluster.with_accompanying(found.accompanying)
         scheduler = ks.Scheduler(there, **self.options)
         for pod in pods:
             if pod.node_name:

@@ -99,7 +99,7 @@ def _with_made(cluster: Cluster, given: Any, notes: list[str]) -> tuple[Cluster,
     """With the pods that controllers or a trace make."""
     found = cluster.to_place(given)
     notes += (*found.notes, *found.controllers)
-    out = cluster.with_beside(found.beside)
+    out = cluster.with_accompanying(found.accompanying)
     if found.pods:
         out = out.add(*(Entry(pod).manifest() for pod in found.pods))
     return out, [key_of(pod)[1] for pod in found.pods]

@@ -38,7 +38,7 @@ def server(folder: Path, api_server: FrontServer) -> FrontServer:
     return api_server
 
 
-class Beside:
+class StartedDryRun:
     """A dry run in a thread, and the real scheduler's writes by hand."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Beside:
         self._processes.append(process)
         process.run()
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> StartedDryRun:
         self._thread.start()
         return self
 
@@ -102,7 +102,7 @@ class Beside:
 def test_beside_a_scheduler(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods are compared as they are bound; lines, a page and a mirror are written, and the server is asked to GET."""
     server.storage.create(PODS, "default", a_pod("before"))
-    with Beside(server, release, monkeypatch, report="day.html", mirror="day.mirror") as beside:
+    with StartedDryRun(server, release, monkeypatch, report="day.html", mirror="day.mirror") as beside:
         beside.waits(1)
         beside.bind("before", "n1")
         beside.until(lambda: len(beside.lines()) == 1)
@@ -129,7 +129,7 @@ def test_beside_a_scheduler(server: FrontServer, release: str, monkeypatch: pyte
 def test_pages(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Health, the configuration and metrics are served, agreement among them."""
     served = ServedScheduler(asking(kubeconfig_of(Path.cwd(), server.url), always_allowed=("*",)), Health(), [])
-    with Beside(server, release, monkeypatch, serving=served.settings) as beside:
+    with StartedDryRun(server, release, monkeypatch, serving=served.settings) as beside:
         for name in ("same", "other", "gone", "waits"):
             server.storage.create(PODS, "default", a_pod(name))
         server.storage.create(NODES, "", a_node("n2", cpu="10m"))
@@ -164,7 +164,7 @@ def test_a_port_that_is_taken(server: FrontServer, monkeypatch: pytest.MonkeyPat
     """Where nobody has asked for it the run goes on without pages; else it does not begin."""
     serving = asking(kubeconfig_of(Path.cwd(), server.url))
     with socket.create_server(("127.0.0.1", serving.port)):
-        with Beside(server, "1.36", monkeypatch, serving=serving) as beside:
+        with StartedDryRun(server, "1.36", monkeypatch, serving=serving) as beside:
             server.storage.create(PODS, "default", a_pod("web"))
             beside.waits(1)
         assert beside.log[0].startswith("nothing is served: failed to create listener")
@@ -181,7 +181,7 @@ def test_a_port_that_is_taken(server: FrontServer, monkeypatch: pytest.MonkeyPat
 
 def test_a_replay(kubescheduler: Run, server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """simulate and compare go through the recorded day, twice with the same bytes."""
-    with Beside(server, "1.36", monkeypatch, mirror="day.gz") as beside:
+    with StartedDryRun(server, "1.36", monkeypatch, mirror="day.gz") as beside:
         beside.until(lambda: Path("day.gz").exists())
         server.storage.create(PODS, "default", a_pod("web"))
         beside.waits(1)
@@ -249,7 +249,7 @@ def test_a_replay_of_every_kind(kubescheduler: Run, server: FrontServer, monkeyp
     """Whatever the release reads is recorded as it comes, changes and goes, and replayed: twice the same bytes."""
     assert set(KINDS) == {kind.kind for kind in KINDS_1_36} - {"Pod", "Node"}
     server.storage.create(PODS, "default", a_pod("web"))
-    with Beside(server, "1.36", monkeypatch, mirror="day.mirror") as beside:
+    with StartedDryRun(server, "1.36", monkeypatch, mirror="day.mirror") as beside:
         beside.waits(1)
         for kind in KINDS:
             comes_changes_and_goes(server, kind)
