@@ -131,8 +131,7 @@ class ChangeLog(msgspec.Struct):
 
     def version_of(self, flags: tuple[int, ...]) -> int:
         """The same for flags that were taken apart before."""
-        versions = self.versions
-        return sum([versions[flag] for flag in flags])
+        return sum(map(self.versions.__getitem__, flags))
 
     def since(self, position: int) -> list[tuple[int, int]] | None:
         """(row, the flag of what changed there) of every change after ``position``; None: too long ago."""

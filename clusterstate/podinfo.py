@@ -45,6 +45,8 @@ this label. (TERM,): one with a term that may pick pods whatever their labels ar
 TERM = "term of pod affinity"
 """No label has a key with blanks."""
 
+NO_KEYS: frozenset[str] = frozenset()
+
 Reach = frozenset[Mark] | None
 """Marks of which every class that a count concerns has one; None: it may concern any class."""
 
@@ -145,7 +147,7 @@ class PodInfo:
     def marks(self) -> tuple[Mark, ...]:
         """What running counts know the class by, each once."""
         if self._marks is None:
-            self._marks = tuple(self._found_marks())
+            self._marks = tuple(self.labels.items()) if self.spec.affinity is None else tuple(self._found_marks())
         return self._marks
 
     def _found_marks(self) -> Iterable[Mark]:
@@ -158,6 +160,8 @@ class PodInfo:
     @property
     def term_keys(self) -> frozenset[str]:
         """The keys of the labels that its terms of pod affinity read in other pods."""
+        if self.spec.affinity is None:
+            return NO_KEYS
         if self._term_keys is None:
             self._term_keys = frozenset(key for term in self._terms() for key in term_labels(term))
         return self._term_keys

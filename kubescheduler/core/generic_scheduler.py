@@ -227,7 +227,7 @@ class GenericScheduler:
             weights=self._weights,
             extenders=found.traces,
             score_source=found.source,
-            refused=_refused(found.traces),
+            refused=_refused(found.traces) if found.traces else {},
             appends=True,
             host=found.host,
             error=found.error,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush, heapreplace
+
 import numpy as np
 
 from clusterstate.growable import IntArray
@@ -13,33 +15,47 @@ LOWEST = -(1 << 63)
 """Stands for the total of a row that does not fit."""
 
 
+STALE = 4
+"""So many times as many entries as blocks are queued before those that are out of date are dropped."""
+
+Queued = tuple[int, int, int, int, int]
+"""(a block's highest total, negated; the place by name of the first row that has it, -1 while that is not looked up;
+the block; how often it had changed by then; the row)."""
+
+
 class BestRows:
     """Of a table's totals, the highest of each block and the rows that have it; see ``NumberTable``."""
 
-    __slots__ = ("_firsts", "_highest", "_orders", "_ranks", "_table", "_tied")
+    __slots__ = ("_changes", "_highest", "_orders", "_queue", "_ranks", "_table", "_tied")
 
     def __init__(self, table: NumberTable, totals: IntArray, ranks: IntArray) -> None:
         """totals: (N,) those of the table. ranks: (N,) every row's place in the order of names."""
         self._table = table
         self._ranks = ranks
-        self._highest = np.maximum.reduceat(totals, np.arange(0, len(totals), table.size)).tolist()
+        self._highest: list[int] = np.maximum.reduceat(totals, np.arange(0, len(totals), table.size)).tolist()
+        self._changes = [0] * len(table)
         self._tied: list[IntArray | None] = [None] * len(table)
         self._orders: list[IntArray | None] = [None] * len(table)
-        self._firsts: list[tuple[int, int] | None] = [None] * len(table)
+        self._queue: list[Queued] = [(-high, -1, at, 0, 0) for at, high in enumerate(self._highest)]
+        heapify(self._queue)
 
     def changed(self, at: int) -> None:
         """A block's totals have changed."""
-        self._highest[at] = int(self._table.block(at)[TOTAL].max())
-        self._tied[at] = self._firsts[at] = None
+        self._changes[at] += 1
+        self._tied[at] = None
+        first = self._first(at)
+        self._highest[at] = -first[0]
+        if len(self._queue) > STALE * len(self._changes):
+            self._queue = [queued for queued in self._queue if queued[3] == self._changes[queued[2]]]
+            heapify(self._queue)
+        heappush(self._queue, first)
 
     def choose(self, tie_break: TieBreak) -> int:
         """The chosen row."""
-        highest = self._highest
-        best = max(highest)
-        at = [at for at, high in enumerate(highest) if high == best]
         if type(tie_break) is FirstByName:
-            return min([self._firsts[block] or self._first(block) for block in at])[1]
-        tied = [self._rows(block) for block in at]
+            return self._first_of_all()
+        best = max(self._highest)
+        tied = [self._rows(block) for block, high in enumerate(self._highest) if high == best]
         return tie_break.choose(tied[0] if len(tied) == 1 else np.concatenate(tied), self._ranks)
 
     def _rows(self, at: int) -> IntArray:
@@ -50,12 +66,24 @@ class BestRows:
             tied = self._tied[at] = here + at * self._table.size
         return tied
 
-    def _first(self, at: int) -> tuple[int, int]:
-        """(place by name, row) of the first by name of them."""
-        order = self._orders[at]
+    def _first_of_all(self) -> int:
+        """The first row by name of those with the highest total."""
+        queue = self._queue
+        while True:
+            _, rank, at, changes, row = queue[0]
+            if changes != self._changes[at]:
+                heappop(queue)
+            elif rank < 0:
+                heapreplace(queue, self._first(at))
+            else:
+                return row
+
+    def _first(self, at: int) -> Queued:
+        """What is queued of a block as it is now."""
         start = at * self._table.size
+        order = self._orders[at]
         if order is None:
             order = self._orders[at] = self._ranks[start : start + self._table.size].argsort()
-        row = start + int(order[self._table.block(at)[TOTAL][order].argmax()])
-        first = self._firsts[at] = int(self._ranks[row]), row
-        return first
+        totals = self._table.block(at)[TOTAL]
+        here = order.item(totals[order].argmax())
+        return -totals.item(here), self._ranks.item(start + here), at, self._changes[at], start + here
