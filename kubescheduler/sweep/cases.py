@@ -114,7 +114,8 @@ class Case(msgspec.Struct, frozen=True):
     """One run."""
 
     id: str
-    """Stable hash of the contents of snapshot and pods, of the configuration, and of the seed."""
+    """Stable hash of the contents of snapshot and pods, of how they are read and placed, of the configuration, and of
+    the seed."""
     snapshot: SnapshotFiles
     configuration: Configuration
     configured: str
@@ -142,6 +143,7 @@ def cases_of(
     pods = digest_of(options.pod_files) if options.pod_files else ""
     reading = [] if options.defaulting else ["no-defaulting"]
     reading += ["preempt"] if options.preempt else []
+    reading += [f"validate {options.validate}"] if options.validate is not None else []
     reading += [f"plugins {options.modules.digest}"] if options.modules.names else []
     digests = [configuration.digest() for configuration in configurations]
     cases: dict[str, Case] = {}

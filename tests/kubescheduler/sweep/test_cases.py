@@ -86,7 +86,7 @@ def test_ids_stand_for_contents(folder: Path) -> None:
 
 
 def test_ids_differ(folder: Path) -> None:
-    """Release, seed, rule of ties, pods and weights each make another case."""
+    """Release, seed, rule of ties, pods, how they are read and placed, and weights each make another case."""
     name = write(folder / "a.json", node("n1"))
     pods = (write(folder / "pods.json", node("n1")),)
     weighted = Configuration("release=1.16", EngineSpec(), (("ImageLocalityPriority", 0),))
@@ -97,6 +97,10 @@ def test_ids_differ(folder: Path) -> None:
         one_case(name, seed=1),
         one_case(name, seed=1, tie_break="upstream"),
         one_case(name, pod_files=pods),
+        one_case(name, defaulting=False),
+        one_case(name, preempt=True),
+        one_case(name, validate="ignore"),
+        one_case(name, validate="strict"),
         *cases_of(find_snapshots([name]), [weighted], (), OPTIONS),
     ]
     assert len({case.id for case in cases}) == len(cases)
