@@ -22,8 +22,7 @@ from clusterstate.manifests.projection import (
     PodProjection,
     PodText,
     StatusProjection,
-    drop_unread_volume_texts,
-    drop_unread_volumes,
+    drop_unread_names,
     granted,
     reports_grants,
 )
@@ -77,7 +76,7 @@ class PodReader:
                 return self._read_text(self._parse(content))
             seen = msgspec.convert(content, PodProjection)
             if seen.spec.volumes:
-                seen.spec.volumes = drop_unread_volumes(seen.spec.volumes)
+                drop_unread_names(seen.spec.volumes, None)
             return self._read(seen, "", "")
         except FAULTS:
             return None
@@ -92,7 +91,7 @@ class PodReader:
 
     def _read_text(self, seen: PodText) -> ReadPod | None:
         if seen.spec.volumes:
-            seen.spec.volumes = drop_unread_volume_texts(seen.spec.volumes)
+            drop_unread_names(seen.spec.volumes, ABSENT)
         return self._read(seen, seen.kind, seen.apiVersion)
 
     def _read(self, seen: PodProjection | PodText, kind: str, version: str) -> ReadPod | None:

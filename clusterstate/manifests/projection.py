@@ -7,7 +7,7 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -70,7 +70,6 @@ class ContainerProjection(msgspec.Struct, omit_defaults=True):
 VolumeProjection: Any = msgspec.defstruct(
     "VolumeProjection", [(key, Any, None) for key in sorted(("name", *POD_SOURCES))], omit_defaults=True
 )
-EMPTY_VOLUME = VolumeProjection()
 
 
 class SpecProjection(msgspec.Struct, omit_defaults=True):
@@ -110,7 +109,6 @@ def _texts(name: str, projection: Any, lists: Mapping[str, Any]) -> Any:
 
 ContainerText: Any = _texts("ContainerText", ContainerProjection, {})
 VolumeText: Any = _texts("VolumeText", VolumeProjection, {})
-EMPTY_VOLUME_TEXT = VolumeText()
 SpecText: Any = _texts(
     "SpecText",
     SpecProjection,
@@ -200,18 +198,11 @@ def granted(status: StatusProjection) -> tuple[Granted, ...]:
 NULL = b"null"
 
 
-def drop_unread_volumes(volumes: list[Any]) -> list[Any] | None:
-    """The volumes with a type that decoding reads; their names only where they matter."""
-    return _read_volumes(volumes, None, EMPTY_VOLUME)
+def drop_unread_names(volumes: Iterable[Any], absent: object) -> None:
+    """Takes the names from volumes where decoding does not read them, as those of replicas differ.
 
-
-def drop_unread_volume_texts(volumes: list[Any]) -> list[Any] | None:
-    """The same of volumes whose fields are texts."""
-    return _read_volumes(volumes, ABSENT, EMPTY_VOLUME_TEXT)
-
-
-def _read_volumes(volumes: list[Any], absent: object, empty: object) -> list[Any] | None:
+    absent: what stands for a field that is not there.
+    """
     for volume in volumes:
         if volume.ephemeral is absent and volume.awsElasticBlockStore is absent:
             volume.name = absent
-    return [volume for volume in volumes if volume != empty] or None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, TYPE_CHECKING, cast
 
-IN_MEMORY = 1 << 26
+if TYPE_CHECKING:
+    from io import BufferedIOBase
+
+IN_MEMORY = 1 << 22
 """Bytes that are kept in memory; the rest goes to a temporary file, or to memory where there can be none."""
 
 
@@ -12,7 +15,7 @@ class ReplayedStream:
     """What is read of a stream can be read again, once, from its beginning; to read that again, replay the replay."""
 
     def __init__(self, stream: IO[bytes] | ReplayedStream) -> None:
-        self._stream = stream
+        self._stream = cast("BufferedIOBase | ReplayedStream", stream)
         self._kept: list[bytes | int] = []  # a piece, or its length in the file
         self._size = 0
         self._file: IO[bytes] | None = None
@@ -38,6 +41,10 @@ class ReplayedStream:
 
     def readinto(self, buffer: memoryview) -> int:
         """Fills the buffer, less of it only at the end; how many bytes of it. Raises OSError."""
+        if self._again is None:
+            size = self._stream.readinto(buffer)
+            self._keep(buffer[:size])
+            return size
         piece = self.read(len(buffer))
         buffer[: len(piece)] = piece
         return len(piece)
@@ -65,14 +72,14 @@ class ReplayedStream:
         assert self._file is not None
         return self._file.read(kept)
 
-    def _keep(self, piece: bytes) -> None:
+    def _keep(self, piece: bytes | memoryview) -> None:
         if self._size + len(piece) <= IN_MEMORY or not self._written(piece):
-            self._kept.append(piece)
+            self._kept.append(bytes(piece))
         else:
             self._kept.append(len(piece))
         self._size += len(piece)
 
-    def _written(self, piece: bytes) -> bool:
+    def _written(self, piece: bytes | memoryview) -> bool:
         """Whether a piece is in the file now; without one, or when it is full, it stays in memory."""
         import tempfile
 
