@@ -169,20 +169,14 @@ class Columns:
         """The column of a label key, built when it is first asked for."""
         column = self._labels.get(key)
         if column is None:
-            column = self._labels[key] = self._build(label_extractor(key))
+            column = self._labels[key] = NodeColumn(label_extractor(key), self.nodes)
         return column
 
     def node_property(self, extract: Callable[[Node], Hashable | None]) -> NodeColumn:
         """The column of what ``extract`` (a module-level function) reads off a node."""
         column = self._properties.get(extract)
         if column is None:
-            column = self._properties[extract] = self._build(extract)
-        return column
-
-    def _build(self, extract: Callable[[Node], Hashable | None]) -> NodeColumn:
-        column = NodeColumn(extract, len(self.names))
-        for row, node in enumerate(self.nodes):
-            column.put(row, node)
+            column = self._properties[extract] = NodeColumn(extract, self.nodes)
         return column
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,15 @@ class NodeColumn:
 
     __slots__ = ("_codes", "_order", "_ordered", "_starts", "extract", "index", "values", "version")
 
-    def __init__(self, extract: Callable[[Node], Hashable | None], size: int) -> None:
+    def __init__(self, extract: Callable[[Node], Hashable | None], nodes: Sequence[Node | None]) -> None:
+        """nodes: by row, None where there is no node object."""
+        found = [None if node is None else extract(node) for node in nodes]
         self.extract = extract
-        self.index: dict[Any, int] = {}
-        self.values: list[Any] = [None]
+        self.values: list[Any] = [None, *(value for value in dict.fromkeys(found) if value is not None)]
+        self.index: dict[Any, int] = {value: code for code, value in enumerate(self.values) if code != ABSENT}
         self.version = 0
-        self._codes = Growable((size,))
+        self._codes = Growable((len(nodes),))
+        self._codes.data[: len(nodes)] = [ABSENT if value is None else self.index[value] for value in found]
         self._order = self._starts = np.zeros(0, np.int64)
         self._ordered = (-1, -1)
 
@@ -38,7 +41,7 @@ class NodeColumn:
         codes = self.codes
         if self._ordered != (self.version, len(codes)):
             self._order = codes.argsort(kind="stable")
-            self._starts = codes[self._order].searchsorted(np.arange(len(self.values) + 1))
+            self._starts = np.concatenate(([0], np.bincount(codes, minlength=len(self.values)).cumsum()))
             self._ordered = self.version, len(codes)
         return self._order[self._starts[code] : self._starts[code + 1]]
 
