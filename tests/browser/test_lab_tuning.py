@@ -9,6 +9,8 @@ import pytest
 from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled
 
 POD = "shop/web-6d5f9-wq6rb"
+REFUSAL = {"refused": "asked", "problems": ["refused by the test"]}
+"""What the server says of a change that it does not make."""
 
 
 @pytest.fixture
@@ -80,6 +82,32 @@ def test_late_answers_are_dropped(page: Page) -> None:
     page.unroute("**/api/edit")
     settled(page)
     assert page.get_by_role("spinbutton", name="Weight of NodeResourcesFit").input_value() == "3"
+
+
+def test_a_weight_that_is_refused_is_not_shown(page: Page) -> None:
+    """Slider and number are what counts again."""
+    number = page.get_by_role("spinbutton", name="Weight of NodeResourcesFit")
+    before = number.input_value()
+    page.route("**/api/edit", lambda route: route.fulfill(json=REFUSAL))
+    slider = page.get_by_role("slider", name="NodeResourcesFit", exact=True)
+    slider.focus()
+    slider.press("ArrowRight")
+    page.get_by_text("refused by the test").first.wait_for()
+    settled(page)
+    assert (number.input_value(), slider.input_value()) == (before, before)
+
+
+def test_an_argument_that_is_changed_again(page: Page) -> None:
+    """While both answers are awaited the field shows what was typed last."""
+    asked: list[Any] = []
+    page.route("**/api/edit", lambda route: asked.append(route))
+    page.locator(".arguments details", has_text="InterPodAffinity").locator("summary").click()
+    field = page.locator(".arguments label.field", has_text="hardPodAffinityWeight").locator("input")
+    for text in ("5", "7"):
+        field.fill(text)
+        field.press("Tab")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert (len(asked), field.input_value()) == (2, "7")
 
 
 def test_a_threshold_makes_its_node_win(page: Page) -> None:

@@ -52,7 +52,7 @@ function Field({ rule, field }) {
       const value = read(field, next);
       setProblem(null);
       editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: `args ${rule} ${field.path}` }).then(
-        (answer) => answer || setText(shown(field)),
+        (answer) => answer === null && setText(shown(field)),
       );
     } catch (fault) {
       setProblem(fault.message);

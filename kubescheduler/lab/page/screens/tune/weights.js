@@ -72,7 +72,9 @@ function Weight({ rule, thresholds, hold }) {
     const wanted = { do: "weights", side: side.value.id, weights: { [rule.id]: weight } };
     const join = `weight ${side.value.id} ${rule.id} ${grip.current}`;
     editInSlot(wanted, { slot: `weight ${rule.id}`, join }).then((answer) => {
-      if (answer === null) sent.current = rule.weight;
+      if (answer !== null) return;
+      sent.current = rule.weight;
+      setValue(rule.weight);
     });
   };
   const take = () => {
