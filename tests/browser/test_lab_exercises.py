@@ -55,6 +55,29 @@ def test_the_start_fails_and_the_solution_passes(name: str, lab: RunningLab, lab
     assert page.locator(".check-row .refused").count() == 0
 
 
+def test_what_was_typed_just_now_is_checked(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Check does not wait for the pause after which a file is kept."""
+    page, _ = opened(lab, lab_pages, "02-taints")
+    solution = shipped_exercise("02-taints").folder / "solution"
+    page.wait_for_selector(".exercise-file .editor-host:not([hidden]) .cm-content")
+    file = page.get_by_role("combobox", name="File").input_value()
+    page.locator(".exercise-file .cm-content").fill((solution / file).read_text(encoding="utf-8"))
+    assert "Solved" in checked(page)
+
+
+def test_a_file_that_was_not_saved_is_saved_later(lab: RunningLab, lab_pages: LabPages) -> None:
+    """What the server did not take is sent again before the next check."""
+    page, _ = opened(lab, lab_pages, "02-taints")
+    solution = shipped_exercise("02-taints").folder / "solution"
+    page.wait_for_selector(".exercise-file .editor-host:not([hidden]) .cm-content")
+    file = page.get_by_role("combobox", name="File").input_value()
+    page.route("**/api/exerciseFile", lambda route: route.fulfill(json={"refused": "asked", "problems": ["no"]}))
+    page.locator(".exercise-file .cm-content").fill((solution / file).read_text(encoding="utf-8"))
+    page.wait_for_selector(".exercise-file [role=status] >> text=Not saved")
+    page.unroute("**/api/exerciseFile")
+    assert "Solved" in checked(page)
+
+
 def test_help_comes_in_tiers(lab: RunningLab, lab_pages: LabPages) -> None:
     """One more at each press, until there is none; nothing of it is inaccessible."""
     page, exercise = opened(lab, lab_pages, "02-taints")

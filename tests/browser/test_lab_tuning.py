@@ -100,7 +100,7 @@ def test_a_weight_that_is_refused_is_not_shown(page: Page) -> None:
 def test_an_argument_that_is_changed_again(page: Page) -> None:
     """While both answers are awaited the field shows what was typed last."""
     asked: list[Any] = []
-    page.route("**/api/edit", lambda route: asked.append(route))
+    page.route("**/api/edit", lambda route: asked.append(route.request))
     page.locator(".arguments details", has_text="InterPodAffinity").locator("summary").click()
     field = page.locator(".arguments label.field", has_text="hardPodAffinityWeight").locator("input")
     for text in ("5", "7"):

@@ -5,7 +5,7 @@ import { openDialog } from "../components/dialog.js";
 import { Answered } from "../components/states.js";
 import { Markdown } from "../markdown/markdown.js";
 import { announce, toast } from "../store.js";
-import { html, useEffect, useState, useSheet } from "../ui.js";
+import { html, useEffect, useRef, useState, useSheet } from "../ui.js";
 import { Checks } from "./exercise/checks.js";
 import { ExerciseFiles } from "./exercise/exercise_files.js";
 import { ExerciseList } from "./exercise/exercise_list.js";
@@ -26,6 +26,7 @@ async function asked(verb, params) {
 
 function Panel({ exercise, learn }) {
   const [checking, setChecking] = useState(false);
+  const pending = useRef(null);
   const change = async (verb, params) => {
     const answer = await asked(verb, params);
     if (answer) learn(answer);
@@ -34,6 +35,7 @@ function Panel({ exercise, learn }) {
   };
   const check = async () => {
     setChecking(true);
+    await pending.current?.();
     const answer = await change("exerciseCheck", {});
     setChecking(false);
     if (answer) announce(answer.passed ? "Every check passed" : `${answer.checks.filter((each) => !each.passed).length} checks failed`, true);
@@ -46,7 +48,7 @@ function Panel({ exercise, learn }) {
     </header>
     <details open><summary>Task</summary><${Markdown} text=${exercise.task} top=${3} titled=${true} /></details>
     <${Tiers} exercise=${exercise} more=${() => change("exerciseHint", {})} />
-    <${ExerciseFiles} files=${exercise.files} keep=${(name, text) => change("exerciseFile", { name, text })} />
+    <${ExerciseFiles} files=${exercise.files} keep=${(name, text) => change("exerciseFile", { name, text })} pending=${pending} />
     <${Checks} exercise=${exercise} checking=${checking} check=${check} />
   `;
 }

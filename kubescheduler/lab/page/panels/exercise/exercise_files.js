@@ -7,7 +7,8 @@ import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const PAUSE = 500;
 
-function useKeeping(file, keep) {
+// pending: a ref that gets what keeps at once what was typed last.
+function useKeeping(file, keep, pending) {
   const [text, setText] = useState(file.text);
   const [said, say] = useState("");
   const [problems, setProblems] = useState([]);
@@ -21,10 +22,12 @@ function useKeeping(file, keep) {
     const wanted = unkept.current;
     if (wanted === null) return;
     const answer = await keep(file.name, wanted);
-    if (unkept.current === wanted) unkept.current = null;
+    if (unkept.current !== wanted) return;
+    if (answer) unkept.current = null;
     say(answer ? "Saved" : "Not saved");
     setProblems((answer?.problems ?? []).map((each) => (typeof each === "string" ? { text: each } : each)));
   };
+  pending.current = send;
   useEffect(() => () => void send(), []);
   const type = (next) => {
     unkept.current = next;
@@ -36,8 +39,8 @@ function useKeeping(file, keep) {
   return [text, type, said, problems];
 }
 
-function FileEditor({ file, keep }) {
-  const [text, type, said, problems] = useKeeping(file, keep);
+function FileEditor({ file, keep, pending }) {
+  const [text, type, said, problems] = useKeeping(file, keep, pending);
   const editable = file.editable && live();
   return html`<div class="exercise-file">
     <${Editor} label=${file.name} value=${text} onInput=${type} readOnly=${!editable} language=${file.name.endsWith(".py") ? "text" : "yaml"} problems=${problems} />
@@ -46,10 +49,12 @@ function FileEditor({ file, keep }) {
 }
 
 function Large({ file, keep }) {
-  return html`<${Dialog} title=${file.name} wide=${true}><${FileEditor} file=${file} keep=${keep} /></${Dialog}>`;
+  const pending = useRef(null);
+  return html`<${Dialog} title=${file.name} wide=${true}><${FileEditor} file=${file} keep=${keep} pending=${pending} /></${Dialog}>`;
 }
 
-export function ExerciseFiles({ files, keep }) {
+// keep(name, text): saves a file. pending: a ref that gets what saves at once what was typed last.
+export function ExerciseFiles({ files, keep, pending }) {
   const [chosen, choose] = useState(files.find((each) => each.editable)?.name ?? files[0]?.name);
   const file = files.find((each) => each.name === chosen) ?? files[0];
   if (!file) return null;
@@ -61,6 +66,6 @@ export function ExerciseFiles({ files, keep }) {
       </select>
       <button type="button" class="plain push" onClick=${() => openDialog(() => html`<${Large} file=${file} keep=${keep} />`)}>Larger</button>
     </div>
-    <${FileEditor} key=${file.name} file=${file} keep=${keep} />
+    <${FileEditor} key=${file.name} file=${file} keep=${keep} pending=${pending} />
   </section>`;
 }
