@@ -48,8 +48,8 @@ class Watched:
         with one_by_one():
             anew = self.cluster.engine.scheduler(self.cluster.cache).decide(asking, preempt=True)
             expected, picked = said(anew), anew.preemption and anew.preemption.pick()
-        self.late.append((self.running.decide(asking, preempt=True), expected))
         decision = self.running.decide(asking, preempt=True)
+        self.late.append((self.running.decide(asking, preempt=True), expected))
         assert said(decision) == expected
         assert (decision.preemption and decision.preemption.pick()) == picked
         return decision
@@ -175,6 +175,7 @@ def test_a_pre_filter_that_answers_differently(
     rule = FitPredicate(
         "Late",
         lambda _, snapshot: {"late": np.array([name == "n1" for name in snapshot.names])},
+        Reads.NODE,
         pre_filter=lambda _, snapshot: first if len(snapshot) == 3 else then,
         pre_reads=Reads.ALL_NODES,
     )
