@@ -10,6 +10,7 @@ in float64, truncated; a node without a zone has its node part.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.default_selector import default_selector_1_20
 from clusterstate.selectors.matching import Matcher
-from clusterstate.selectors.pod_owners import Selector, count_matching, selectors_of
+from clusterstate.selectors.pod_owners import CountPods, Selector, count_matching, selectors_of
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import selector_text, zone_text
 from priorities.score_evidence import (
@@ -35,7 +36,15 @@ from priorities.score_evidence import (
     plugin_evidence,
     priority_evidence,
 )
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    Map,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    ScoreRows,
+)
 
 REGION = "failure-domain.beta.kubernetes.io/region"
 ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -54,7 +63,7 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.16 CalculateSpreadPriorityMap.
     """
-    return count_matching(pod.namespace, selectors_of(pod, snapshot), snapshot)
+    return count_matching(pod.namespace, selectors_of(pod, snapshot))(snapshot)
 
 
 def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
@@ -101,6 +110,21 @@ def _part(counts: IntArray | NDArray[np.float64], best: int) -> NDArray[np.float
     return part
 
 
+def rows_scored(count: CountPods, scores: Callable[[Snapshot, IntArray], IntArray]) -> ScoreRows:
+    """Scores feasible rows by the pods that are counted there."""
+
+    def score_rows(view: Snapshot) -> tuple[IntArray, IntArray]:
+        counts = count(view)
+        return counts, scores(view, counts)
+
+    return score_rows
+
+
+def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+    """See ``PriorityConfig.prepare``."""
+    return rows_scored(count_matching(pod.namespace, selectors_of(pod, whole)), partial(spread_scores, pod))
+
+
 # --- 1.20 ----------------------------------------------------------------------------------
 
 
@@ -114,16 +138,24 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.20 SelectorSpread.
     """
+    return _counting_1_20(pod, snapshot)(snapshot)
+
+
+def _counting_1_20(pod: PodInfo, snapshot: Snapshot) -> CountPods:
     matcher = _matcher_1_20(pod, snapshot)
     if matcher is None:
-        return constant_row(0, len(snapshot))
+        return lambda view: constant_row(0, len(view))
 
     def weight(info: PodInfo) -> int:
         return int(info.namespace == pod.namespace and not info.terminating and matcher(info.labels))
 
-    return snapshot.counts(
-        snapshot.tally(("SelectorSpread", pod.namespace, matcher), None, weight, matcher.marks)
-    ).copy()
+    key, marks = ("SelectorSpread", pod.namespace, matcher), matcher.marks
+    return lambda view: view.counts(view.tally(key, None, weight, marks)).copy()
+
+
+def prepare_1_20(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+    """See ``PriorityConfig.prepare``."""
+    return rows_scored(_counting_1_20(pod, whole), partial(spread_scores_1_20, pod))
 
 
 def is_unselected_1_20(pod: PodInfo, snapshot: Snapshot) -> bool:
@@ -222,7 +254,7 @@ def _named(name: str) -> PriorityConfig:
         LOCAL | Reads.SERVICES,
         evidence=evidence,
         traits=selectors_of,
-        by_nodes=True,
+        prepare=prepare,
         stands=is_unselected,
     )
 

@@ -19,8 +19,15 @@ from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_an
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import zone_text
 from priorities.score_evidence import Calculation, priority_evidence
-from priorities.selector_spread import explain_counts, zone_of
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
+from priorities.selector_spread import explain_counts, rows_scored, zone_of
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    ScoreRows,
+)
 
 ZONE_WEIGHT = np.float32(2 / 3)
 NODE_WEIGHT = np.float32(1 / 3)
@@ -93,10 +100,16 @@ def _by_zone(counts: IntArray, codes: IntArray, zones: list[Any]) -> IntArray:
 
 def _named(name: str, kinds: Kinds) -> PriorityConfig:
     def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-        return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds), snapshot)
+        return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds))(snapshot)
 
     def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
+
+    def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+        found = selectors_of(pod, whole, kinds)
+        return rows_scored(
+            count_matching_any(pod.namespace, found), lambda view, counts: spread_scores_1_4(bool(found), view, counts)
+        )
 
     def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
         return selectors_of(pod, snapshot, kinds)
@@ -115,7 +128,7 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
         LOCAL | Reads.SERVICES,
         evidence=evidence,
         traits=selectors,
-        by_nodes=True,
+        prepare=prepare,
         stands=is_unselected,
     )
 

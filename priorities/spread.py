@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray
+from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
 from clusterstate.selectors.pod_traits import spread_labels
@@ -21,6 +22,7 @@ from clusterstate.topology.spread_counts import (
     any_pods,
     carrying,
     constraints_of,
+    domain_counters,
     spread_over,
 )
 from priorities.input_texts import domain_text
@@ -32,6 +34,7 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityError,
+    ScoreRows,
 )
 
 UNQUALIFIED = -1
@@ -82,12 +85,42 @@ def _scores(sums: IntArray, best: int) -> IntArray:
     counted = sums[qualified]
     scores = np.zeros(len(sums), np.int64)
     if counted.size:
-        total, low = int(counted.sum()), int(counted.min())
-        if total == low:
-            scores[qualified] = best
-        else:
-            scores[qualified] = (best * ((total - counted) / (total - low))).astype(np.int64)
+        scores[qualified] = _evened(counted, int(counted.sum()), int(counted.min()), best)
     return scores
+
+
+def _evened(sums: IntArray, total: int, low: int, best: int) -> IntArray:
+    """(n,) 0–``best``. total, low: the sum and the smallest of q over the rows that carry every key."""
+    if total == low:
+        return np.full(len(sums), best, np.int64)
+    scores: IntArray = (best * ((total - sums) / (total - low))).astype(np.int64)
+    return scores
+
+
+def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+    """See ``PriorityConfig.prepare``; with one topology key that all feasible rows carry, by its domains."""
+
+    def by_row(view: Snapshot) -> tuple[IntArray, IntArray]:
+        sums = spread_sums(pod, view)
+        return sums, spread_scores(pod, view, sums)
+
+    constraints = constraints_of(pod, SOFT)
+    counters = domain_counters(pod, whole, constraints, None) or {}
+    if len(counters) != 1 or _spreads(pod, whole, constraints) is None:
+        return by_row
+    [(key, counter)] = counters.items()
+    rows = np.bincount(whole.label_codes(key)[0], minlength=len(counter.present))
+
+    def by_domain(view: Snapshot) -> tuple[IntArray, IntArray]:
+        codes = view.label_codes(key)[0]
+        sizes = rows if view.rows is None else np.bincount(codes, minlength=len(rows))
+        if sizes[ABSENT] or not len(codes):
+            return by_row(view)
+        sums = len(constraints) * counter.totals(view.whole())
+        scores = _evened(sums, int((sums * sizes).sum()), int(sums[sizes > 0].min()), MAX_PRIORITY)
+        return sums[codes], scores[codes]
+
+    return by_domain
 
 
 def _constant(pod: PodInfo) -> int | None:
@@ -143,6 +176,7 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         _constant,
         evidence=evidence,
         traits=spread_labels,
+        prepare=prepare,
     )
 
 

@@ -33,7 +33,7 @@ from clusterstate.topology.spread_soft import (
 )
 from priorities.input_texts import domain_text, selector_text
 from priorities.score_evidence import Calculation, RuleEvidence, added, plugin_evidence
-from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, ScoreRows
 
 Floats = NDArray[np.float64]
 Rounding = Callable[[Floats], IntArray]
@@ -221,6 +221,16 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         plan = self.plan(pod, snapshot)
         return constant_row(MAX_NODE_SCORE, len(raw)) if plan is None else spread_scores(snapshot, plan, raw)
 
+    def prepare(self, pod: PodInfo, whole: Snapshot) -> ScoreRows:
+        plan = self.plan(pod, whole)
+        assert plan is not None, "without soft constraints it stands, or is skipped"
+
+        def score_rows(view: Snapshot) -> tuple[IntArray, IntArray]:
+            raw = spread_raw(pod, view, plan, self.rounding)
+            return raw, spread_scores(view, plan, raw)
+
+        return score_rows
+
     def evidence(self) -> RuleEvidence:
         return plugin_evidence("PodTopologySpread", self._explain, self._explain_reduce)
 
@@ -263,6 +273,7 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
         pre_score=pre_score,
         pre_score_reads=Reads.SERVICES,
         settle=rule.settle,
+        prepare=rule.prepare,
         stands=rule.stands,
         evidence=rule.evidence(),
         traits=rules.traits,
@@ -286,6 +297,7 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         pre_score=pre_score,
         pre_score_reads=Reads.SERVICES,
         settle=rule.settle,
+        prepare=rule.prepare,
         stands=rule.stands,
         evidence=rule.evidence(),
         traits=rules.traits,

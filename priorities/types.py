@@ -74,6 +74,13 @@ Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
 """Scores from the numbers of all feasible rows: the snapshot is over exactly those, (n,) in, (n,) out."""
 
 
+ScoreRows = Callable[[Snapshot], tuple[IntArray, IntArray]]
+"""((n,) raw scores, (n,) scores) of the feasible rows, over exactly which the snapshot is."""
+
+Prepare = Callable[[PodInfo, Snapshot], ScoreRows]
+"""Of a pod, and a snapshot over all rows."""
+
+
 class PriorityConfig(msgspec.Struct, frozen=True):
     """One priority, ready to run: ``map``, then ``reduce`` if there is one."""
 
@@ -114,9 +121,9 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     ``reads`` says. May raise PriorityError."""
     by_usage: Callable[[PodInfo], bool] = never_by_usage
     """Whether ``map`` gives rows with equal amounts equal numbers for a pod: see ``Snapshot.amounts``."""
-    by_nodes: bool = False
-    """Besides the numbers and which rows are feasible, ``reduce`` looks at their node objects, at what ``reads`` names
-    besides pods, and at nothing else."""
+    prepare: Prepare | None = None
+    """What scores rows for pods that are alike to the rule, with what is looked up for them once; good until something
+    in ``reads`` changes besides single rows and pods. The same scores as by ``map``, ``settle`` and ``reduce``."""
     stands: Callable[[PodInfo, Snapshot], bool] = never_stands
     """Whether the scores stay what they are, raw ones and others, whatever pods come and go and whichever rows are
     feasible, until something besides pods in ``reads`` changes."""

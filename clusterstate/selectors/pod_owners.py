@@ -80,41 +80,43 @@ def matcher_of(selector: Selector) -> Matcher:
     return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)
 
 
-def count_matching(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
-    """(n,) int64: pods of a namespace on each row, not being deleted, that every selector matches.
+CountPods = Callable[[Snapshot], IntArray]
+"""(n,) int64, pods on each row."""
+
+
+def count_matching(namespace: str, selectors: tuple[Selector, ...]) -> CountPods:
+    """Counts pods of a namespace, not being deleted, that every selector matches.
 
     Without selectors 0 everywhere. Raises SelectorError for an invalid label selector.
     Upstream: 1.16 countMatchingPods.
     """
-    if not selectors:
-        return constant_row(0, len(snapshot))
-    matchers = [matcher_of(selector) for selector in selectors]
-
-    def weight(info: PodInfo) -> int:
-        if info.namespace != namespace or info.terminating:
-            return 0
-        return int(all(matcher(info.labels) for matcher in matchers))
-
-    tally = snapshot.tally(("matching pods", namespace, selectors), None, weight, matchers[0].marks)
-    return snapshot.counts(tally).copy()
+    return _counting("matching pods", namespace, selectors, all)
 
 
-def count_matching_any(namespace: str, selectors: tuple[Selector, ...], snapshot: Snapshot) -> IntArray:
-    """(n,) int64: pods of a namespace on each row, not being deleted, that at least one selector matches.
+def count_matching_any(namespace: str, selectors: tuple[Selector, ...]) -> CountPods:
+    """Counts pods of a namespace, not being deleted, that at least one selector matches.
 
     Raises SelectorError for an invalid label selector. Upstream: 1.4 CalculateSpreadPriority.
     """
+    return _counting("pods of any", namespace, selectors, any)
+
+
+def _counting(
+    name: str, namespace: str, selectors: tuple[Selector, ...], enough: Callable[[Iterable[bool]], bool]
+) -> CountPods:
+    """name: of the count. enough: which of a pod's matches make it count."""
     if not selectors:
-        return constant_row(0, len(snapshot))
+        return lambda snapshot: constant_row(0, len(snapshot))
     matchers = [matcher_of(selector) for selector in selectors]
 
     def weight(info: PodInfo) -> int:
         if info.namespace != namespace or info.terminating:
             return 0
-        return int(any(matcher(info.labels) for matcher in matchers))
+        return int(enough(matcher(info.labels) for matcher in matchers))
 
-    reach = any_of(*(matcher.marks for matcher in matchers))
-    return snapshot.counts(snapshot.tally(("pods of any", namespace, selectors), None, weight, reach)).copy()
+    reach = matchers[0].marks if enough is all else any_of(*(matcher.marks for matcher in matchers))
+    key = name, namespace, selectors
+    return lambda snapshot: snapshot.counts(snapshot.tally(key, None, weight, reach)).copy()
 
 
 # --- the index -----------------------------------------------------------------------------

@@ -52,37 +52,69 @@ def eligible_rows(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) ->
     return out & pod_matches_nodes(pod, snapshot) if selects_nodes(pod) else out
 
 
-def spread_over(
-    pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None
-) -> dict[str, DomainCounts] | None:
-    """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
+class DomainCounter(msgspec.Struct, frozen=True, eq=False):
+    """Counts pods over the domains of one topology key as long as the nodes stay as they are."""
 
-    A pod counts once for each constraint of the key that selects it. The whole cluster is looked at, whatever
-    rows the snapshot is over. namespace: where pods are counted, None for everywhere.
-    Raises SelectorError for an invalid selector.
+    topology_key: str
+    namespace: str | None
+    """Where pods are counted; None: everywhere."""
+    selectors: Selectors
+    """A pod counts once for each that selects it."""
+    codes: IntArray | None
+    """(N,) int64, the domain codes of the eligible rows, 0 for others; None: every row with the key is eligible."""
+    present: Mask
+    """(D,) bool: whether the domain has an eligible node."""
+
+    def totals(self, whole: Snapshot) -> IntArray:
+        """(D,) int64 pods on the eligible nodes, meaningless at code 0; not to be written to.
+
+        Raises SelectorError for an invalid selector.
+        """
+        if self.codes is None:
+            return whole.domain_sums(_tally(whole, self.namespace, self.selectors, self.topology_key))
+        counts = whole.counts(_tally(whole, self.namespace, self.selectors, None))
+        return np.bincount(self.codes, weights=counts, minlength=len(self.present)).astype(np.int64)
+
+
+def domain_counters(
+    pod: PodInfo, whole: Snapshot, constraints: Constraints, namespace: str | None
+) -> dict[str, DomainCounter] | None:
+    """Topology key → what counts the pods that the key's constraints select; None when no row is eligible.
+
+    A pod counts once for each constraint of the key that selects it. namespace: where pods are counted, None for
+    everywhere.
     """
-    whole = snapshot.whole()
     selectors: dict[str, Selectors] = {}
     for constraint in constraints:
         selectors[constraint.topology_key] = (*selectors.get(constraint.topology_key, ()), constraint.label_selector)
     eligible = eligible_rows(pod, whole, constraints)
     if not eligible.any():
         return None
-    return {key: _spread(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
+    return {key: _counter(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
 
 
-def _spread(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> DomainCounts:
-    """The spread over one key. The key's running sums are the answer where every row that carries it is eligible."""
+def _counter(whole: Snapshot, key: str, namespace: str | None, selectors: Selectors, eligible: Mask) -> DomainCounter:
     codes = whole.label_codes(key)[0]
-    if np.array_equal(eligible, codes != ABSENT):
-        totals = whole.domain_sums(_tally(whole, namespace, selectors, key))
-    else:
-        codes = codes * eligible
-        counts = whole.counts(_tally(whole, namespace, selectors, None))
-        totals = np.bincount(codes, weights=counts, minlength=len(whole.label_values(key))).astype(np.int64)
-    present = np.bincount(codes, minlength=len(totals)) > 0
+    every = np.array_equal(eligible, codes != ABSENT)
+    codes = codes if every else codes * eligible
+    present = np.bincount(codes, minlength=len(whole.label_values(key))) > 0
     present[ABSENT] = False
-    return DomainCounts(totals, present)
+    return DomainCounter(key, namespace, selectors, None if every else codes, present)
+
+
+def spread_over(
+    pod: PodInfo, snapshot: Snapshot, constraints: Constraints, namespace: str | None
+) -> dict[str, DomainCounts] | None:
+    """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
+
+    The whole cluster is looked at, whatever rows the snapshot is over; see ``domain_counters``. Raises SelectorError
+    for an invalid selector.
+    """
+    whole = snapshot.whole()
+    counters = domain_counters(pod, whole, constraints, namespace)
+    if counters is None:
+        return None
+    return {key: DomainCounts(counter.totals(whole), counter.present) for key, counter in counters.items()}
 
 
 def _tally(snapshot: Snapshot, namespace: str | None, selectors: Selectors, topology_key: str | None) -> Tally:

@@ -22,7 +22,8 @@ from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.holding.total_table import Totalled
 from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.keeping.shared_totals import SharedTotals
-from kubescheduler.core.scoring import normalised, raw_and_reduced
+from kubescheduler.core.score_table import one_for_all
+from kubescheduler.core.scoring import raw_and_reduced
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.verdicts import Refreshes, ScoreState
 from priorities.types import PriorityConfig
@@ -63,7 +64,10 @@ class KeptTotals:
         self._names = tuple(scored.scores)
         self._raws = frozenset(scored.raws)
         self._volatile = shared.volatile.names
-        self._wholes = wholes
+        self._wholes = [
+            (score, None if score.config.prepare is None else score.config.prepare(state.info, snapshot))
+            for score in wholes
+        ]
 
     # --- a decision ------------------------------------------------------------------------
 
@@ -104,10 +108,10 @@ class KeptTotals:
         refreshes = Refreshes(snapshot, log)
         totals = self._shared.table.totals(feasible)
         raws, finals, constant = {}, {}, 0
-        for score in self._wholes:
+        for score, score_rows in self._wholes:
             name = score.config.name
-            if score.config.by_nodes:
-                raws[name], final = normalised(score.config, state.info, view, score.config.map(state.info, view))
+            if score_rows is not None:
+                raws[name], final = map(one_for_all, score_rows(view))
             else:
                 score.refresh(state.info, refreshes)
                 raws[name], final = raw_and_reduced(state.info, score, view, rows)

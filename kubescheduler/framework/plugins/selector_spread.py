@@ -15,6 +15,7 @@ from priorities.selector_spread import (
     is_unselected_1_20,
     matching_pods_1_20,
     not_spread,
+    prepare_1_20,
     spread_scores_1_20,
 )
 from priorities.types import PriorityConfig
@@ -38,7 +39,7 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
         constant=not_spread,
         evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
         traits=default_selector_1_20,
-        by_nodes=True,
+        prepare=prepare_1_20,
         stands=is_unselected_1_20,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)

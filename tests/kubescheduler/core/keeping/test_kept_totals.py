@@ -202,6 +202,14 @@ REPELLED = [
 ]
 """A rule has nothing to say of a pod, then something, then nothing again."""
 
+EVEN_AMONG_SOME = [
+    *[("put", (at, 1, "hard")) for at in (1, 3, 5)],
+    *[("run", "rather even", 5), ("run", "rather even of t", 5), ("put", (7, 1, "keyless")), ("run", "rather even", 3)],
+    *[("run", "rather even of t", 3), ("put", (1, 1, "")), ("put", (7, 1, "")), ("run", "rather even", 3)],
+    *[("run", "rather even of t", 3)],
+]
+"""Pods that are spread where few nodes of a zone fit, and where some have no zone."""
+
 
 def said(decision: Decision) -> Any:
     """Everything that a decision says."""
@@ -272,6 +280,7 @@ class Worlds:
 @example(OF_TWO_SERVICES, 8)
 @example(VOLATILE, 1)
 @example(REPELLED, 8)
+@example(EVEN_AMONG_SOME, 8)
 @example(SHARED_CHECKS, 8)
 @example(DOMAINS, 1)
 @example(DOMAINS, 8)
