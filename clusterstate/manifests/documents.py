@@ -177,10 +177,13 @@ def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api
 
 def header_of(raw: msgspec.Raw | memoryview) -> Header:
     """apiVersion and kind, from the first bytes if they are there."""
-    opening = _OPENING.match(raw if isinstance(raw, memoryview) else memoryview(raw))
-    if opening is None:
-        return msgspec.json.decode(raw, type=Header)
-    return Header(kind=opening[2].decode(), apiVersion=opening[1].decode())
+    return opening_of(memoryview(raw)) or msgspec.json.decode(raw, type=Header)
+
+
+def opening_of(text: memoryview) -> Header | None:
+    """apiVersion and kind of the object that begins there, if these are the first that it says."""
+    opening = _OPENING.match(text)
+    return None if opening is None else Header(kind=opening[2].decode(), apiVersion=opening[1].decode())
 
 
 def _version(header: Header, default: str) -> str:

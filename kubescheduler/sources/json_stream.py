@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind
+from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of
 from clusterstate.manifests.fields import NOTHING
 from clusterstate.manifests.settled_pods import SettledPods, is_pod
 from kubescheduler.sources.limits import limit
@@ -158,7 +158,8 @@ class _Stream:
 
     def _note_all(self, texts: memoryview) -> None:
         """Adds the objects of a JSON list."""
-        pods = self._pods.read_all(texts)
+        first = opening_of(texts[1:])
+        pods = self._pods.read_all(texts) if first is None or first.kind == "Pod" else None
         if pods is None:
             for raw in msgspec.json.decode(texts, type=list[msgspec.Raw]):
                 self._note(raw)
