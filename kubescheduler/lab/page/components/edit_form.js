@@ -16,10 +16,10 @@ export function EditForm({ title, action, build, wide = false, danger = false, c
       await editOrFault(build(Object.fromEntries(new FormData(event.target))));
       closeDialog();
     } catch (fault) {
+      setSending(false);
       if (!fault.problems) throw fault;
       setProblems(fault.problems);
       announce(fault.problems.join("; "), true);
-      setSending(false);
     }
   };
   return html`<${Dialog} title=${title} wide=${wide}>

@@ -35,6 +35,7 @@ export function AddSide({ sides }) {
       await editOrFault(wanted(asked));
       closeDialog();
     } catch (fault) {
+      if (!fault.problems) throw fault;
       setProblems(fault.problems);
     }
   };

@@ -13,6 +13,7 @@ export function NameSide({ side }) {
       await editOrFault({ do: "nameSide", side: side.id, name });
       closeDialog();
     } catch (fault) {
+      if (!fault.problems) throw fault;
       setProblems(fault.problems);
     }
   };
