@@ -116,14 +116,16 @@ Scope = Callable[[PodInfo, Snapshot], TopologyScope | None]
 
 
 class ScopeReading:
-    """A rule's scope as of the last time that the rule was asked."""
+    """A rule's scope as of the last time that the rule was asked; not found the first time, as most that is asked once
+    about pods like one is never asked again."""
 
-    __slots__ = ("_flags", "_known", "_scope", "_version")
+    __slots__ = ("_asked", "_flags", "_known", "_scope", "_version")
 
     def __init__(self, scope: Scope, flags: tuple[int, ...]) -> None:
         """flags: of Reads, what the rule reads besides pods."""
         self._scope = scope
         self._flags = flags
+        self._asked = False
         self._known: TopologyScope | None = None
         self._version = -1
 
@@ -141,7 +143,8 @@ class ScopeReading:
         than ``most``."""
         known, before, self._version = self._known, self._version, log.version_of(self._flags)
         if known is None or self._version != before:
-            self._known = self._scope(pod, snapshot)
+            self._known = self._scope(pod, snapshot) if self._asked else None
+            self._asked = True
             return None
         if not known.stands(snapshot):
             earlier, known = known, self._scope(pod, snapshot)

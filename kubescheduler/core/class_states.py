@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, MutableMapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -221,7 +221,7 @@ class Memory:
         self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
         self._size = self._made = 0
-        self._key_of: dict[PodInfo, Hashable] = {}
+        self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
         self._moment: Hashable = None
         self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
@@ -235,12 +235,12 @@ class Memory:
             self._moment = moment
         key = self._key_of.get(info)
         if key is None:
-            traits = [rule_traits(info, snapshot) for rule_traits in self._traits]
-            key = self._key_of[info] = (self._alike_to(info), *traits)
+            key = self._key_of[info] = (self._alike_to(info), *[traits(info, snapshot) for traits in self._traits])
         state = self._states.get(key)
         if state is None:
             self._made = 0
-            state = self._states[key] = make(info, partial(self._share, self._alike_to(info), info, snapshot))
+            read = dict(zip(self._traits, key[1:], strict=True))
+            state = self._states[key] = make(info, partial(self._share, self._alike_to(info), read))
             state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:
@@ -265,8 +265,9 @@ class Memory:
                 self._alike.popitem(last=False)
         return found
 
-    def _share(self, alike: Alike, info: PodInfo, snapshot: Snapshot, rule: Rule, make: Callable[[], Kept]) -> Kept:
-        key = (id(rule), alike, rule.traits(info, snapshot))
+    def _share(self, alike: Alike, read: Mapping[Traits, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
+        """What is remembered of a rule. read: what rules read of the pod besides its spec."""
+        key = (id(rule), alike, read.get(rule.traits))
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = make()

@@ -8,7 +8,9 @@ handed out: bringing them up to date makes new ones.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
@@ -96,10 +98,38 @@ class Refreshes:
         return found
 
 
+class _Reading(msgspec.Struct, frozen=True):
+    """What a rule reads, as flags of Reads."""
+
+    far: tuple[int, ...]
+    """Besides the row."""
+    besides: tuple[int, ...]
+    """Of these, what is not pods."""
+    local: int
+    """Of the row, added up."""
+    of_pods_anywhere: bool
+    """It follows from more pods than those on the row itself."""
+    of_own_pods: bool
+    """It follows from the pods on the row itself."""
+
+
+@lru_cache
+def _reading(reads: Reads) -> _Reading:
+    """Found once for each combination."""
+    far = reads & ~BY_ROW
+    return _Reading(
+        flags_of(far),
+        flags_of(far & ~PODS_ANYWHERE),
+        (reads & BY_ROW).value,
+        bool(reads & PODS_ANYWHERE),
+        bool(reads & (Reads.PODS | Reads.PODS_VOLUMES)),
+    )
+
+
 class Remembered:
     """When one rule's results were worked out.
 
-    position: that of the log then.
+    position: that of the log then. of_pods_anywhere, of_own_pods: see what it reads.
     """
 
     __slots__ = (
@@ -121,14 +151,10 @@ class Remembered:
         """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them. scope:
         how far pods on a row matter to others; None: pods on any row may matter to all."""
         self._storage = storage if reads & Reads.CLAIMS else None
-        self._far = flags_of(reads & ~BY_ROW & (~Reads.CLAIMS if self._storage else ~Reads(0)))
-        self._local = (reads & BY_ROW).value
-        self.of_pods_anywhere = bool(reads & PODS_ANYWHERE)
-        """It follows from more pods than those on the row itself."""
-        self.of_own_pods = bool(reads & (Reads.PODS | Reads.PODS_VOLUMES))
-        """It follows from the pods on the row itself."""
-        besides = flags_of(Reads(sum(self._far)) & ~PODS_ANYWHERE)
-        self._scoped = None if scope is None or not self.of_pods_anywhere else ScopeReading(scope, besides)
+        found = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
+        self._far, self._local = found.far, found.local
+        self.of_pods_anywhere, self.of_own_pods = found.of_pods_anywhere, found.of_own_pods
+        self._scoped = None if scope is None or not found.of_pods_anywhere else ScopeReading(scope, found.besides)
         self._claims = -1
         self._led_to: object = None
         self._version = -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,7 @@ ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""
 
 
-class EngineFlags(msgspec.Struct, frozen=True):
+class EngineFlags(msgspec.Struct, frozen=True, dict=True):
     """What flags say of one scheduler; see the options of the command line. Files are paths."""
 
     release: str = DEFAULT_RELEASE
@@ -71,12 +72,12 @@ class EngineFlags(msgspec.Struct, frozen=True):
         """The same, read. Raises ConfigError for what is none of these, InputError for a record that cannot be read."""
         return msgspec.structs.replace(ExtenderAccess.parse(self.extenders), places=self.certificate_places)
 
-    @property
+    @cached_property
     def record(self) -> Release:
         """The release's record. Raises ConfigError for a release that is not known."""
         return release_named(self.release)
 
-    @property
+    @cached_property
     def gates(self) -> FrozenMap[str, bool]:
         """Every gate of the release. Raises ConfigError for gates that the release does not know."""
         gates, given = self.record.gates, self.feature_gates

@@ -46,7 +46,10 @@ class Scenario(msgspec.Struct, eq=False):
     cache: ClusterCache
     objects: list[ClusterObject]
     """The cluster, with the pods that the sequence has bound so far."""
-    feature_gates: Mapping[str, bool]
+    flags: EngineFlags
+    """What is said of every scheduler: the feature gates."""
+    notes: tuple[str, ...]
+    """What of the feature gates has no effect."""
     sequence: bool
     _today: float | None = None
     _asked: dict[bytes, Asked] = msgspec.field(default_factory=dict)
@@ -61,7 +64,8 @@ class Scenario(msgspec.Struct, eq=False):
             release=release,
             cache=ClusterCache.of(objects, release.view(gates)),
             objects=objects,
-            feature_gates=gates,
+            flags=EngineFlags(release.name, feature_gates=gates),
+            notes=tuple(release.gates.notes(gates)),
             sequence=bool(document.get("sequence")),
         )
 
@@ -80,7 +84,7 @@ class Scenario(msgspec.Struct, eq=False):
             from kubescheduler.engine.evaluation.evaluate_events import places_after
 
             result["queue"] = places_after(asked.engine, cache_for(asked.engine, self.objects), pod, events)
-        if notes := (*self.release.gates.notes(self.feature_gates), *asked.notes):
+        if notes := (*self.notes, *asked.notes):
             result["notes"] = list(notes)
         best = decision.best()
         if self.sequence and best:
@@ -95,17 +99,14 @@ class Scenario(msgspec.Struct, eq=False):
         if asked is None:
             engine = self._engine(configuration)
             scheduler = scheduler_on(engine, self.cache, _clock(self._today))
-            notes = notes_on_configuration(engine, self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
+            notes = notes_on_configuration(engine, self.flags, *map(configuration.get, CONFIGURATION_KEYS))
             asked = self._asked[key] = Asked(engine, scheduler, notes)
         return asked
-
-    def _flags(self) -> EngineFlags:
-        return EngineFlags(self.release.name, feature_gates=self.feature_gates)
 
     def _engine(self, configuration: Mapping[str, Any]) -> Engine:
         if len(configuration) > 1:
             raise ConfigError(f"only one of {', '.join(configuration)} can be given")
-        return engine_for(self._flags(), *map(configuration.get, CONFIGURATION_KEYS))
+        return engine_for(self.flags, *map(configuration.get, CONFIGURATION_KEYS))
 
 
 def _events_of(query: Mapping[str, Any], decoder: Decoder) -> list[TimedEvent] | None:

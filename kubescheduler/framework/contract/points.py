@@ -8,6 +8,8 @@ import enum
 class Point(enum.Enum):
     """An extension point; the value is its member name in a profile's ``plugins``."""
 
+    __hash__ = object.__hash__  # that of an enumeration is worked out from its name each time
+
     PRE_ENQUEUE = "preEnqueue"
     QUEUE_SORT = "queueSort"
     PRE_FILTER = "preFilter"
