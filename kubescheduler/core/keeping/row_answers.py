@@ -43,19 +43,17 @@ class RowAnswers:
         """Whether all answers follow from amounts; then those about equal amounts are the same object."""
         self._known: dict[Amounts, Answers] = {}
 
-    def unknown(self, rows: Sequence[int], snapshot: Snapshot) -> int:
-        """Of how many rows, at most, the rules would have to be run."""
-        if not self.by_usage or len(rows) <= 1:
-            return len(rows)
-        known = self._known
-        return sum([snapshot.amounts(row) not in known for row in rows])
-
-    def of(self, rows: Sequence[int], pod: PodInfo, snapshot: Snapshot) -> list[Answers]:
-        """What they say of rows of the whole cluster, (k,). Raises as the rules do."""
+    def of(self, rows: Sequence[int], pod: PodInfo, snapshot: Snapshot, most: int) -> list[Answers] | None:
+        """What they say of rows of the whole cluster, (k,); None: the rules would have to be run for more than ``most``
+        of them. Raises as the rules do."""
+        if not self.by_usage and len(rows) > most:
+            return None
         known = self._known
         amounts = [snapshot.amounts(row) for row in rows]
         plain = [known.get(one) for one in amounts]
         if None in plain:
+            if plain.count(None) > most:
+                return None
             plain = self._asked(dict(zip(amounts, rows, strict=True)), amounts, pod, snapshot)
         if self.by_usage:
             return plain  # type: ignore[return-value]

@@ -194,13 +194,14 @@ class SharedTotals:
     def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, Answers] | None:
         """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
         rows with the same answers as the last time, where these follow from their amounts."""
-        if self._rows.unknown(rows, snapshot) > FEW:
+        answers = self._rows.of(rows, info, snapshot, FEW)
+        if answers is None:
             return None
-        answers = zip(rows, self._rows.of(rows, info, snapshot), strict=True)
+        by_row = zip(rows, answers, strict=True)
         if not self._rows.by_usage:
-            return dict(answers)
+            return dict(by_row)
         known = self._answered
-        found = {row: one for row, one in answers if known.get(row) is not one}
+        found = {row: one for row, one in by_row if known.get(row) is not one}
         known.update(found)
         return found
 
