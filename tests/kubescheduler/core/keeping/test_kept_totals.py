@@ -203,6 +203,8 @@ REPELLED = [
 """A rule has nothing to say of a pod, then something, then nothing again."""
 
 EVEN_AMONG_SOME = [
+    *[("run", "rather even", 3), ("run", "rather even of t", 3), ("put", (6, 0, "keyless")), ("run", "rather even", 2)],
+    *[("run", "rather even of t", 2), ("put", (6, 0, ""))],
     *[("put", (at, 1, "hard")) for at in (1, 3, 5)],
     *[("run", "rather even", 5), ("run", "rather even of t", 5), ("put", (7, 1, "keyless")), ("run", "rather even", 3)],
     *[("run", "rather even of t", 3), ("put", (1, 1, "")), ("put", (7, 1, "")), ("run", "rather even", 3)],
