@@ -5,9 +5,65 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
-from predicates import FIT_PREDICATES, conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
-from priorities import PRIORITIES
-from priorities.requested import BALANCED_WITH_VOLUMES
+from predicates import conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
+from predicates.conditions import CONDITIONS
+from predicates.csi_volumes import CSI_VOLUMES
+from predicates.disks import DISKS
+from predicates.general import GENERAL
+from predicates.interpod import INTERPOD
+from predicates.node_identity import NODE_IDENTITY
+from predicates.ports import PORTS
+from predicates.resources import RESOURCES
+from predicates.spread import SPREAD
+from predicates.taints import TAINTS
+from predicates.types import FitPredicateFactory
+from predicates.volume_binding import VOLUME_BINDING
+from predicates.volume_counts import VOLUME_COUNTS
+from predicates.volume_zone import VOLUME_ZONE
+from priorities.capacity_ratio import CAPACITY_RATIO
+from priorities.image_locality import IMAGE_LOCALITY
+from priorities.interpod import INTERPOD as INTERPOD_PRIORITIES
+from priorities.node_affinity import NODE_AFFINITY
+from priorities.node_label import NODE_LABEL
+from priorities.prefer_avoid import PREFER_AVOID
+from priorities.requested import BALANCED_WITH_VOLUMES, REQUESTED
+from priorities.resource_limits import RESOURCE_LIMITS
+from priorities.selector_spread import SELECTOR_SPREAD
+from priorities.spread import SPREAD as SPREAD_PRIORITIES
+from priorities.taint_toleration import TAINT_TOLERATION
+from priorities.types import PriorityConfigFactory
+
+FIT_PREDICATES: dict[str, FitPredicateFactory] = {
+    **GENERAL,
+    **RESOURCES,
+    **NODE_IDENTITY,
+    **PORTS,
+    **TAINTS,
+    **CONDITIONS,
+    **DISKS,
+    **VOLUME_COUNTS,
+    **CSI_VOLUMES,
+    **VOLUME_BINDING,
+    **VOLUME_ZONE,
+    **SPREAD,
+    **INTERPOD,
+}
+"""Name → factory, of every predicate of 1.16 that needs no argument."""
+
+PRIORITIES: dict[str, PriorityConfigFactory] = {
+    **SELECTOR_SPREAD,
+    **INTERPOD_PRIORITIES,
+    **REQUESTED,
+    **NODE_AFFINITY,
+    **NODE_LABEL,
+    **TAINT_TOLERATION,
+    **PREFER_AVOID,
+    **IMAGE_LOCALITY,
+    **CAPACITY_RATIO,
+    **RESOURCE_LIMITS,
+    **SPREAD_PRIORITIES,
+}
+"""Name → factory with its default weight, of every priority of 1.16 that needs no argument."""
 
 FEATURE_GATES: dict[str, bool] = {
     "TaintNodesByCondition": True,

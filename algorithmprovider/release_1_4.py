@@ -5,12 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.registry import Arguments, Provider, Registry, ReleaseRegistry
-from predicates import FIT_PREDICATES_1_4
+from predicates.conditions import CONDITIONS_1_4
+from predicates.disks import DISKS_1_4
+from predicates.general import GENERAL_1_4
+from predicates.interpod_1_4 import INTERPOD_1_4
 from predicates.labels import label_presence_factory_1_4
+from predicates.node_identity import NODE_IDENTITY_1_4
+from predicates.ports import PORTS_1_4
+from predicates.resources import RESOURCES_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
-from priorities import PRIORITIES_1_4
-from priorities.node_label import node_label_factory
+from predicates.taints import TAINTS_1_4
+from predicates.types import FitPredicateFactory
+from predicates.volume_counts_1_4 import VOLUME_COUNTS_1_4
+from predicates.volume_zone import VOLUME_ZONE_1_4
+from priorities.image_locality import IMAGE_LOCALITY_1_4
+from priorities.interpod_1_4 import INTERPOD_1_4 as INTERPOD_PRIORITIES_1_4
+from priorities.node_affinity import NODE_AFFINITY_1_4
+from priorities.node_label import NODE_LABEL, node_label_factory
+from priorities.prefer_avoid import PREFER_AVOID
+from priorities.requested import REQUESTED_1_4
+from priorities.selector_spread_1_4 import SELECTOR_SPREAD_1_4
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
+from priorities.taint_toleration import TAINT_TOLERATION_1_4
+from priorities.types import PriorityConfigFactory
+
+FIT_PREDICATES: dict[str, FitPredicateFactory] = {
+    **GENERAL_1_4,
+    **RESOURCES_1_4,
+    **NODE_IDENTITY_1_4,
+    **PORTS_1_4,
+    **DISKS_1_4,
+    **TAINTS_1_4,
+    **VOLUME_COUNTS_1_4,
+    **VOLUME_ZONE_1_4,
+    **CONDITIONS_1_4,
+    **INTERPOD_1_4,
+}
+"""Name → factory, of every predicate of 1.4 that needs no argument."""
+
+PRIORITIES: dict[str, PriorityConfigFactory] = {
+    **SELECTOR_SPREAD_1_4,
+    **INTERPOD_PRIORITIES_1_4,
+    **REQUESTED_1_4,
+    **NODE_AFFINITY_1_4,
+    **NODE_LABEL,
+    **TAINT_TOLERATION_1_4,
+    **PREFER_AVOID,
+    **IMAGE_LOCALITY_1_4,
+}
+"""Name → factory with its default weight, of every priority of 1.4 that needs no argument."""
 
 FEATURE_GATES: dict[str, bool] = {}
 
@@ -57,13 +100,13 @@ def registry(_: Mapping[str, bool]) -> Registry:
     """
     autoscaler = DEFAULT_PRIORITIES - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
     return Registry(
-        fit_predicates=dict(FIT_PREDICATES_1_4),
-        priorities=dict(PRIORITIES_1_4),
+        fit_predicates=dict(FIT_PREDICATES),
+        priorities=dict(PRIORITIES),
         providers={
             "DefaultProvider": Provider(DEFAULT_PREDICATES, DEFAULT_PRIORITIES),
             "ClusterAutoscalerProvider": Provider(DEFAULT_PREDICATES, autoscaler),
         },
-        ordering=list(FIT_PREDICATES_1_4),
+        ordering=list(FIT_PREDICATES),
         runs_any_name=True,
         arguments=ARGUMENTS,
     )

@@ -11,7 +11,6 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import parse_json
-from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import Node, Pod
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     def manifest(self) -> dict[str, Any]:
         """What it was read from, before anything was filled in; of an object that was given as one, its fields."""
         if self.item is None:
+            from clusterstate.manifests.encode import encode_object
+
             return encode_object(self.obj)
         content, item = self.item.content, self.item
         plain = parse_json(self.source, content) if isinstance(content, msgspec.Raw) else content

@@ -73,9 +73,9 @@ def _wide(decision: Decision) -> tuple[str, ...]:
 
 def is_placement(answer: Any) -> bool:
     """Whether it is a pod that was placed in bulk, of which there is no Decision."""
-    from kubescheduler.core.bulk.bulk_run import BulkPlacement
+    from kubescheduler.core.decision import Decision
 
-    return isinstance(answer, BulkPlacement)
+    return not isinstance(answer, Decision)
 
 
 def _placed(answer: BulkPlacement, *, wide: bool) -> tuple[str, ...]:

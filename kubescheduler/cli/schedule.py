@@ -108,7 +108,8 @@ def schedule(
         remark(note)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
-    runs = scheduler if output in ("table", "wide", "name") and explaining is None and bound is None else None
+    in_bulk = output in ("table", "wide", "name") and explaining is None and bound is None and len(inputs.pods) > 1
+    runs = scheduler if in_bulk else None
     notes = engine.notes(configured)
     render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)

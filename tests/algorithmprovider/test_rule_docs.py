@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.release_1_16 import FIT_PREDICATES, PRIORITIES
 from algorithmprovider.rule_catalogue import (
     PREDICATE_MAKERS,
     PREDICATE_MAKERS_1_4,
@@ -18,8 +21,6 @@ from algorithmprovider.rule_catalogue import (
     priority_texts_1_4,
 )
 from algorithmprovider.rule_docs import rule_text
-from predicates import FIT_PREDICATES, FIT_PREDICATES_1_4
-from priorities import PRIORITIES, PRIORITIES_1_4
 from priorities.requested import BALANCED_WITH_VOLUMES
 
 RULES: dict[str, Mapping[str, Callable[..., Any]]] = {

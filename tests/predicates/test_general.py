@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from algorithmprovider.release_1_16 import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap
-from predicates import FIT_PREDICATES
 from predicates.general import general_predicates
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, labels, make_node, make_pod, resources

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider.release_1_16 import FIT_PREDICATES
 from clusterstate.objects import (
     Affinity,
     Container,
@@ -24,7 +25,6 @@ from clusterstate.objects import (
     Toleration,
 )
 from clusterstate.snapshot import PodChange, Snapshot
-from predicates import FIT_PREDICATES
 from predicates.labels import label_presence_factory
 from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicate, PredicateArgs, Verdict

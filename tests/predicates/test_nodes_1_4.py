@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
@@ -20,7 +21,6 @@ from clusterstate.objects import (
     Taint,
     Toleration,
 )
-from predicates import FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
 from predicates.types import FitPredicate, PredicateArgs

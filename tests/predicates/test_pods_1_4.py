@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from clusterstate.objects import (
     ISCSI,
     AWSElasticBlockStore,
@@ -18,7 +19,6 @@ from clusterstate.objects import (
     VolumeSource,
 )
 from clusterstate.usage import NVIDIA_GPU
-from predicates import FIT_PREDICATES_1_4
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, cluster_1_4, make_node, make_pod, resources
 from tests.support.storage import REGION, ZONE, by_text, make_claim, make_volume

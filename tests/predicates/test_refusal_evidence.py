@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.release_1_16 import FIT_PREDICATES
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler.engine.releases import release_named
-from predicates import FIT_PREDICATES, FIT_PREDICATES_1_4
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.refusal_evidence import (
     AnyOf,

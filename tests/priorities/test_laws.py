@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider.release_1_16 import PRIORITIES
 from clusterstate.objects import (
     Affinity,
     Container,
@@ -31,7 +32,6 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.snapshot import PodChange
-from priorities import PRIORITIES
 from priorities.node_label import node_label_factory
 from priorities.prefer_avoid import ANNOTATION
 from priorities.service_anti_affinity import service_anti_affinity_factory

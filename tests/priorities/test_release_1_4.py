@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
@@ -30,7 +31,6 @@ from clusterstate.objects import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from priorities import PRIORITIES_1_4
 from priorities.node_affinity import normalize_1_4
 from priorities.requested import balanced_resource_allocation_1_4
 from priorities.selector_spread_1_4 import NODE_WEIGHT, NOT_A_NUMBER, ZONE_WEIGHT

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.release_1_16 import PRIORITIES
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities import PRIORITIES, PRIORITIES_1_4
 from priorities.capacity_ratio import capacity_ratio_factory
 from priorities.node_label import node_label_factory
 from priorities.score_evidence import Calculation, RuleEvidence

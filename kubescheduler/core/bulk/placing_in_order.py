@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from clusterstate.objects import Pod
-from kubescheduler.core.bulk.bulk_run import FEWEST, PlacedRun
-from kubescheduler.core.decision import Decision
+if TYPE_CHECKING:
+    from clusterstate.objects import Pod
+    from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.decision import Decision
 
 MOST = 1 << 14
 """Pods that are placed at a time."""
@@ -29,6 +30,8 @@ def placed_in_order(
     one: decides on a pod, as one in a sequence, and assumes it. It is called when its decision is asked for. Where runs
     come to nothing they are tried more and more seldom.
     """
+    from kubescheduler.core.bulk.bulk_run import FEWEST
+
     at = wait = plain = 0
     while at < len(pods):
         if plain >= wait:
