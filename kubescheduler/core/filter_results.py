@@ -160,7 +160,6 @@ class FilterResults:
                 there = np.zeros(len(left), np.bool_)
                 there[rows] = crowded[rows]
                 _add(out, code, there)
-                crowded &= ~there
             _add(out, Code.Unschedulable, crowded)
         for check, verdict in self.verdicts:
             failed = failing(verdict)

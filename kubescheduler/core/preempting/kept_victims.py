@@ -196,7 +196,7 @@ class KeptVictims:
             self._todo = None
         elif self._todo is not None:
             self._todo.update((rows != self._rows).nonzero()[0].tolist())
-        self._rows = rows.copy()
+        self._rows = rows
         few = None if self._todo is None or len(self._todo) > FEW_ROWS else sorted(self._todo)
         kinds, listed = self._kinds.data, self._listed.data
         if few is None:

@@ -76,6 +76,15 @@ def test_nodes_that_need_no_victims_in_1_20() -> None:
     assert silent("1.20", "n0", "n1", thorough=True).error == crash
 
 
+def test_a_node_that_needs_no_victims_in_1_20_beside_one_that_violates_a_budget() -> None:
+    """The fewest violations are looked at first, and leave one node."""
+    extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
+    cluster = [node("n0"), pod("a"), node("n1"), pod("b", "n1", cpu=3000, label=WEB), budget(0)]
+    decision = preempted("1.20", cluster, wants(), extenders=[extender])
+    assert victims(decision) == {"n0": [], "n1": ["b"]}
+    assert chosen(decision) == ["n0"]
+
+
 def test_nodes_that_need_no_victims_in_1_36() -> None:
     """They are errors; with other candidates those are taken."""
     text = 'preemption: expected at least one victim pod on node "n0"'

@@ -165,18 +165,20 @@ NO = PreFiltered(reasons=("no",))
         ("1.20", GO_ON, NO, ["n0", "n2"]),
         ("1.36", GO_ON, NO, ["n0", "n2"]),
         ("1.36", SKIP, GO_ON, ["n0", "n1", "n2"]),
+        ("1.36", PreFiltered(nodes=frozenset({"n0"})), GO_ON, ["n0"]),
     ],
-    ids=["rejects in 1.20", "rejects in 1.36", "skips no longer"],
+    ids=["rejects in 1.20", "rejects in 1.36", "skips no longer", "names a node no longer"],
 )
 def test_a_pre_filter_that_answers_differently(
     release: str, first: PreFiltered, then: PreFiltered, candidates: list[str]
 ) -> None:
     """Filter plugins that are not run, as the pod is rejected before, and those that were skipped until now count."""
+    answers = [first]
     rule = FitPredicate(
         "Late",
         lambda _, snapshot: {"late": np.array([name == "n1" for name in snapshot.names])},
         Reads.NODE,
-        pre_filter=lambda _, snapshot: first if len(snapshot) == 3 else then,
+        pre_filter=lambda *_: answers[-1],
         pre_reads=Reads.ALL_NODES,
     )
     late = ColumnPlugin("Late", frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
@@ -187,5 +189,5 @@ def test_a_pre_filter_that_answers_differently(
     asking = preempting.wants()
     assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == candidates
     scheduler.cache.add_node(preempting.node("n0", unschedulable=True))
-    scheduler.cache.add_node(preempting.node("n3", 100))
+    answers.append(then)
     assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == ["n2"]

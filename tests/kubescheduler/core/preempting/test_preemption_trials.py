@@ -159,6 +159,16 @@ def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
         assert trial.fits(WHERE).tolist() == [False, True, True, True]
 
 
+def test_nominated_pods_are_no_company() -> None:
+    """A rule that asks for pods on a node is not met by those that have yet to come."""
+    company = FitPredicate("Company", lambda pod, snapshot: {"lonely": snapshot.pod_count < 1}, LOCAL)
+    tried = attempt(company)
+    tried.cache.nominate(make_pod("equal", priority=5), "d")
+    for trial in (RowTrial(tried, ALL), NominatedTrial(tried, ALL, nominated_changes(POD, 3, tried.cache))):
+        assert trial.fits(WHERE).tolist() == [True, True, True, False]
+        assert trial.refusals() == {"lonely": 1}
+
+
 def test_errors_beside_nominated_pods() -> None:
     """The pod does not fit there; where refusals are counted the first row's error is raised."""
     broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}")), LOCAL) for at in "dc"]
