@@ -41,7 +41,7 @@ class Watched:
     def __init__(self, release: str) -> None:
         self.cluster = ChangingCluster.of(release)
         self.running = self.cluster.engine.scheduler(self.cluster.cache)
-        self.late: list[tuple[Decision, dict[str, Any]]] = []
+        self.late: list[tuple[Decision, dict[str, Any], Any]] = []
 
     def ask(self, asking: Pod) -> Decision:
         """What the first decides, once it is compared with the second."""
@@ -49,7 +49,7 @@ class Watched:
             anew = self.cluster.engine.scheduler(self.cluster.cache).decide(asking, preempt=True)
             expected, picked = said(anew), anew.preemption and anew.preemption.pick()
         decision = self.running.decide(asking, preempt=True)
-        self.late.append((self.running.decide(asking, preempt=True), expected))
+        self.late.append((self.running.decide(asking, preempt=True), expected, picked))
         assert said(decision) == expected
         assert (decision.preemption and decision.preemption.pick()) == picked
         return decision
@@ -70,8 +70,9 @@ def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: st
             watched.cluster.run(what, *parts)
         for asked in ASKED:
             watched.ask(pod("in", *asked))
-    for decision, expected in watched.late:
+    for decision, expected, picked in watched.late:
         assert said(decision) == expected
+        assert (decision.preemption and decision.preemption.pick()) == picked
 
 
 @RELEASES
