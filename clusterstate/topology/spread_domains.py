@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 import numpy as np
 
-from clusterstate.counting.tally import Tally
+from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node, Taint
-from clusterstate.podinfo import PodInfo, any_of
+from clusterstate.podinfo import PodInfo, Reach, any_of
 from clusterstate.selectors.matching import Matcher, any_tolerates
 from clusterstate.selectors.node_selection import pod_matches_nodes_1_20, selects_nodes
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_constraints import SpreadConstraint
 
+MOST_REMEMBERED = 4096
+"""Selectors of which it is remembered what they count."""
 KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 Selectors = tuple[Matcher, ...]
@@ -68,14 +72,20 @@ def counter(whole: Snapshot, namespace: str, key: str, selectors: Selectors, cou
 
 def pod_tally(snapshot: Snapshot, namespace: str, selectors: Selectors, topology_key: str | None) -> Tally:
     """The running count of a namespace's pods, not being deleted, that ``selectors`` pick, once for each that does."""
+    weight, reach = _picked(namespace, selectors)
+    return snapshot.tally(("spread counts", namespace, selectors, topology_key), topology_key, weight, reach)
+
+
+@lru_cache(MOST_REMEMBERED)
+def _picked(namespace: str, selectors: Selectors) -> tuple[Weight, Reach]:
+    """(what a pod counts, of which classes that is other than 0)."""
 
     def weight(info: PodInfo) -> int:
         if info.terminating or info.namespace != namespace:
             return 0
         return sum(selector(info.labels) for selector in selectors)
 
-    reach = any_of(*(selector.marks for selector in selectors))
-    return snapshot.tally(("spread counts", namespace, selectors, topology_key), topology_key, weight, reach)
+    return weight, any_of(*(selector.marks for selector in selectors))
 
 
 def counted_1_20(selector: Matcher) -> Selectors:
