@@ -167,7 +167,7 @@ class KeptVictims:
 
     def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
         """Forgets the rows that have changed."""
-        before, size = len(self._rows), len(self._cache.columns)
+        size = len(self._cache.columns)
         changed = self._watch.changed(attempt.info, attempt.predicates, budgets)
         for column in (self._kinds, self._starts, self._listed):
             column.resize(size)
@@ -177,8 +177,7 @@ class KeptVictims:
             self._kind_of = {}
             self._todo = None
         else:
-            self._kinds.data[before:] = UNKNOWN
-            for row in changed:
+            for row in changed:  # rows that are new are among them
                 self._forget(row)
         if self._generation != self._roster.generation:
             self._generation = self._roster.generation
