@@ -19,10 +19,10 @@ from clusterstate.counting.row_amounts import RowAmounts
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
-from clusterstate.objects import NO_RESOURCES, Node, Pod, ResourceList
+from clusterstate.objects import NO_RESOURCES, Node, Pod, PodSpec, ResourceList
 from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, PodUsage, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
 RECENT_CLASSES = 1024
@@ -59,6 +59,7 @@ class Columns:
         self.claim_users = ClaimUsers()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
+        self._usages: OrderedDict[PodSpec, tuple[PodUsage, tuple[tuple[int, int], ...]]] = OrderedDict()
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
         self._placings = 0
@@ -225,12 +226,21 @@ class Columns:
         key = self.view.pod_key(pod)
         info = self.infos.get(key) or self._recent.get(key)
         if info is None:
-            usage = self.view.accounting(key[2])
-            used = tuple((self.resource(name), value) for name, value in usage.used.items())
-            info = self._recent[key] = PodInfo(key, usage, used)
+            info = self._recent[key] = PodInfo(key, *self._usage(key[2]))
             if len(self._recent) > RECENT_CLASSES:
                 self._recent.popitem(last=False)
         return info
+
+    def _usage(self, spec: PodSpec) -> tuple[PodUsage, tuple[tuple[int, int], ...]]:
+        """(the amounts of pods of a spec, what they take by the resource's index); many classes have the same."""
+        found = self._usages.get(spec)
+        if found is None:
+            usage = self.view.accounting(spec)
+            used = tuple((self.resource(name), value) for name, value in usage.used.items())
+            found = self._usages[spec] = usage, used
+            if len(self._usages) > RECENT_CLASSES:
+                self._usages.popitem(last=False)
+        return found
 
     def put_pod(self, row: int, pod: Pod, uid: str) -> None:
         """Counts a pod on a row, under a uid that is not there yet."""
@@ -243,7 +253,7 @@ class Columns:
 
     def _first_placed(self, info: PodInfo) -> None:
         """Notes a class of which no pod was placed until now."""
-        self._put_last(info)
+        self._add_last(info)
         if info.may_have_affinity:
             self.affinity_uses.update(self.view.affinity_uses(info))
         self.uses_version += info.may_have_affinity
@@ -252,9 +262,8 @@ class Columns:
         self.counts.add_class(info)
         self.claim_users.add(info)
 
-    def _put_last(self, info: PodInfo) -> None:
-        """Makes a class the last one that came to be placed."""
-        self.infos.pop(info.key, None)
+    def _add_last(self, info: PodInfo) -> None:
+        """Makes a class that is not among the placed ones the last that came to be placed."""
         self.infos[info.key] = info
         self._placings += 1
         info.serial = self._placings
@@ -341,7 +350,8 @@ class Columns:
         if info.rows[row] == 1 and len(info.rows) == 1:
             if info.may_have_affinity or info.spec.volumes:
                 return False
-            self._put_last(info)
+            del self.infos[key]
+            self._add_last(info)
         del pods[uid]
         pods[uid] = pod
         if info.rows[row] == 1:

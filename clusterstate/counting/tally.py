@@ -196,5 +196,7 @@ class Reached:
 
     def tallies(self, info: PodInfo) -> Iterable[Tally]:
         """The kept counts whose weight for a class may be other than 0, each once."""
+        if not self._tallies:
+            return tuple(self._everywhere)
         near = {tally: None for mark in info.marks for tally in self._tallies.get(mark, ())}
         return (*self._everywhere, *near)
