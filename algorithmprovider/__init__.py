@@ -18,8 +18,8 @@ from algorithmprovider.registration import (
     register_priority_config_factory,
     register_priority_function,
 )
-from algorithmprovider.registry import Provider, Registry, ReleaseRegistry, nearest
-from clusterstate.errors import RegistryError
+from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
+from clusterstate.errors import RegistryError, nearest
 from clusterstate.release_names import DEFAULT_RELEASE, LEGACY_RELEASES
 
 __all__ = [

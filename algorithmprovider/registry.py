@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from clusterstate.errors import RegistryError
+from clusterstate.errors import RegistryError, nearest
 from predicates.labels import label_presence_factory
 from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicateFactory
@@ -88,11 +88,3 @@ def valid_name(name: str) -> str:
     if not NAME.match(name):
         raise RegistryError(f'Algorithm name {name} does not match the name validation regexp "{NAME.pattern}".')
     return name
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` when a known name is close, else nothing."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""

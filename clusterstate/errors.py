@@ -1,4 +1,4 @@
-"""The errors a caller can catch.
+"""The errors a caller can catch, and the hint at a name that was meant, with which their texts end.
 
 ::
 
@@ -52,3 +52,12 @@ class ClusterStateError(KubeSchedulerError):
 
 class SchedulingError(KubeSchedulerError):
     """A scheduling attempt that was given up, with the release's text."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` when a known name is like this one but for case and a letter or two, else nothing."""
+    import difflib
+
+    folded = {each.lower(): each for each in reversed(list(known))}
+    close = difflib.get_close_matches(name.lower(), folded, 1)
+    return f"; did you mean {folded[close[0]]}?" if close else ""

@@ -62,6 +62,8 @@ class Item(msgspec.Struct, frozen=True):
     """A running v1 Pod as far as decoding reads it, in place of the content, which is empty then."""
 
 
+_VERSION = re.compile(rb'"resourceVersion"')
+"""What an API server writes into every object."""
 _OPENING = re.compile(rb'\{\s*"apiVersion":\s*"([\w./-]*)",\s*"kind":\s*"(\w*)"\s*[,}]')
 """How the JSON of an object begins that kubectl or an API server wrote."""
 
@@ -178,6 +180,11 @@ def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api
 def header_of(raw: msgspec.Raw | memoryview) -> Header:
     """apiVersion and kind, from the first bytes if they are there."""
     return opening_of(memoryview(raw)) or msgspec.json.decode(raw, type=Header)
+
+
+def was_stored(text: bytes | msgspec.Raw) -> bool:
+    """Whether an API server wrote this JSON: such an object says no key twice."""
+    return _VERSION.search(text) is not None
 
 
 def opening_of(text: memoryview) -> Header | None:

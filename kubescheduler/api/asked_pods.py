@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, nearest
 from clusterstate.objects import Pod, PriorityClass
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.given_objects import flat, found_in, is_file_name, is_text

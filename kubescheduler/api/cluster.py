@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, DecodeError
+from clusterstate.errors import ConfigError, DecodeError, nearest
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass

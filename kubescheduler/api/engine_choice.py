@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
 from kubescheduler.api.given_objects import is_text

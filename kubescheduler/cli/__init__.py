@@ -77,7 +77,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click resolves it; for an unknown command the error suggests the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from algorithmprovider.registry import nearest
+            from clusterstate.errors import nearest
 
             ctx.fail(f"No such command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

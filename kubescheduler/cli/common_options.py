@@ -25,7 +25,7 @@ class OneOf(_Choice):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value, if it is one of the choices; otherwise the error suggests the nearest one."""
         if value not in self.choices:
-            from algorithmprovider.registry import nearest
+            from clusterstate.errors import nearest
 
             near = nearest(str(value), self.choices)
             self.fail(f"{value!r} is not one of {', '.join(self.choices)}{near}", param, ctx)

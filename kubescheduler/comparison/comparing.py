@@ -8,8 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError, InputError
+from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.comparison.comparison import Comparison

@@ -14,8 +14,8 @@ from functools import partial
 import attrs
 import msgspec
 
-from algorithmprovider.registry import nearest
 from clusterstate.cache import ClusterCache
+from clusterstate.errors import nearest
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
 from kubescheduler.comparison.tracks import Track

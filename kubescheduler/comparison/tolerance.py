@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
 
 

@@ -119,7 +119,7 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
         return self._resolve(booleans, "featureGates", problems)
 
     def _resolve(self, given: Mapping[str, bool], where: str, problems: list[str]) -> FrozenMap[str, bool]:
-        from algorithmprovider.registry import nearest
+        from clusterstate.errors import nearest
 
         for name, value in given.items():
             gate = self.gates.get(name) or self.elsewhere.get(name)

@@ -43,7 +43,7 @@ def load_settings(path: str | None, cwd: Path, commands: Iterable[str]) -> Setti
 
 def check_settings(settings: Settings, known: Mapping[str, Collection[str]]) -> list[str]:
     """Every unknown name, with the nearest known one. ``known``: command → the names of its options."""
-    from algorithmprovider.registry import nearest
+    from clusterstate.errors import nearest
 
     problems = []
     everywhere = {option for options in known.values() for option in options}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from algorithmprovider import DEFAULT_PROVIDER
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError, RegistryError
+from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError, InputError
+from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
 if TYPE_CHECKING:

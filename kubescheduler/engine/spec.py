@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.releases import release_named

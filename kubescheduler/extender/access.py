@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from kubescheduler.extender.client import HTTPExtender

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, nearest
 from clusterstate.objects import Node, Pod
 
 if TYPE_CHECKING:

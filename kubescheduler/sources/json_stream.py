@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of
+from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING
 from clusterstate.manifests.settled_pods import SettledPods, is_pod
 from kubescheduler.sources.limits import limit
@@ -37,9 +37,6 @@ _HEAD = re.compile(
 
 _COMPACT = re.compile(rb'\{"(?:metadata": ?\{"name": ?"|apiVersion": ?"v1", ?"kind": ?")')
 """The beginning of an object that stands in one line with the others."""
-
-_STORED = re.compile(rb'"resourceVersion"')
-"""What an API server writes into every object."""
 
 
 Rereadable = BufferedIOBase | ReplayedStream
@@ -174,7 +171,7 @@ class _Stream:
         """Adds one object. Raises OddTextError for one that no server has stored."""
         kind, version = self._kind(text)
         pod = self._pods.read(text) if is_pod(kind, version) else None
-        if pod is None and not _STORED.search(text):
+        if pod is None and not was_stored(text):
             raise OddTextError
         content: Manifest | msgspec.Raw = text.copy() if pod is None else NOTHING
         self._found.append(Item(self._source, content, f"items[{len(self._found)}]", kind, version, read=pod))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import split, split_json
+from clusterstate.manifests.documents import split, split_json, was_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,9 +18,6 @@ COMPRESSED = ".gz"
 
 MANY = 1000
 """Objects in YAML that take long enough to say that JSON is faster."""
-
-_STORED = re.compile(b'"resourceVersion"')
-"""What an API server writes into every object."""
 
 
 def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
@@ -67,7 +63,7 @@ def _with_notes(source: str, data: bytes, items: list[Item]) -> list[Item]:
 
 def _noted(source: str, item: Item, text: bytes | msgspec.Raw, place: str) -> Item:
     """place: of the text in its file. The text of a server is searched where it is, without a copy."""
-    if _STORED.search(text):
+    if was_stored(text):
         return item
     from kubescheduler.sources.duplicate_keys import json_duplicates
 

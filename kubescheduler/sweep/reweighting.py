@@ -10,8 +10,8 @@ import attrs
 import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
-from algorithmprovider.registry import Registry, nearest
-from clusterstate.errors import ConfigError
+from algorithmprovider.registry import Registry
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.engine.engine_contract import Engine

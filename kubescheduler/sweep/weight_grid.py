@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.config_text import read_document
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sweep.cases import Configuration

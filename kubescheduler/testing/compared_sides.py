@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.comparison.comparing import compare

@@ -7,12 +7,13 @@ these values, or a list of them. A type has the fields of all versions of the AP
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from clusterstate.errors import nearest
 from clusterstate.manifests.fields import describe, step
 from clusterstate.manifests.schema.known_cluster import CLUSTER
 from clusterstate.manifests.schema.known_devices import DEVICES
@@ -76,7 +77,7 @@ def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: Accepte
         place = f"{path}{step(key)}".lstrip(".")
         known = fields.get(key) if isinstance(key, str) else None
         if known is None:
-            yield f"{place}: unknown field{_nearest(str(key), fields)}"
+            yield f"{place}: unknown field{nearest(str(key), fields)}"
         elif known.values:
             yield from _in_values(value, known.values, place, accepted.get((kind, key)))
         elif known.type:
@@ -106,14 +107,5 @@ def _in_values(
     taken, why = accepted or (values, "")
     if not isinstance(value, str) or not value or value in taken:
         return
-    hint = f" ({why})" if value in values else _nearest(value, taken)
+    hint = f" ({why})" if value in values else nearest(value, taken)
     yield f"{place}: {describe(value)} is not one of {', '.join(taken)}{hint}"
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """A hint, if a known name is like this one but for case and a letter or two."""
-    folded = {each.lower(): each for each in reversed(list(known))}
-    import difflib
-
-    close = difflib.get_close_matches(name.lower(), folded, 1)
-    return f"; did you mean {folded[close[0]]}?" if close else ""

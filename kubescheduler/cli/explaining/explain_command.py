@@ -40,8 +40,7 @@ def explain(rule: tuple[str, ...]) -> int:
     """
     import sys
 
-    from algorithmprovider.registry import nearest
-    from clusterstate.errors import InputError
+    from clusterstate.errors import InputError, nearest
     from kubescheduler.cli.explaining.rule_page_text import shown_page
     from kubescheduler.cli.terminal.screen import Screen, screen_of
     from kubescheduler.report.rule_pages import all_pages, pages_about

@@ -51,8 +51,7 @@ class Explaining(NamedTuple):
         known = {name for name in decision.names if name}
         unknown = [node for node in self.nodes if node not in known]
         if unknown:
-            from algorithmprovider.registry import nearest
-            from clusterstate.errors import InputError
+            from clusterstate.errors import InputError, nearest
 
             raise InputError(
                 f"--node {node}: the cluster has no node of this name{nearest(node, sorted(known))}" for node in unknown

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.framework.contract.points import Point
 

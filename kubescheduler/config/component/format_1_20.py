@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_checks_1_20 import validate_1_20
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3

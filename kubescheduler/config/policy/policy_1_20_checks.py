@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from algorithmprovider.registry import nearest
 from clusterstate.api_names import go_quote
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.extender_checks import extender_errors_1_20
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from algorithmprovider.registry import nearest, valid_name
+from algorithmprovider.registry import valid_name
 from clusterstate.api_names import is_extended_resource, qualified_name_errors
-from clusterstate.errors import ConfigError, RegistryError
+from clusterstate.errors import ConfigError, RegistryError, nearest
 from priorities.capacity_ratio import shape_error
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def set_twice(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _meant(key: UnknownKey) -> str:
-    from algorithmprovider.registry import nearest
+    from clusterstate.errors import nearest
 
     name = str(key.path[-1])
     exact = next((known for known in key.known if known.casefold() == name.casefold()), None)

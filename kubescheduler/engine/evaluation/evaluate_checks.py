@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.documents import SECTIONS
 from clusterstate.manifests.fields import describe, step
 

@@ -13,8 +13,7 @@ import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError, DecodeError
+from clusterstate.errors import ConfigError, DecodeError, nearest
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory
 from kubescheduler.framework.profiles.plugin_registration import PluginOption

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from clusterstate.manifests.fields import NOTHING, Fields
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule, RunRule
 from kubescheduler.lab.exercises.checked_fields import needed_text, only_keys

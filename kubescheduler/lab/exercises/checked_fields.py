@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from clusterstate.manifests.fields import Fields, step
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import Fields, step
 from clusterstate.release_names import LEGACY_RELEASES, RELEASE_NAMES
 from kubescheduler.config.config_text import read_document

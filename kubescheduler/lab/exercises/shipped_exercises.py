@@ -6,8 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import Fields
 from kubescheduler.config.config_text import read_document
 from kubescheduler.lab.exercises.checked_fields import needed_text, only_keys

@@ -13,8 +13,7 @@ from typing import Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.registration import registered_until_the_end
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError, KubeSchedulerError
+from clusterstate.errors import ConfigError, KubeSchedulerError, nearest
 from kubescheduler.config.config_text import read_text
 from kubescheduler.lab.exercises.exercise_record import CodeFile, SchedulerChoice
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.lab.tuning.form_rows import Form, Row
 from kubescheduler.lab.tuning.policy_form import Selection, policy_form, selected
 from kubescheduler.lab.tuning.side_text import POLICY, PROVIDER, SideText

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
-from algorithmprovider.registry import nearest
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.engine.spec import no_notice

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.registry import nearest
+from clusterstate.errors import nearest
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_state import SceneState

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from algorithmprovider.registry import nearest
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, nearest
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.node_explanation import NodeExplanation
 from kubescheduler.lab.scene.scene import Scene
