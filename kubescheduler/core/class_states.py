@@ -133,20 +133,16 @@ class ClassState:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refreshes = self._refreshes = Refreshes(snapshot, log)
         every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
-        self._size = len(snapshot)
         known = _same(self._masks(listed), self._from)
         looked_at: dict[int, None] | None = {}
-        try:
-            for state in self.checks if every else self._moving_checks:
-                if state.skipped:
-                    state.forget()
-                elif (rows := state.refresh(self.info, refreshes)) is None or looked_at is None:
-                    looked_at = None
-                elif rows:
-                    looked_at.update(dict.fromkeys(rows))
-        except BaseException:
-            self._forget(self.checks)
-            raise
+        for state in self.checks if every else self._moving_checks:
+            if state.skipped:
+                state.forget()
+            elif (rows := state.refresh(self.info, refreshes)) is None or looked_at is None:
+                looked_at = None
+            elif rows:
+                looked_at.update(dict.fromkeys(rows))
+        self._size = len(snapshot)
         self._checked = log.position
         masks = self._masks(listed)
         if not _same(masks, self._from):
@@ -177,20 +173,10 @@ class ClassState:
         self._refreshes = None
         every = not self._settled or refreshes.since(self._scored).nodes_changed
         self._settled = False
-        try:
-            for state in self.scores.values() if every else self._moving_scores:
-                state.refresh(self.info, refreshes)
-        except BaseException:
-            self._forget(self.scores.values())
-            raise
+        for state in self.scores.values() if every else self._moving_scores:
+            state.refresh(self.info, refreshes)
         self._scored = log.position
         self._settled = True
-
-    def _forget(self, states: Iterable[Remembered]) -> None:
-        """A rule raised an error: what it had worked out by then does not count, and it is asked again."""
-        for state in states:
-            state.forget()
-        self._size = -1
 
 
 def _same(masks: list[Mask], others: list[Mask]) -> bool:

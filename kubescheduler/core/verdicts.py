@@ -29,7 +29,7 @@ from kubescheduler.core.holding.usage_answers import (
 )
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
-from priorities.types import PriorityConfig, PriorityError
+from priorities.types import PriorityConfig
 
 NODE = Reads.NODE.value
 CLAIMS = Reads.CLAIMS.value
@@ -244,7 +244,11 @@ class CheckState(Remembered):
         """Brings the verdict up to date for the rows that changed, or for all when time has changed it; the rows that
         were looked at, None: every row."""
         refresh = refreshes.since(self.position)
-        rows = self._refresh(pod, refresh)
+        try:
+            rows = self._refresh(pod, refresh)
+        except BaseException:
+            self.forget()
+            raise
         self.position = refreshes.log.position
         return rows
 
@@ -335,7 +339,7 @@ class ScoreState(Remembered):
         try:
             if not self._map(pod, refresh, rows):
                 return
-        except PriorityError:
+        except BaseException:
             self.failed = True
             self.forget()
             raise

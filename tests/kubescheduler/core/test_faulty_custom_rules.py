@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 import algorithmprovider as ap
@@ -114,3 +115,43 @@ def test_an_attempt_that_failed_leaves_nothing_behind(made: Callable[[str], Engi
     assert [outcome(scheduler, pod) for _ in range(2)] == [first, first]
     FAULTY["on"] = False
     assert outcome(scheduler, pod) == "b"
+
+
+def roomy(pods: int) -> bool:
+    """Whether a node fits. Raises where more than two pods are on it."""
+    if pods > 2:
+        raise AttributeError("no such field")
+    return True
+
+
+def by_predicate_of_pods(release: str) -> EngineSpec:
+    """A legacy release with a predicate that fails on crowded nodes."""
+    ap.register_fit_predicate("Faulty", lambda pod, meta, there: (roomy(len(there.pods)), ["no"]))
+    policy = {"predicates": [{"name": "Faulty"}], "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}
+    return EngineSpec(release, policy={**POLICY, **policy})
+
+
+def by_priority_of_pods(release: str) -> EngineSpec:
+    """A legacy release with a priority that fails on crowded nodes."""
+    ap.register_priority_function("Faulty", lambda pod, meta, there: 5 * roomy(len(there.pods)))
+    policy = {"predicates": [{"name": "PodFitsResources"}], "priorities": [{"name": "Faulty", "weight": 1}]}
+    return EngineSpec(release, policy={**POLICY, **policy})
+
+
+@pytest.mark.parametrize("release", LEGACY_RELEASES)
+@pytest.mark.parametrize("made", [by_predicate_of_pods, by_priority_of_pods])
+def test_a_rule_that_fails_amid_like_pods_fails_as_for_the_first(
+    made: Callable[[str], EngineSpec], release: str
+) -> None:
+    """What is remembered of the pods before hides no error."""
+    engine = made(release).engine(no_notice)
+    cluster = ks.Cluster(release=release).node("a", cpu=4).node("b", cpu=4).pod("web", cpu="100m")
+    cache, (pod,) = cache_for(engine, cluster.objects), cluster.pods
+    scheduler = engine.scheduler(cache)
+    for at in range(4):
+        name = {"name": f"web-{at}", "uid": f"web-{at}"}
+        one = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, **name))
+        found = outcome(scheduler, one)
+        assert found == outcome(engine.scheduler(cache), one)
+        assert ("no such field" in str(found)) == (at == 3)
+        cache.assume_pod(one, "a")
