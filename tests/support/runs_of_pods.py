@@ -116,6 +116,8 @@ LIGHT = st.builds(
     st.sampled_from([(), (), (), (), (), (ContainerPort(80),)]),
 )
 """Pods that need no more than a node."""
+EVERYWHERE = LIGHT.filter(lambda parts: parts["affinity"] is None or not parts["affinity"].node_affinity.required)
+"""Of these, pods that name no nodes that they need."""
 COUNTS = st.one_of(st.sampled_from([40, 24, 12, 9]), st.integers(1, 40))
 """Pods of a run."""
 TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {**parts, "deleting": False}))
@@ -153,15 +155,16 @@ def nodes(draw: st.DrawFn) -> tuple[Node, ...]:
 
 @st.composite
 def runs(draw: st.DrawFn) -> Runs:
-    """Up to four runs, each of pods of one shape, some with labels of their own; in most clusters no running pod has a
-    say on other nodes."""
+    """Up to four runs, each of pods of one shape, the first of them on any nodes, some with labels of their own; in
+    most clusters no running pod has a say on other nodes."""
     there = draw(nodes())
     places = st.sampled_from([node.name for node in there])
     kinds = draw(st.sampled_from([LIGHT, LIGHT, POD_PARTS]))
     running = draw(st.lists(st.tuples(kinds, places), max_size=3))
+    first = draw(st.tuples(EVERYWHERE, COUNTS, st.booleans()))
     pods = []
     for run, (parts, count, own) in enumerate(
-        draw(st.lists(st.tuples(TEMPLATES, COUNTS, st.booleans()), min_size=1, max_size=4))
+        [first, *draw(st.lists(st.tuples(TEMPLATES, COUNTS, st.booleans()), max_size=3))]
     ):
         for at in range(count):
             label = {**parts["label"], **({"job": str(at)} if own else {})}

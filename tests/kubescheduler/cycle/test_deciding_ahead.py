@@ -84,7 +84,7 @@ def test_by_runs_is_one_by_one(engine: str) -> None:
         by_runs += ahead.by_runs
 
     law()
-    assert by_runs
+    assert by_runs > 20
 
 
 @pytest.mark.parametrize("tie", TIES)

@@ -42,7 +42,7 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
             assert line(one(bulk, small(name))) == line(one(plain, small(name)))
 
     law()
-    assert runs_in_bulk
+    assert runs_in_bulk > 10
 
 
 @pytest.mark.parametrize("tie", TIES)

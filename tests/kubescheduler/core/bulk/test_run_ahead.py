@@ -41,6 +41,10 @@ class Ahead:
         return self.scheduler.decide(pod, in_sequence=True) if decision is None else decision
 
 
+READ_OF_RUNS = st.sets(st.one_of(st.integers(1, 4), st.integers(1, 24)), min_size=1, max_size=5)
+"""Which of the decisions made by runs are read; some of the first, as many runs are short."""
+
+
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine not in RANKED])
 def test_each_decision_is_that_of_deciding_it_alone(engine: str) -> None:
     """All that is asked of a decision before its pod is placed, its node, and the cluster afterwards are the same.
@@ -54,8 +58,8 @@ def test_each_decision_is_that_of_deciding_it_alone(engine: str) -> None:
     def law(given_runs: Runs, tie: str, read: st.DataObject) -> None:
         nonlocal asked_of_runs
         plain, ahead = given_runs.scheduler(engine, tie), Ahead(given_runs.scheduler(engine, tie))
-        asked = read.draw(st.sets(st.integers(0, len(given_runs.pods)), max_size=4), "asked about")
-        asked_of_run = read.draw(st.sets(st.integers(1, 30), max_size=4), "asked about, of those decided by runs")
+        asked = read.draw(st.sets(st.integers(0, len(given_runs.pods)), max_size=2), "asked about")
+        asked_of_run = read.draw(READ_OF_RUNS, "asked about, of those decided by runs")
         for at, pod in enumerate(given_runs.pods):
             expected, found = plain.decide(pod, in_sequence=True), ahead.decide(pod)
             assert found.host == expected.host
@@ -69,7 +73,7 @@ def test_each_decision_is_that_of_deciding_it_alone(engine: str) -> None:
         assert state_of(ahead.scheduler) == state_of(plain)
 
     law()
-    assert asked_of_runs
+    assert asked_of_runs > 10
 
 
 def three(**fields: Any) -> Runs:
