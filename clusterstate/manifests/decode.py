@@ -71,12 +71,12 @@ class Decoder:
 
     def decode_item(self, item: Item, *, keep_manifest: bool = False) -> ClusterObject:
         """One item of a document. Raises DecodeError with every fault in it."""
+        if item.notes:
+            self.warnings += item.notes
         if item.read is not None:
             read = self._pods.finish(item.read)
             if read is not None:
                 return read
-        if item.notes:
-            self.warnings += item.notes
         kind = _kind(item)
         keep = keep_manifest or self._keep_manifests
         if item.read is not None:

@@ -149,7 +149,7 @@ def _text(policy: str) -> str:
 
     from clusterstate.errors import ConfigError
     from kubescheduler.config.config_text import read_text
-    from kubescheduler.sources.files import TooLongError, read_bytes
+    from kubescheduler.sources.file_bytes import TooLongError, read_bytes
 
     if policy != "-":
         return read_text(Path(policy))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterstate.errors import ConfigError, DecodeError
-from kubescheduler.sources.files import TooLongError, read_file
+from kubescheduler.sources.file_bytes import TooLongError, read_file
 from kubescheduler.sources.limits import exceeded, limit
 
 POLICY_KEY = "policy.cfg"

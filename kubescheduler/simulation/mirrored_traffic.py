@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -24,7 +23,7 @@ from kubescheduler.simulation.workload import (
     moment_of,
     renamed,
 )
-from kubescheduler.sources.files import read_file
+from kubescheduler.sources.file_bytes import UNREADABLE, read_file, why_unreadable
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
 
@@ -139,8 +138,8 @@ def _lines(path: str) -> Iterator[_Line]:
     parse = msgspec.json.Decoder(_Line).decode
     try:
         data = read_file(path, whole=False)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise DecodeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except UNREADABLE as error:
+        raise DecodeError(f"{path}: {why_unreadable(error)}") from None
     texts = data.splitlines()
     for at, text in enumerate(texts, 1):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
@@ -13,8 +12,9 @@ from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.fields import INT64, describe
-from kubescheduler.sources.files import STDIN, STDIN_NAME, TooLongError, read_bytes, read_file, read_items
-from kubescheduler.sources.replayed import ReplayedStream
+from kubescheduler.sources.file_bytes import UNREADABLE, Readable, read_bytes, read_file, why_unreadable
+from kubescheduler.sources.files import STDIN, STDIN_NAME, read_items
+from kubescheduler.sources.prefixed_stream import PrefixedStream
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -71,7 +71,7 @@ class NamedInputs(msgspec.Struct, frozen=True):
     """The traces."""
     paths: list[str]
     """All else, without standard input if that is a trace."""
-    stdin: IO[bytes] | ReplayedStream | None
+    stdin: Readable | None
     """What is on standard input, from its beginning."""
 
 
@@ -89,30 +89,28 @@ class ReadInputs(msgspec.Struct, frozen=True):
 def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None, *, sparse: bool = False) -> ReadInputs:
     """Reads the manifests among files, folders and ``-``, and sets the traces apart. sparse: as for ``read_items``."""
     faults: list[str] = []
-    named = traces_apart(paths, stdin, faults, sparse=sparse)
+    named = traces_apart(paths, stdin, faults)
     items, problems = read_items(named.paths, named.stdin, sparse=sparse)
     return ReadInputs(items, named.traces, faults + problems)
 
 
-def traces_apart(
-    paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str], *, sparse: bool = False
-) -> NamedInputs:
+def traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> NamedInputs:
     """Tells the traces among paths from manifests; standard input is one if its first line names two of the columns.
 
-    problems: what is wrong with standard input goes there. sparse: as for ``read_items``, which then reads JSON of
-    standard input piece by piece.
+    problems: what is wrong with standard input goes there. What begins as JSON is not read any further.
     """
     traces, others = [Trace(path) for path in paths if is_trace(path)], [path for path in paths if not is_trace(path)]
     if STDIN not in others or stdin is None:
         return NamedInputs(traces, others, stdin)
     named = [path for path in others if path != STDIN]
-    replayed = ReplayedStream(stdin)
     try:
-        if sparse and replayed.read(1) == b"{":
-            return NamedInputs(traces, others, replayed.rewind())
-        data = read_bytes(replayed.rewind())
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        problems.append(f"{STDIN_NAME}: {_unreadable(error)}")
+        begin = stdin.read(1)
+        rest = PrefixedStream(begin, stdin)
+        if begin == b"{":
+            return NamedInputs(traces, others, rest)
+        data = read_bytes(rest)
+    except UNREADABLE as error:
+        problems.append(f"{STDIN_NAME}: {why_unreadable(error)}")
         return NamedInputs(traces, named, None)
     if _has_header(data):
         return NamedInputs([*traces, Trace(STDIN_NAME, data)], named, None)
@@ -122,19 +120,6 @@ def traces_apart(
 def _has_header(data: bytes) -> bool:
     header = {name.strip().strip('"') for name in data.partition(b"\n")[0].decode(errors="replace").split(",")}
     return any(len(header.intersection(columns)) > 1 for columns in (NODE_COLUMNS, POD_COLUMNS))
-
-
-def _unreadable(error: Exception) -> str:
-    """Why a trace cannot be read."""
-    if isinstance(error, TooLongError):
-        return str(error)
-    if isinstance(error, FileNotFoundError):
-        return "no such file; check the path"
-    import gzip
-
-    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
-        return "cannot be unpacked; it is damaged, or no gzip"
-    return f"cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 def read_trace_nodes(trace: Trace) -> list[Manifest]:
@@ -226,8 +211,8 @@ def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int
         text = (read_file(path) if trace.data is None else trace.data).decode()
     except UnicodeDecodeError as error:
         raise DecodeError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise DecodeError(f"{path}: {_unreadable(error)}") from error
+    except UNREADABLE as error:
+        raise DecodeError(f"{path}: {why_unreadable(error)}") from error
     import csv
 
     reader = csv.DictReader(io.StringIO(text), restval="", strict=True)

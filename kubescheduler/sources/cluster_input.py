@@ -18,7 +18,6 @@ from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
-from kubescheduler.sources.files import read_items
 
 if TYPE_CHECKING:
     from clusterstate.manifests.decode import Prepare
@@ -93,6 +92,8 @@ def read_cluster(
     answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
     """
+    from kubescheduler.sources.files import read_items
+
     with no_collection():
         items, problems = read_items(paths, stdin)
         reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)

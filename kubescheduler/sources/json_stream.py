@@ -1,7 +1,7 @@
 """A list of objects in JSON, read piece by piece: what is decoded no longer needs the text that it was in.
 
 Only what kubectl and API servers write is read so: objects that a server has stored, one behind another in ``items``.
-Whatever is different in anything is left to the reader that holds the whole text, and says what is wrong with it.
+From where the text is different in anything it is left to the reader of whole texts, which says what is wrong with it.
 
 Nothing is guessed: each piece between two separators has to be one JSON value, and the rest of the text with one of
 them in the list has to be a JSON document, so the whole is one, and its list has these objects.
@@ -10,22 +10,19 @@ them in the list has to be a JSON document, so the whole is one, and its list ha
 from __future__ import annotations
 
 import re
-from io import BufferedIOBase
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING
 from clusterstate.manifests.settled_pods import SettledPods, is_pod
-from kubescheduler.sources.limits import limit
-from kubescheduler.sources.replayed import ReplayedStream
+from kubescheduler.sources.listed_items import ListedItems, with_stand_ins
+from kubescheduler.sources.text_window import OddTextError, TextWindow
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Manifest
-
-PIECE = 1 << 19
-"""Bytes that are read at once: as many as stay in a processor's cache are searched and parsed faster."""
+    from kubescheduler.sources.prefixed_stream import PrefixedStream
 
 LONGEST = 1 << 26
 """Bytes of the longest object that is read so."""
@@ -38,143 +35,94 @@ _HEAD = re.compile(
 _COMPACT = re.compile(rb'\{"(?:metadata": ?\{"name": ?"|apiVersion": ?"v1", ?"kind": ?")')
 """The beginning of an object that stands in one line with the others."""
 
-
-Rereadable = BufferedIOBase | ReplayedStream
-"""What can be read again from its beginning where its text is unusual."""
-
-
-class OddTextError(Exception):
-    """The text is not quite such as kubectl writes."""
+FAULTS = (OddTextError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What is raised where a text is unusual."""
 
 
-def streamed_items(source: str, stream: Rereadable) -> list[Item] | None:
-    """The objects of a list of stored objects; None where anything about the text is unusual.
+def streamed_items(source: str, stream: IO[bytes] | PrefixedStream) -> ListedItems:
+    """The objects of a list of stored objects, up to where anything about the text is unusual.
 
     Running pods come as what decoding reads of them (``ReadPod``), without their text: nobody may want their manifests,
     or have the fields of stored objects judged. Raises OSError when the stream cannot be read.
     """
-    try:
-        return _Stream(source, stream).items()
-    except (OddTextError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-class _Window:
-    """The part of a text that is looked at, in memory that is used again and again."""
-
-    def __init__(self, stream: Rereadable) -> None:
-        self._stream = stream
-        self._left = limit("size")
-        self._bytes = bytearray(2 * PIECE + 1)
-        self._begin = self._end = 1  # before the text there is room for a bracket
-
-    @property
-    def length(self) -> int:
-        """Bytes of the text."""
-        return self._end - self._begin
-
-    def text(self) -> bytes:
-        """A copy of it."""
-        return bytes(memoryview(self._bytes)[self._begin : self._end])
-
-    def skip(self, size: int) -> None:
-        """Leaves out so many bytes at the beginning."""
-        self._begin += size
-
-    def more(self) -> bool:
-        """Adds the next piece; False at the end. Raises OddTextError for a text that is too long."""
-        with memoryview(self._bytes) as old:
-            rest = self.length
-            if 1 + rest + PIECE > len(old):
-                self._bytes = bytearray(2 * len(old))
-            with memoryview(self._bytes) as new:
-                new[1 : 1 + rest] = old[self._begin : self._end]
-                size = self._stream.readinto(new[1 + rest : 1 + rest + PIECE])
-        self._begin, self._end = 1, 1 + rest + size
-        self._left -= size
-        if self._left < 0:
-            raise OddTextError
-        return size > 0
-
-    def objects(self, between: bytes) -> memoryview | None:
-        """Takes all objects but the last from the text, as a JSON list; None when there is no end of one.
-
-        between: what stands between two. The list is there until the next call of any method.
-        """
-        cut = self._bytes.rfind(between, self._begin, self._end)
-        if cut < 0:
-            return None
-        first, comma = self._begin, cut + between.index(b",")
-        self._bytes[first - 1], self._bytes[comma] = b"[]"
-        self._begin = cut + between.index(b"{")
-        return memoryview(self._bytes)[first - 1 : comma + 1]
+    return _Stream(source, TextWindow(stream)).read()
 
 
 class _Stream:
     """One pass over a list."""
 
-    def __init__(self, source: str, stream: Rereadable) -> None:
+    def __init__(self, source: str, window: TextWindow) -> None:
         self._source = source
-        self._window = _Window(stream)
+        self._window = window
         self._pods = SettledPods()
+        self._head = b""
         self._named = Envelope()
-        self._relies_on_list = False
+        self._given: tuple[str, str] | None = None
         self._found: list[Item] = []
 
-    def items(self) -> list[Item]:
-        """Every object, in order."""
+    def read(self) -> ListedItems:
+        """Every object, in order, or those before the text becomes unusual."""
         window = self._window
-        window.more()
-        match = _HEAD.match(window.text())
+        try:
+            window.more()
+            between = self._begin()
+            while window.more():
+                texts = window.objects(between)
+                if texts is not None:
+                    self._found += self._items(texts)
+                    window.drop()
+                elif window.length > LONGEST:
+                    raise OddTextError
+            self._found += self._last_items()
+        except FAULTS:
+            window.keep()
+            return with_stand_ins(self._found, self._head, window, self._given)
+        return ListedItems(self._found)
+
+    def _begin(self) -> bytes:
+        """Takes the head of the list from the text; returns what stands between two objects."""
+        match = _HEAD.match(self._window.text())
         if match is None:
             raise OddTextError
-        head = match[0]
-        window.skip(len(head))
-        between = _separator(match[1], window.text())
-        self._named = _envelope(head + b"]}")
-        while window.more():
-            texts = window.objects(between)
-            if texts is not None:
-                self._note_all(texts)
-            elif window.length > LONGEST:
-                raise OddTextError
-        self._last(head, window.text())
-        return self._found
+        self._head = match[0]
+        self._window.skip(len(match[0]))
+        self._named = _envelope(match[0] + b"]}")
+        return _separator(match[1], self._window.text())
 
-    def _last(self, head: bytes, text: bytes) -> None:
-        """Notes the last objects and checks what stands around all of them."""
-        envelope = _envelope(head + text)
+    def _last_items(self) -> list[Item]:
+        """The last objects, with what stands around all of them checked."""
+        text = self._window.text()
+        envelope = _envelope(self._head + text)
         last = envelope.items or []
-        if not last or not text.startswith(bytes(last[0])) or list_kind(envelope.kind) is None:
+        of = list_kind(envelope.kind)
+        if not last or not text.startswith(bytes(last[0])) or of is None:
             raise OddTextError
-        for raw in last:
-            self._note(raw)
-        named = self._named
-        if self._relies_on_list and (named.kind, named.apiVersion) != (envelope.kind, envelope.apiVersion):
+        found = [self._item(raw, number) for number, raw in enumerate(last, len(self._found))]
+        if self._given is not None and (of, envelope.apiVersion) != self._given:
             raise OddTextError
+        return found
 
-    def _note_all(self, texts: memoryview) -> None:
-        """Adds the objects of a JSON list."""
-        first = opening_of(texts[1:])
+    def _items(self, texts: memoryview) -> list[Item]:
+        """The objects of a JSON list, which follow those there are."""
+        first, number = opening_of(texts[1:]), len(self._found)
         pods = self._pods.read_all(texts) if first is None or first.kind == "Pod" else None
         if pods is None:
-            for raw in msgspec.json.decode(texts, type=list[msgspec.Raw]):
-                self._note(raw)
-            return
+            raw_items = msgspec.json.decode(texts, type=list[msgspec.Raw])
+            return [self._item(raw, place) for place, raw in enumerate(raw_items, number)]
         source, nothing = self._source, NOTHING
-        self._found += [
-            Item(source, nothing, f"items[{number}]", pod.kind, pod.version, (), pod)
-            for number, pod in enumerate(pods, len(self._found))
+        return [
+            Item(source, nothing, f"items[{place}]", pod.kind, pod.version, (), pod)
+            for place, pod in enumerate(pods, number)
         ]
 
-    def _note(self, text: msgspec.Raw) -> None:
-        """Adds one object. Raises OddTextError for one that no server has stored."""
+    def _item(self, text: msgspec.Raw, place: int) -> Item:
+        """One object. Raises OddTextError for one that no server has stored."""
         kind, version = self._kind(text)
         pod = self._pods.read(text) if is_pod(kind, version) else None
         if pod is None and not was_stored(text):
             raise OddTextError
         content: Manifest | msgspec.Raw = text.copy() if pod is None else NOTHING
-        self._found.append(Item(self._source, content, f"items[{len(self._found)}]", kind, version, read=pod))
+        return Item(self._source, content, f"items[{place}]", kind, version, read=pod)
 
     def _kind(self, text: msgspec.Raw) -> tuple[str, str]:
         """Kind and version of an object, its own or those that its list says."""
@@ -182,8 +130,8 @@ class _Stream:
         kind, version = header.kind, header.apiVersion
         of = list_kind(self._named.kind)
         if kind is None and version is None and of and isinstance(self._named.apiVersion, str):
-            self._relies_on_list = True
-            return of, self._named.apiVersion
+            self._given = of, self._named.apiVersion
+            return self._given
         if not isinstance(kind, str) or not isinstance(version, str) or list_kind(kind) is not None:
             raise OddTextError
         return kind, version

@@ -240,5 +240,5 @@ def test_what_is_no_mirror(tmp_path: Path, text: bytes, said: str) -> None:
 
 def test_no_file(tmp_path: Path) -> None:
     """A file that is not there is a fault of the input."""
-    with pytest.raises(DecodeError, match="cannot be read: No such file"):
+    with pytest.raises(DecodeError, match="no such file or folder"):
         MirroredTraffic.read(str(tmp_path / "none"))

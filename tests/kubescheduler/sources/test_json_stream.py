@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
+from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Pod
 from kubescheduler.engine.releases import RELEASES
 from kubescheduler.simulation.openb_trace import read_inputs_of
-from kubescheduler.sources import json_stream, replayed
+from kubescheduler.sources import text_window
 from kubescheduler.sources.cluster_input import decode_items
 from kubescheduler.sources.json_stream import streamed_items
+from kubescheduler.sources.listed_items import STAND_IN
 
 
 @pytest.fixture(autouse=True)
 def _short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text has many pieces."""
-    monkeypatch.setattr(json_stream, "PIECE", 700)
-    monkeypatch.setattr(replayed, "IN_MEMORY", 1000)
+    monkeypatch.setattr(text_window, "PIECE", 700)
 
 
 def pod(number: int = 0, **spec: Any) -> dict[str, Any]:
@@ -85,7 +87,13 @@ def outcome(path: Path, *, sparse: bool, release: str = "1.16", piped: bool = Fa
     except DecodeError as error:
         return error.problems
     kept = [obj.manifest for obj in found.objects if isinstance(obj, Pod)]
-    return found.objects, kept, found.notes, found.sources, [(i.source, i.place, i.kind, i.api_version) for i in items]
+    return found.objects, kept, found.notes, found.sources, [(i.source, i.place, *kind_of(i)) for i in items]
+
+
+def kind_of(item: Item) -> tuple[Any, Any]:
+    """Kind and version of an object; a parsed one says them itself."""
+    own = item.content if isinstance(item.content, dict) else {}
+    return item.kind or own.get("kind"), item.api_version or own.get("apiVersion")
 
 
 def assert_the_same(path: Path, text: str, release: str = "1.16") -> None:
@@ -202,6 +210,9 @@ def test_the_list_says_the_kind(tmp_path: Path) -> None:
         assert_the_same(tmp_path / "a.json", json.dumps({**document, "more": 1}))
 
 
+UNSTORED = {**pod(99), "metadata": {"name": "new", "namespace": "shop"}, "spec": {"containers": [{"name": "c"}]}}
+"""A pod that no server has stored."""
+
 ODD_TEXTS = {
     "empty": "",
     "an empty list": text_of([]),
@@ -209,6 +220,22 @@ ODD_TEXTS = {
     "YAML": "apiVersion: v1\nkind: List\nitems: []\n",
     "items twice": text_of([pod(1), pod(2)])[:-1] + ', "items": []}',
     "more behind": text_of([pod(1), pod(2)]) + "{}",
+    "items twice, of the same length": text_of([pod(1), pod(2), pod(3)])[:-1]
+    + f', "items": {json.dumps([pod(7)] * 3)}}}',
+    "another document behind": f"{text_of([pod(1), pod(2), pod(3)])}\n---\n{text_of([UNSTORED])}",
+    "a key twice in another document": f"{text_of([pod(1), pod(2), pod(3)])}\n---\n{text_of([UNSTORED])}".replace(
+        '"name": "c"\n', '"name": "b", "name": "c"\n'
+    ),
+    "a fault where an object begins": text_of([pod(1), pod(2), pod(3)])
+    .replace("\n        {\n", "\n        {x\n")
+    .replace("{x", "{", 2),
+    "a comment behind": text_of([pod(1), node(), pod(3)]) + "  # two pods",
+    "a comma too many": text_of([pod(1), pod(2), pod(3)]).replace("\n    ],", ",\n    ],"),
+    "a fault behind other letters": text_of(
+        [changed(pod(1), {"metadata": {"labels": {"app": "wéb"}}}), *map(pod, range(5))]
+    )
+    .replace("\\u00e9", "é")
+    .replace('"name": "web-4"', '"name": "web-4'),
     "kind twice": text_of([pod(1), pod(2)])[:-1] + ', "kind": "Pod"}',
     "a label twice": text_of([pod(1), pod(2), pod(3)]).replace('"app": "web"', '"app": 1, "app": "x"', 1),
     "a key twice in what was never stored": text_of([pod(1), pod(2)])
@@ -217,15 +244,20 @@ ODD_TEXTS = {
     "nested too deeply": text_of([pod(1), pod(2)]).replace('"Exists"', "[" * 1200 + "]" * 1200, 1),
     "a spec that is no UTF-8": text_of([pod(1), pod(2)]).replace('"operator": "Exists"', '"operator": "\udcff"', 1),
     "text that is no UTF-8": text_of([pod(1), pod(2)]).replace('"app": "web"', '"app": "\udcff"', 1),
+    "an object that ends before a comma": text_of([pod(1), pod(2), pod(3)]).replace(
+        '"phase": "Running"', '"phase": }', 1
+    ),
     "two values of a node": text_of([node(), {**node(1), "x": 1}]).replace('"x": 1', '"x": 1,\n            "x": 2'),
 }
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 def test_odd_texts(tmp_path: Path, text: str) -> None:
-    """What is no list of stored objects is read whole."""
-    assert_the_same(tmp_path / "a.json", text)
-    assert_the_same(tmp_path / "a.yaml", text)
+    """What is no list of stored objects is read whole, also in one line."""
+    line = re.sub("\n *", "", re.sub(",\n *", ", ", text))
+    for each in (text, line, line.replace('"kind": "never", ', "")):
+        assert_the_same(tmp_path / "a.json", each)
+        assert_the_same(tmp_path / "a.yaml", each)
 
 
 @pytest.mark.parametrize("indent", [4, None], ids=["kubectl", "one line"])
@@ -250,7 +282,7 @@ def test_terms_by_the_pods_own_labels(tmp_path: Path, required: bool, sparse: bo
 def test_running_pods_come_without_their_text() -> None:
     """Running pods are read, and nothing of the text is kept; a pending one keeps its manifest."""
     items = [node(), *map(pod, range(30)), changed(pod(30), CHANGES["pending"])]
-    found = streamed_items("x", io.BytesIO(text_of(items).encode())) or []
+    found = streamed_items("x", io.BytesIO(text_of(items).encode())).items
     assert [item.read is None for item in found] == [True, *[False] * 30, True]
     assert {item.read.spec for item in found if item.read is not None} == {found[1].read.spec if found[1].read else b""}
 
@@ -262,13 +294,43 @@ def test_replicas_share_what_they_have_in_common() -> None:
         text_of([node(), *map(pod, range(5))]).replace('"web"', '"\\u0077eb"', 1),
     ]
     for text in texts:
-        metadata = [item.read.metadata for item in streamed_items("x", io.BytesIO(text.encode())) or [] if item.read]
+        metadata = [item.read.metadata for item in streamed_items("x", io.BytesIO(text.encode())).items if item.read]
         assert len(metadata) == 5
         assert len({id(each.labels) for each in metadata}) == 1
         assert len({id(each.owner_references) for each in metadata}) == 1
 
 
-def test_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is too long is refused as before."""
-    monkeypatch.setenv("KUBESCHEDULER_LIMITS", "size=5000")
-    assert_the_same(tmp_path / "a.json", text_of([node(), *map(pod, range(30))]))
+@pytest.mark.parametrize("indent", [4, None], ids=["kubectl", "one line"])
+@pytest.mark.parametrize("change", ["another label", "never stored"])
+def test_more_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, indent: int | None) -> None:
+    """A text that is too long is refused, with or without a part that is read whole."""
+    text = text_of([node(), *map(pod, range(30)), changed(pod(30), CHANGES[change])], indent=indent)
+    for size in (5000, len(text) - 1, len(text)):
+        monkeypatch.setenv("KUBESCHEDULER_LIMITS", f"size={size}")
+        assert_the_same(tmp_path / "a.json", text)
+
+
+def test_a_list_of_two_kinds(tmp_path: Path) -> None:
+    """What objects without a kind are cannot be said anew behind them; where each has its own, the last kind counts."""
+    own = [pod(n) for n in range(9)]
+    bare = [{key: value for key, value in each.items() if key not in ("kind", "apiVersion")} for each in own]
+    behind = ', "kind": "ServiceList"}'
+    texts = [json.dumps({"kind": "PodList", "apiVersion": "v1", "items": items})[:-1] + behind for items in (own, bare)]
+    assert_the_same(tmp_path / "a.json", texts[0])
+    (tmp_path / "a.json").write_text(texts[1])
+    assert outcome(tmp_path / "a.json", sparse=True) == (
+        f"{tmp_path}/a.json: the list says twice of which kind it is, and differently",
+    )
+
+
+def test_only_the_unusual_part_is_read_whole() -> None:
+    """What was read is neither read nor kept again: a stand-in is in its place, and lines and columns are the same."""
+    text = text_of([node(), *map(pod, range(30)), UNSTORED, pod(31)])
+    read = streamed_items("x", io.BytesIO(text.encode()))
+    assert read.rest is not None
+    count, at = len(read.items), read.rest.rindex(b'\n            "apiVersion"')
+    assert count > 25
+    assert read.rest.count(STAND_IN) == count
+    assert read.shorter > 25 * len(json.dumps(pod()))
+    behind = read.rest[at:].decode()
+    assert text.count("\n", 0, text.index(behind)) == read.rest.count(b"\n", 0, at)

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.sources.files import read_bytes
+from kubescheduler.sources.file_bytes import read_bytes
 from kubescheduler.sources.limits import VARIABLE, changed_limits, exceeded, limit
 
 

@@ -1,0 +1,102 @@
+"""What is in a file or a stream, unpacked, up to the limit; and why it cannot be read."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.prefixed_stream import PrefixedStream
+
+Readable = IO[bytes] | PrefixedStream
+
+UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
+"""What reading raises."""
+
+_GZIP = b"\x1f\x8b"
+_PIECE = 1 << 24
+"""Bytes that are read at once."""
+_BOM = b"\xef\xbb\xbf"
+
+
+class TooLongError(ValueError):
+    """A file is longer than the limit, or has no end."""
+
+
+def why_unreadable(error: Exception) -> str:
+    """What to say of a file or stream after its name. error: one of UNREADABLE."""
+    if isinstance(error, TooLongError):
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder; check the path, or use - for standard input"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    if isinstance(error, ValueError):
+        return "this is no name of a file"
+    return f"cannot be unpacked: {error}"
+
+
+def read_file(path: str | Path, *, whole: bool = True) -> bytes:
+    """What is in a file, unpacked if it is gzip. Raises OSError, EOFError, zlib.error, or ValueError over the limit.
+
+    whole: that the end of a packed file is missing is an error; else what comes before it is read.
+    """
+    with open(path, "rb") as file:
+        return read_bytes(file, whole=whole)
+
+
+def read_bytes(stream: Readable, *, whole: bool = True, left_out: int = 0) -> bytes:
+    """The same of a stream; it is read no further than the limit goes.
+
+    left_out: bytes that count towards the limit although they are not in the stream.
+    """
+    most = limit("size") - left_out
+    data = _at_most(stream, most + 1)
+    if data.startswith(_GZIP):
+        data = _unpacked(data, most, whole=whole)
+    if len(data) > most:
+        raise TooLongError(exceeded("size"))
+    return data.removeprefix(_BOM)
+
+
+def _at_most(stream: Readable, most: int) -> bytes:
+    """So many bytes of a stream or fewer, with memory for those there are, not for those there might be.
+
+    Raises TooLongError for what is long and no text.
+    """
+    piece = min(most, max(_PIECE, _length(stream) + 1))
+    first = stream.read(piece)
+    if len(first) < min(most, _PIECE):
+        return first
+    if b"\0" in first[:_PIECE] and not first.startswith(_GZIP):  # as from a device without an end
+        raise TooLongError("this is no text: it has NUL characters")
+    if len(first) < piece:
+        return first
+    out = io.BytesIO(first)
+    out.seek(0, io.SEEK_END)
+    while out.tell() < most and (part := stream.read(min(_PIECE, most - out.tell()))):
+        out.write(part)
+    return out.getvalue()
+
+
+def _length(stream: Readable) -> int:
+    """The bytes of a regular file, read at once then; 0 for a stream of unknown length."""
+    try:
+        return 0 if isinstance(stream, PrefixedStream) else os.fstat(stream.fileno()).st_size
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _unpacked(data: bytes, most: int, *, whole: bool) -> bytes:
+    """Unpacks gzip, one byte more than the limit at most, without holding the result twice."""
+    import gzip
+
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(*([] if whole else [EOFError])):
+        while out.tell() <= most and (part := packed.read1(min(1 << 20, most + 1 - out.tell()))):
+            out.write(part)
+    return out.getvalue()
