@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 import attrs
 
@@ -90,14 +91,26 @@ def _submit(pool: ProcessPoolExecutor, cases: list[Case], running: dict[Future[C
     """Hands cases over. Returns whether the pool still takes any; what it did not take counts as lost with it."""
     for at, case in enumerate(cases):
         try:
-            running[pool.submit(run_case, case)] = case
+            with _interrupts_held_back():
+                future = pool.submit(run_case, case)
+            running[future] = case
         except BrokenProcessPool as error:
             for left in cases[at:]:
-                future: Future[CaseOutcome] = Future()
+                future = Future()
                 future.set_exception(error)
                 running[future] = left
             return False
     return True
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """A process that is started meanwhile is not interrupted before ``_begin``, while it imports modules."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _died(future: Future[CaseOutcome]) -> bool:
@@ -116,6 +129,7 @@ def _outcome(future: Future[CaseOutcome], case: Case) -> CaseOutcome:
 def _begin() -> None:
     """An interrupt ends the process without a word, and so does the end of the one that started it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_after, args=(parent,), daemon=True).start()

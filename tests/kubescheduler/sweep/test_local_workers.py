@@ -6,11 +6,14 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kubescheduler.sweep import local_workers
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.local_workers import ATTEMPTS, run_locally
 from kubescheduler.sweep.rows_file import open_rows
@@ -70,3 +73,24 @@ def test_closing_ends_the_processes(cases: list[Case]) -> None:
     next(outcomes)
     outcomes.close()
     assert set(multiprocessing.active_children()) <= before
+
+
+def held_back() -> bool:
+    """Whether interrupts of this thread are held back."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_processes_are_interrupted_once_they_have_begun(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while they import modules, which would end in a traceback."""
+    seen: list[tuple[bool, Any]] = []
+
+    class Pool(ProcessPoolExecutor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            inside = super().submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
+            seen.append((held_back(), inside.result()))
+            return super().submit(signal.getsignal, signal.SIGINT)
+
+    monkeypatch.setattr(local_workers, "ProcessPoolExecutor", Pool)
+    (handler,) = run_locally(cases[:1], 1)
+    assert not held_back()
+    assert (seen, handler) == ([(True, set())], signal.SIG_DFL)
