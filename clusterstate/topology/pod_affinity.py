@@ -150,7 +150,7 @@ def occupied_rows(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -
         column = tally.column
         assert column is not None
         return domains[column.codes if snapshot.rows is None else column.codes[snapshot.rows]]
-    found: Mask = snapshot.counts(tally, nominated=nominated) > 0
+    found: Mask = tally.counts(snapshot.domain_sums(tally, nominated=nominated), snapshot.rows) > 0
     return found if np.count_nonzero(found) else None
 
 

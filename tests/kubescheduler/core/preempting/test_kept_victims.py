@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from clusterstate.objects import (
     PodAffinityTerm,
     PodDisruptionBudget,
 )
+from clusterstate.topology import pod_affinity
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -27,7 +29,18 @@ from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from tests.support import preempting
 from tests.support.build import labels
 from tests.support.deciders import deciding
-from tests.support.preemption_worlds import ASKED, HOST, PREEMPTING, ChangingCluster, one_by_one, pod, said, steps
+from tests.support.preemption_worlds import (
+    ASKED,
+    HOST,
+    NODES,
+    PREEMPTING,
+    ChangingCluster,
+    node,
+    one_by_one,
+    pod,
+    said,
+    steps,
+)
 from tests.support.rich_worlds import in_tree
 
 RELEASES = pytest.mark.parametrize("release", PREEMPTING)
@@ -59,20 +72,22 @@ class Watched:
 @settings(max_examples=30)
 @given(given_steps=steps)
 def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: str, given_steps: list[Any]) -> None:
-    """Candidates, victims, choice, texts and how it was picked; and a decision that is read late still says it."""
+    """Candidates, victims, choice, texts and how it was picked; and a decision that is read late still says it. A part
+    of the nodes is looked at as few of many are."""
     watched = Watched(release)
-    for at, (what, *parts) in enumerate(given_steps):
-        if what == "preempt":
-            asking = pod(f"in{at}", *parts[0])
-            watched.cluster.carry_out(asking, watched.ask(asking))
-            watched.ask(asking)
-        else:
-            watched.cluster.run(what, *parts)
-        for asked in ASKED:
-            watched.ask(pod("in", *asked))
-    for decision, expected, picked in watched.late:
-        assert said(decision) == expected
-        assert (decision.preemption and decision.preemption.pick()) == picked
+    with patch.object(pod_affinity, "FEW_ROWS", 1):
+        for at, (what, *parts) in enumerate(given_steps):
+            if what == "preempt":
+                asking = pod(f"in{at}", *parts[0])
+                watched.cluster.carry_out(asking, watched.ask(asking))
+                watched.ask(asking)
+            else:
+                watched.cluster.run(what, *parts)
+            for asked in ASKED:
+                watched.ask(pod("in", *asked))
+        for decision, expected, picked in watched.late:
+            assert said(decision) == expected
+            assert (decision.preemption and decision.preemption.pick()) == picked
 
 
 @RELEASES
@@ -116,6 +131,20 @@ def test_nominated_pods_that_keep_others_out(release: str) -> None:
         found = watched.ask(pod("in", 1500, 4, app="db")).preemption
         assert found is not None
         assert (name not in found.candidates) == (release != "1.36" or not name)
+
+
+@RELEASES
+def test_terms_that_keep_others_out(release: str) -> None:
+    """Those of a running pod, which ask for nothing that the preemptor has; another pod waits for one of many nodes."""
+    watched = Watched(release)
+    for at in range(NODES, 5 * NODES):
+        watched.cluster.cache.add_node(node(at))
+        watched.cluster.run("pod", at, 1500, 0, "db", None)
+    watched.cluster.run("apart", 2, "web")
+    watched.cluster.cache.nominate(pod("waiting", 500, 5), "n0")
+    found = watched.ask(pod("in", 3000, 4)).preemption
+    assert found is not None
+    assert list(found.candidates) == [f"n{at}" for at in range(1, 5 * NODES)]
 
 
 @RELEASES
