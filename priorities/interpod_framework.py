@@ -1,4 +1,4 @@
-"""InterPodAffinity as a score: near the pods that are liked, far from those that are not, in both directions.
+"""InterPodAffinity as a score: near the pods that are wanted, far from those that are not, in both directions.
 
 Each running pod adds a signed weight to all nodes of its domain of a term's topology key. With the lowest and highest
 sum the score is 100·(sum - lowest)/(highest - lowest), truncated; in 1.20 the range always contains 0.
@@ -34,8 +34,10 @@ READS_OF_PLAIN = Reads.ALL_NODES | Reads.AFFINITY_PODS
 """What matters to pods without preferred terms."""
 
 
-class Liking(msgspec.Struct, frozen=True, eq=False):
-    """What running pods say about an incoming pod, and it about them.
+class TopologyScore(msgspec.Struct, frozen=True, eq=False):
+    """The weights that the affinity terms of an incoming pod and of running pods give each other's domains.
+
+    Upstream: topologyScore of 1.20 and 1.36 InterPodAffinity.
 
     own: its preferred terms. labels: those of its namespace. rule: all that the weights depend on besides the pod's
     own labels.
@@ -50,17 +52,17 @@ class Liking(msgspec.Struct, frozen=True, eq=False):
     _held: HeldTallies = msgspec.field(default_factory=HeldTallies)
 
     @classmethod
-    def of(cls, rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Liking:
+    def of(cls, rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScore:
         """Worked out once, as long as namespaces stay as they are."""
-        memo = snapshot.derived(("affinity likings", rules.name, hard_weight), rules.reads, _memo)
-        liking = memo.get(pod)
-        if liking is None:
+        memo = snapshot.derived(("topology scores", rules.name, hard_weight), rules.reads, _memo)
+        score = memo.get(pod)
+        if score is None:
             if len(memo) >= MOST_REMEMBERED:
                 memo.clear()
             own, labels = rules.own(pod, snapshot).preferred, rules.namespace_labels(pod, snapshot)
             rule = (rules.name, hard_weight, pod.namespace, labels, own)
-            liking = memo[pod] = cls(rules, hard_weight, pod, own, labels, rule)
-        return liking
+            score = memo[pod] = cls(rules, hard_weight, pod, own, labels, rule)
+        return score
 
     def keys(self, snapshot: Snapshot) -> list[str]:
         """The distinct topology keys that terms of either side have."""
@@ -92,10 +94,10 @@ class Liking(msgspec.Struct, frozen=True, eq=False):
 
     def _back(self, info: PodInfo) -> Iterator[tuple[Term, int]]:
         """The terms of a running pod that count here."""
-        liked, disliked = info.preferred_affinity, info.preferred_anti_affinity
-        for term, w in zip(self.rules.running([w.term for w in liked], info), liked, strict=False):
+        wanted, unwanted = info.preferred_affinity, info.preferred_anti_affinity
+        for term, w in zip(self.rules.running([w.term for w in wanted], info), wanted, strict=False):
             yield term, w.weight
-        for term, w in zip(self.rules.running([w.term for w in disliked], info), disliked, strict=False):
+        for term, w in zip(self.rules.running([w.term for w in unwanted], info), unwanted, strict=False):
             yield term, -w.weight
         if self.hard_weight > 0:
             for term in self.rules.running(info.required_affinity, info):
@@ -138,7 +140,7 @@ class Liking(msgspec.Struct, frozen=True, eq=False):
         return domain_tally(snapshot, (name, self.rule, picked.labels), key, weight, self.reach(picked, key))
 
 
-def _memo() -> dict[PodInfo, Liking]:
+def _memo() -> dict[PodInfo, TopologyScore]:
     return {}
 
 
@@ -184,11 +186,13 @@ def range_1_36(sums: IntArray) -> tuple[int, int]:
 
 
 def _sums(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    return Liking.of(rules, hard_weight, pod, snapshot).sums(snapshot)
+    return TopologyScore.of(rules, hard_weight, pod, snapshot).sums(snapshot)
 
 
 def _scope(rules: TermRules, hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-    return TopologyScope(snapshot, Liking.of(rules, hard_weight, pod, snapshot).tallies(snapshot).values(), every_sum)
+    return TopologyScope(
+        snapshot, TopologyScore.of(rules, hard_weight, pod, snapshot).tallies(snapshot).values(), every_sum
+    )
 
 
 def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
@@ -198,11 +202,11 @@ def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
 
 def _explain(rules: TermRules, hard_weight: int) -> Explain:
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        liking = Liking.of(rules, hard_weight, pod, snapshot)
+        score = TopologyScore.of(rules, hard_weight, pod, snapshot)
         picked = pod.as_picked(snapshot.term_keys)
         domains = (
-            (*near_by_key(snapshot, at, key), liking.weight(key), liking.reach(picked, key))
-            for key in liking.keys(snapshot)
+            (*near_by_key(snapshot, at, key), score.weight(key), score.reach(picked, key))
+            for key in score.keys(snapshot)
         )
         return explain_sums(domains, snapshot)
 
@@ -252,11 +256,11 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
             return False
         if error := TERMS_1_36.error(pod, snapshot):
             raise PriorityError(ERROR_1_36 + error)
-        return Liking.of(TERMS_1_36, hard_weight, pod, snapshot).is_any(snapshot)
+        return TopologyScore.of(TERMS_1_36, hard_weight, pod, snapshot).is_any(snapshot)
 
     def pre_scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
         asks = not ignores_others or pod.preferred_affinity or pod.preferred_anti_affinity
-        tallies = Liking.of(TERMS_1_36, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
+        tallies = TopologyScore.of(TERMS_1_36, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
         return TopologyScope(snapshot, tallies, every_sign)
 
     return PriorityConfig(

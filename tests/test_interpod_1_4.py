@@ -14,7 +14,7 @@ from predicates.interpod_1_4 import AFFINITY_NOT_MATCH_1_4, match_inter_pod_affi
 from priorities.interpod_1_4 import affinity_sums_1_4
 from priorities.types import PriorityError
 from tests.support.build import cluster_1_4, labels, make_node, make_pod
-from tests.support.references.reference_1_4 import UnknownNodeError, World, fits, sums
+from tests.support.references.reference_1_4 import ReferenceCluster, UnknownNodeError, fits, sums
 
 DOMAINS = ("host", "rack", "zone")
 INVALID = LabelSelector(match_expressions=(Requirement("app", "Bad"),))
@@ -59,7 +59,7 @@ def test_the_predicate(world: Any, fields: Any) -> None:
     assert set(verdict) <= {AFFINITY_NOT_MATCH_1_4}
     refused = verdict.get(AFFINITY_NOT_MATCH_1_4, [False] * len(cluster.snapshot))
     for node in nodes:
-        wanted = fits(pod, node, World(nodes, pods, DOMAINS))
+        wanted = fits(pod, node, ReferenceCluster(nodes, pods, DOMAINS))
         assert (not refused[cluster.columns.row_of[node.name]]) == wanted, node.name
 
 
@@ -71,7 +71,7 @@ def test_the_priority(world: Any, fields: Any, hard_weight: int) -> None:
     cluster, pod = cluster_1_4(nodes, pods), make_pod(**fields)
     wanted: dict[str, int] | None
     try:
-        wanted = sums(pod, World(nodes, pods, DOMAINS), hard_weight)
+        wanted = sums(pod, ReferenceCluster(nodes, pods, DOMAINS), hard_weight)
     except (SelectorError, UnknownNodeError):
         wanted = None
     found: dict[str, int] | None

@@ -53,10 +53,10 @@ def sample_size(
 ) -> dict[str, Sample]:
     """Decisions in a large cluster, "one by one" and "in bulk"."""
     from benchmarks.growing.scale_point import build, place, waiting_pods
-    from benchmarks.growing.scale_world import World
+    from benchmarks.growing.scale_world import ClusterSize
     from benchmarks.workload_runs import in_bulk
 
-    world, warming = World(nodes=nodes, running=running), 50
+    world, warming = ClusterSize(nodes=nodes, running=running), 50
     scheduler = build(world, release)
     waiting = waiting_pods(world, warming + pods + bulk_pods)
     place(scheduler, waiting[:warming])

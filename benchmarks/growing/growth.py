@@ -10,7 +10,7 @@ from pathlib import Path
 
 import attrs
 
-from benchmarks.growing.scale_world import World
+from benchmarks.growing.scale_world import ClusterSize
 
 LINEAR = 1.0
 FLAT = 0.0
@@ -26,12 +26,12 @@ class Axis:
     title: str
     """What the axis counts, under the plot."""
     sizes: tuple[int, ...]
-    base: World = attrs.field(factory=World)
+    base: ClusterSize = attrs.field(factory=ClusterSize)
     """The cluster that it varies."""
     allowed: float = LINEAR
     """The exponent that a decision's time may grow by."""
 
-    def world(self, size: int) -> World:
+    def world(self, size: int) -> ClusterSize:
         """The cluster of that size."""
         return attrs.evolve(self.base, **{self.name: size})
 
@@ -41,7 +41,12 @@ AXES = {
     for axis in (
         Axis("nodes", "nodes", (500, 1_500, 5_000, 15_000, 50_000)),
         Axis("running", "running pods", (0, 1_500, 5_000, 15_000, 50_000, 150_000, 500_000), allowed=FLAT),
-        Axis("classes", "distinct classes of pods", (1, 10, 100, 300, 1_000, 10_000, 100_000), World(running=100_000)),
+        Axis(
+            "classes",
+            "distinct classes of pods",
+            (1, 10, 100, 300, 1_000, 10_000, 100_000),
+            ClusterSize(running=100_000),
+        ),
         Axis("services", "services", (0, 1, 10, 100, 1_000, 5_000)),
         Axis("terms", "apps with affinity and spreading", (0, 1, 10, 100, 1_000, 5_000)),
     )

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from benchmarks.child_process import peak_memory
-from benchmarks.growing.scale_world import World, measured_pod, node, objects, running_pod
+from benchmarks.growing.scale_world import ClusterSize, measured_pod, node, objects, running_pod
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.engine.engine_contract import PodScheduler
@@ -24,7 +24,7 @@ NODE_EVENTS = 5
 
 def measure_point(world: dict[str, int], release: str, seconds: float, most: int) -> dict[str, Any]:
     """The fields of a Point, but for those that name it. Decisions end after ``seconds`` or ``most`` pods."""
-    cluster = World(**world)
+    cluster = ClusterSize(**world)
     started = time.process_time()
     scheduler = build(cluster, release)
     building = time.process_time() - started
@@ -33,7 +33,7 @@ def measure_point(world: dict[str, int], release: str, seconds: float, most: int
     return {"decision": decision, "node_event": event, "building": building, "memory": peak_memory()}
 
 
-def build(world: World, release: str) -> PodScheduler:
+def build(world: ClusterSize, release: str) -> PodScheduler:
     """A scheduler over the cluster; no object's manifest is kept."""
     engine = EngineSpec(release=release).engine(no_notice)
     decoder = Decoder()
@@ -42,7 +42,7 @@ def build(world: World, release: str) -> PodScheduler:
     return engine.scheduler(cache)
 
 
-def decide_one_by_one(scheduler: PodScheduler, world: World, seconds: float, most: int) -> list[float]:
+def decide_one_by_one(scheduler: PodScheduler, world: ClusterSize, seconds: float, most: int) -> list[float]:
     """CPU seconds of a decision, decide and assume, in each group of them after the kinds of pods were decided once."""
     warming = max(CHUNK, min(world.kinds, MOST_WARMING))
     waiting = waiting_pods(world, warming + most)
@@ -57,7 +57,7 @@ def decide_one_by_one(scheduler: PodScheduler, world: World, seconds: float, mos
     return found
 
 
-def waiting_pods(world: World, count: int) -> list[Any]:
+def waiting_pods(world: ClusterSize, count: int) -> list[Any]:
     """Pods to decide; garbage of before is collected, and what is there is left out of later collections."""
     decoder = Decoder()
     waiting = [decoder.decode_object(measured_pod(world, index)) for index in range(count)]
@@ -75,7 +75,7 @@ def place(scheduler: PodScheduler, pods: list[Any]) -> None:
         scheduler.cache.assume_pod(pod, host)
 
 
-def after_node_events(scheduler: PodScheduler, world: World) -> list[float]:
+def after_node_events(scheduler: PodScheduler, world: ClusterSize) -> list[float]:
     """CPU seconds to add a node and to decide a pod next, each of a few times."""
     decoder, found = Decoder(), []
     for event in range(NODE_EVENTS):

@@ -31,7 +31,7 @@ IMAGES = json.dumps(
 
 
 @attrs.frozen
-class World:
+class ClusterSize:
     """How large a cluster is. Every node has room for 250 pods of the default size, and is in one of three zones."""
 
     nodes: int = 5_000
@@ -72,7 +72,7 @@ def service(index: int) -> Manifest:
     return {"kind": "Service", "metadata": metadata, "spec": {"selector": {"app": name}}}
 
 
-def running_pod(world: World, index: int) -> Manifest:
+def running_pod(world: ClusterSize, index: int) -> Manifest:
     """Running pod ``index``, on its node."""
     name = f"running-{index}"
     terms = index < GROUP * world.terms
@@ -81,20 +81,20 @@ def running_pod(world: World, index: int) -> Manifest:
     return made
 
 
-def measured_pod(world: World, index: int) -> Manifest:
+def measured_pod(world: ClusterSize, index: int) -> Manifest:
     """Pod ``index`` of those that are decided: its apps take turns."""
     name = f"measured-{index}"
     return _with_terms(name, index % world.terms) if world.terms else _plain(world, name, index)
 
 
-def objects(world: World) -> Iterator[Manifest]:
+def objects(world: ClusterSize) -> Iterator[Manifest]:
     """Everything but pods."""
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {}}}
     yield from map(node, range(world.nodes))
     yield from map(service, range(world.services))
 
 
-def _plain(world: World, name: str, index: int) -> Manifest:
+def _plain(world: ClusterSize, name: str, index: int) -> Manifest:
     labels = {"app": f"app-{index * STEP % world.kinds}"}
     made = pod(name, NAMESPACE, labels=labels)
     if world.classes > 1:

@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import PODS
 from clusterstate.columns import Columns
 from clusterstate.errors import DecodeError
 from clusterstate.growable import Growable, IntArray, Mask
@@ -20,8 +20,6 @@ NOW = float("inf")
 NOBODY = 0
 """The class code of an empty place."""
 
-PODS = Reads.PODS.value
-"""What changes where pods come or go."""
 SPARE = 1024
 """Numbers of classes that are given, beyond those that may be in use, before all are given anew."""
 CHUNK = 128

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Manifest
 from clusterstate.objects import PriorityClass
@@ -238,11 +238,8 @@ def _prioritised(
 
 
 def _unknown_class(name: str, classes: Mapping[str, object]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, [*classes, *SYSTEM_CLASSES], 1)
-    hint = f'did you mean "{close[0]}"?' if close else "add the class to the cluster, or set spec.priority"
-    return f'there is no PriorityClass "{name}"; {hint}'
+    hint = nearest(name, [*classes, *SYSTEM_CLASSES]) or "; add the class to the cluster, or set spec.priority"
+    return f'there is no PriorityClass "{name}"{hint}'
 
 
 def _tolerant(spec: Manifest) -> Manifest:

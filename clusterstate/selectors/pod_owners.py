@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
@@ -19,7 +19,7 @@ from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels, LabelSelector, ReplicaSet, ReplicationController, Service, StatefulSet
-from clusterstate.podinfo import PodInfo, any_of
+from clusterstate.podinfo import PodInfo, Reach, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, compile_map
 from clusterstate.snapshot import Snapshot
 
@@ -90,7 +90,7 @@ def count_matching(namespace: str, selectors: tuple[Selector, ...]) -> CountPods
     Without selectors 0 everywhere. Raises SelectorError for an invalid label selector.
     Upstream: 1.16 countMatchingPods.
     """
-    return _counting("matching pods", namespace, selectors, all)
+    return _counting("matching pods", namespace, selectors, all, lambda matchers: matchers[0].marks)
 
 
 def count_matching_any(namespace: str, selectors: tuple[Selector, ...]) -> CountPods:
@@ -98,13 +98,17 @@ def count_matching_any(namespace: str, selectors: tuple[Selector, ...]) -> Count
 
     Raises SelectorError for an invalid label selector. Upstream: 1.4 CalculateSpreadPriority.
     """
-    return _counting("pods of any", namespace, selectors, any)
+    return _counting("pods of any", namespace, selectors, any, lambda matchers: any_of(*(m.marks for m in matchers)))
 
 
 def _counting(
-    name: str, namespace: str, selectors: tuple[Selector, ...], enough: Callable[[Iterable[bool]], bool]
+    name: str,
+    namespace: str,
+    selectors: tuple[Selector, ...],
+    enough: Callable[[Iterable[bool]], bool],
+    reach: Callable[[Sequence[Matcher]], Reach],
 ) -> CountPods:
-    """name: of the count. enough: which of a pod's matches make it count."""
+    """name: of the count. enough: which of a pod's matches make it count. reach: of which pods, by the matchers."""
     if not selectors:
         return lambda snapshot: constant_row(0, len(snapshot))
     matchers = [matcher_of(selector) for selector in selectors]
@@ -114,9 +118,8 @@ def _counting(
             return 0
         return int(enough(matcher(info.labels) for matcher in matchers))
 
-    reach = matchers[0].marks if enough is all else any_of(*(matcher.marks for matcher in matchers))
-    key = name, namespace, selectors
-    return lambda snapshot: snapshot.counts(snapshot.tally(key, None, weight, reach)).copy()
+    key, concerned = (name, namespace, selectors), reach(matchers)
+    return lambda snapshot: snapshot.counts(snapshot.tally(key, None, weight, concerned)).copy()
 
 
 # --- the index -----------------------------------------------------------------------------

@@ -83,6 +83,8 @@ def _find(thing: Any, out: Given, what: str, kind: str) -> None:
         items, problems = read_items([os.fspath(thing)], sys.stdin.buffer)
         out.items.extend(items)
         out.problems.extend(problems)
+    elif isinstance(thing, Item):
+        out.items.append(thing)
     elif isinstance(thing, Mapping):
         try:
             out.items.extend(_kinded(split("", thing), kind))

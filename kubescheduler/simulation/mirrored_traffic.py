@@ -88,9 +88,9 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
         )
         return cls(began + start, tuple(events))
 
-    def start(self) -> list[Manifest]:
-        """What was there from the start: everything but pods that waited or that left later."""
-        there: dict[tuple[str, ...], Manifest] = {}
+    def start(self) -> list[Item]:
+        """What was there from the start: everything but pods that waited or that left later. Sources name the lines."""
+        there: dict[tuple[str, ...], _Event] = {}
         leaving = set[tuple[str, ...]]()
         for event in self.events:
             key = _key(event.manifest)
@@ -99,11 +99,12 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
                 if event.at == 0.0:
                     there.pop(key, None)
             elif event.at == 0.0:
-                there[key] = event.manifest
+                there[key] = event
         return [
-            manifest
-            for key, manifest in there.items()
-            if manifest.get("kind") != "Pod" or (_part(manifest, "spec").get("nodeName") and key not in leaving)
+            Item(event.source, event.manifest)
+            for key, event in there.items()
+            if event.manifest.get("kind") != "Pod"
+            or (_part(event.manifest, "spec").get("nodeName") and key not in leaving)
         ]
 
     def workload(self, cluster: Iterable[ClusterObject]) -> tuple[Workload, list[str]]:

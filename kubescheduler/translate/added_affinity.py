@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.translate.policy_entries import PolicyEntry
-from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin, origin
 
 NODE_AFFINITY = "NodeAffinityPriority"
 MAX_TERM_WEIGHT = 100
@@ -21,12 +21,12 @@ class NodeScore(msgspec.Struct, frozen=True):
 
     weight: int = 0
     origin: str = ""
-    preferred: tuple[Said, ...] = ()
+    preferred: tuple[WithOrigin, ...] = ()
     """The preferred terms of the added affinity."""
     notes: tuple[Note, ...] = ()
 
 
-def required_expressions(items: Sequence[PolicyEntry]) -> tuple[Said, ...]:
+def required_expressions(items: Sequence[PolicyEntry]) -> tuple[WithOrigin, ...]:
     """What the labelsPresence arguments among these predicates ask of every node, all at once."""
     found = []
     for item in items:
@@ -52,28 +52,28 @@ def node_score(items: Sequence[PolicyEntry]) -> NodeScore:
     return NodeScore(weight, source, terms, tuple(_note(item, alone=len(items) == 1) for item in preferring))
 
 
-def added_affinity(required: Sequence[Said], preferred: Sequence[Said]) -> Said | None:
+def added_affinity(required: Sequence[WithOrigin], preferred: Sequence[WithOrigin]) -> WithOrigin | None:
     """The args of NodeAffinity, None if there is nothing to add."""
     sides: dict[str, Any] = {}
     if required:
         source = origin(expression.origin for expression in required)
-        sides[REQUIRED] = Said({"nodeSelectorTerms": [{"matchExpressions": list(required)}]}, source)
+        sides[REQUIRED] = WithOrigin({"nodeSelectorTerms": [{"matchExpressions": list(required)}]}, source)
     if preferred:
-        sides[PREFERRED] = Said(list(preferred), origin(term.origin for term in preferred))
+        sides[PREFERRED] = WithOrigin(list(preferred), origin(term.origin for term in preferred))
     if not sides:
         return None
-    return Said({"addedAffinity": sides}, origin(side.origin for side in sides.values()))
+    return WithOrigin({"addedAffinity": sides}, origin(side.origin for side in sides.values()))
 
 
-def _expression(label: str, presence: bool, source: str) -> Said:
-    return Said({"key": label, "operator": "Exists" if presence else "DoesNotExist"}, source)
+def _expression(label: str, presence: bool, source: str) -> WithOrigin:
+    return WithOrigin({"key": label, "operator": "Exists" if presence else "DoesNotExist"}, source)
 
 
-def _preferred(item: PolicyEntry, weight: int) -> Said:
+def _preferred(item: PolicyEntry, weight: int) -> WithOrigin:
     preference = item.priority.label_preference if item.priority else None
     assert preference is not None
     expression = _expression(preference.label, preference.presence, item.origin)
-    return Said({"weight": weight, "preference": {"matchExpressions": [expression]}}, item.origin)
+    return WithOrigin({"weight": weight, "preference": {"matchExpressions": [expression]}}, item.origin)
 
 
 def _note(item: PolicyEntry, *, alone: bool) -> Note:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubescheduler.translate.translation_model import Note, Said, Translation
+from kubescheduler.translate.translation_model import Note, Translation, WithOrigin
 
 WIDEST = 60
 """Longest line that comments stand aligned behind."""
@@ -29,7 +29,7 @@ def translation_yaml(translation: Translation, *, bare: bool = False) -> str:
     return f"{_header(translation)}\n{commented_yaml(translation.document)}"
 
 
-def commented_yaml(document: Said) -> str:
+def commented_yaml(document: WithOrigin) -> str:
     """Block style; reading it gives the document without its origins."""
     lines = list(_lines(document.value, document.origin))
     column = min(max((len(text) for text, _ in lines), default=0), WIDEST)
@@ -76,7 +76,7 @@ def _lines(value: Any, origin: str) -> Lines:
     """The lines of a mapping or list that is not empty."""
     entries = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
     for key, item in entries:
-        inner, source = (item.value, item.origin) if isinstance(item, Said) else (item, origin)
+        inner, source = (item.value, item.origin) if isinstance(item, WithOrigin) else (item, origin)
         if key is None:
             yield from _item(inner, source)
         elif not _nested(inner):

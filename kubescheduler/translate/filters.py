@@ -11,7 +11,7 @@ from kubescheduler.translate.added_affinity import required_expressions
 from kubescheduler.translate.notes import PREDICATES_1_36, RETIRED_PREDICATES, UNKNOWN, note
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.policy_source import Source
-from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
 VOLUME_LIMITS = "NodeVolumeLimits"
@@ -39,7 +39,7 @@ class Filters(msgspec.Struct, frozen=True):
 
     plugins: Mapping[str, tuple[str, ...]]
     """Filter plugin → the entries that it comes from."""
-    required: tuple[Said, ...]
+    required: tuple[WithOrigin, ...]
     """Expressions that every node has to match."""
     notes: tuple[Note, ...]
 

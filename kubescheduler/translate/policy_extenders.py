@@ -10,12 +10,15 @@ from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.translate.notes import EXTENDER_SCALE
-from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 
 
-def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[Said]:
+def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[WithOrigin]:
     """As a configuration has them; what is at its default is left out."""
-    return [Said(_extender(extender), f"from extenders[{at}] {extender.name}") for at, extender in enumerate(extenders)]
+    return [
+        WithOrigin(_extender(extender), f"from extenders[{at}] {extender.name}")
+        for at, extender in enumerate(extenders)
+    ]
 
 
 def _extender(extender: ExtenderConfig) -> dict[str, Any]:
@@ -29,7 +32,9 @@ def _extender(extender: ExtenderConfig) -> dict[str, Any]:
         "bindVerb": extender.bind_verb,
         "enableHTTPS": extender.enable_https,
         "tlsConfig": _tls(extender.tls),
-        "httpTimeout": Said(format_duration(timeout), f"{timeout} nanoseconds in the policy") if timeout else None,
+        "httpTimeout": WithOrigin(format_duration(timeout), f"{timeout} nanoseconds in the policy")
+        if timeout
+        else None,
         "nodeCacheCapable": extender.node_cache_capable,
         "managedResources": [
             {"name": managed.name, **({"ignoredByScheduler": True} if managed.ignored_by_scheduler else {})}

@@ -15,7 +15,7 @@ from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.scoring_strategy import Strategy, combined, is_strategy
 from kubescheduler.translate.spreading import EVEN_SPREAD, SELECTOR_SPREAD, Spread, notes_from_1_20, spread
-from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 
 FIT = "NodeResourcesFit"
 SPREAD = "PodTopologySpread"
@@ -41,7 +41,7 @@ class Scores(msgspec.Struct, frozen=True):
 
     plugins: Mapping[str, TranslatedScores]
     """Score plugin → its weight."""
-    strategy: Said | None
+    strategy: WithOrigin | None
     """The scoring strategy of NodeResourcesFit, if it scores."""
     scoring: ScoringStrategy | None
     spread: Spread
@@ -93,7 +93,7 @@ def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
     return msgspec.structs.replace(found, notes=(*notes, *found.notes))
 
 
-def written_strategy(strategy: Strategy) -> Said:
+def written_strategy(strategy: Strategy) -> WithOrigin:
     """As the args have it."""
     scoring = strategy.strategy
     document: dict[str, Any] = {
@@ -103,7 +103,7 @@ def written_strategy(strategy: Strategy) -> Said:
     if scoring.shape is not None:
         shape = [{"utilization": utilization, "score": score} for utilization, score in scoring.shape]
         document["requestedToCapacityRatio"] = {"shape": shape}
-    return Said(document, strategy.origin)
+    return WithOrigin(document, strategy.origin)
 
 
 def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedScores], list[Note]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from kubescheduler.translate.policy_entries import PolicyEntry
-from kubescheduler.translate.translation_model import Note, NoteKind, Said, origin
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin, origin
 
 SELECTOR_SPREAD = ("SelectorSpreadPriority", "ServiceSpreadingPriority")
 EVEN_SPREAD = "EvenPodsSpreadPriority"
@@ -45,17 +45,17 @@ class Spread(msgspec.Struct, frozen=True):
     weight: int = 0
     origin: str = ""
     defaulting: str = LIST
-    constraints: tuple[Said, ...] = ()
+    constraints: tuple[WithOrigin, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property
-    def args(self) -> Said:
+    def args(self) -> WithOrigin:
         """Of the plugin, whether it scores or not."""
         source = self.origin or "no priority of the policy spreads pods that do not ask for it"
         args: dict[str, object] = {"defaultingType": self.defaulting}
         if self.constraints:
             args["defaultConstraints"] = list(self.constraints)
-        return Said(args, source)
+        return WithOrigin(args, source)
 
 
 def spread(
@@ -81,7 +81,7 @@ def spread(
             return Spread(weight, source, SYSTEM, (), notes)
         labels = {_label(item) for item in against}
         spelled = tuple(
-            Said(dict(each), f"{source}: system default")
+            WithOrigin(dict(each), f"{source}: system default")
             for each in SYSTEM_CONSTRAINTS
             if each["topologyKey"] not in labels
         )
@@ -91,9 +91,9 @@ def spread(
     return Spread(weight, source, LIST, constraints, tuple(map(_approximate, against)))
 
 
-def _constraint(item: PolicyEntry) -> Said:
+def _constraint(item: PolicyEntry) -> WithOrigin:
     constraint = {"maxSkew": 1, "topologyKey": _label(item), "whenUnsatisfiable": "ScheduleAnyway"}
-    return Said(constraint, item.origin)
+    return WithOrigin(constraint, item.origin)
 
 
 def _label(item: PolicyEntry) -> str:

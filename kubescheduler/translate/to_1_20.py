@@ -33,7 +33,7 @@ from kubescheduler.translate.spreading import (
     SELECTOR_TEXT,
     SYSTEM,
 )
-from kubescheduler.translate.translation_model import Note, NoteKind, Said, Translation, grouped
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, grouped
 
 FIT = "NodeResourcesFit"
 KEPT = "--keep-emphasis: {} instead of {}"
@@ -168,21 +168,21 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, to: str, written: _Written) -> Said:
+def _document(source: Source, to: str, written: _Written) -> WithOrigin:
     profile: dict[str, Any] = {
-        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
+        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
         "plugins": {point.value: members for point in POINTS_1_20 if (members := _set(written, point))},
     }
     if config := list(_config(source, written)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(V1BETA1, f"the version that {to} reads"),
-        "kind": Said(KIND, f"the version that {to} reads"),
+        "apiVersion": WithOrigin(V1BETA1, f"the version that {to} reads"),
+        "kind": WithOrigin(KIND, f"the version that {to} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:
         document["extenders"] = written_extenders(source.policy.extenders)
-    return Said(document, f"for {source.name}")
+    return WithOrigin(document, f"for {source.name}")
 
 
 def _set(written: _Written, point: Point) -> dict[str, Any]:
@@ -191,20 +191,20 @@ def _set(written: _Written, point: Point) -> dict[str, Any]:
     if enabled := written.profile.plugins.get(point):
         members["enabled"] = [_plugin(written, plugin, point) for plugin in enabled]
     if point in PROVIDERS_1_20[DEFAULT_PROVIDER]:
-        members["disabled"] = Said([{"name": "*"}], "no default of 1.20 but what is enabled here")
+        members["disabled"] = WithOrigin([{"name": "*"}], "no default of 1.20 but what is enabled here")
     return members
 
 
-def _plugin(written: _Written, plugin: Enabled, point: Point) -> Said:
+def _plugin(written: _Written, plugin: Enabled, point: Point) -> WithOrigin:
     source = written.origins.of(plugin.name, point)
     if point is not Point.SCORE:
-        return Said({"name": plugin.name}, source)
+        return WithOrigin({"name": plugin.name}, source)
     kept = written.kept.get(plugin.name)
-    weight = Said(plugin.weight, f"{source}, {kept}") if kept and plugin.name != SPREAD else plugin.weight
-    return Said({"name": plugin.name, "weight": weight}, source)
+    weight = WithOrigin(plugin.weight, f"{source}, {kept}") if kept and plugin.name != SPREAD else plugin.weight
+    return WithOrigin({"name": plugin.name, "weight": weight}, source)
 
 
-def _config(source: Source, written: _Written) -> Iterator[Said]:
+def _config(source: Source, written: _Written) -> Iterator[WithOrigin]:
     """The args. What NodeResourcesFit ignores comes with the extenders."""
     for name, args in written.profile.plugin_config:
         if name == FIT:
@@ -215,4 +215,4 @@ def _config(source: Source, written: _Written) -> Iterator[Said]:
             comment = f"{comment}, {written.kept[name]}"
         members = written_args(args, PLUGINS_1_20, V1BETA1)
         members = {key: value for key, value in members.items() if key not in ("apiVersion", "kind")}
-        yield Said({"name": name, "args": members}, comment)
+        yield WithOrigin({"name": name, "args": members}, comment)

@@ -37,9 +37,9 @@ from kubescheduler.translate.translation_model import (
     Note,
     NoteKind,
     Role,
-    Said,
     Translation,
     WeightedScore,
+    WithOrigin,
     grouped,
     origin,
 )
@@ -126,26 +126,26 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, to: str, filters: Filters, scores: Scores) -> Said:
+def _document(source: Source, to: str, filters: Filters, scores: Scores) -> WithOrigin:
     profile: dict[str, Any] = {
-        "schedulerName": Said(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
+        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
         "plugins": _plugins(filters, scores),
     }
     if config := list(_plugin_config(source, filters, scores)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": Said(V1, f"the version that {to} reads"),
-        "kind": Said(KIND, f"the version that {to} reads"),
+        "apiVersion": WithOrigin(V1, f"the version that {to} reads"),
+        "kind": WithOrigin(KIND, f"the version that {to} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:
         document["extenders"] = written_extenders(source.policy.extenders)
-    return Said(document, f"for {source.name}")
+    return WithOrigin(document, f"for {source.name}")
 
 
 def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
     enabled = list(_enabled(filters, scores))
-    none = Said([{"name": "*"}], "no default of 1.36 but what is enabled here")
+    none = WithOrigin([{"name": "*"}], "no default of 1.36 but what is enabled here")
     members: dict[str, Any] = {"multiPoint": {"enabled": enabled, "disabled": none}}
     names = [said.value["name"] for said in enabled]
     checked = {Point.PRE_FILTER: filters.plugins, Point.FILTER: filters.plugins}
@@ -153,7 +153,7 @@ def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
     for point, wanted in {**checked, **scored}.items():
         what = "predicate" if point in checked else "priority"
         disabled = [
-            Said({"name": name}, f"no {what} of the policy")
+            WithOrigin({"name": name}, f"no {what} of the policy")
             for name in names
             if name not in wanted and name not in NEW and point in POINTS_BY_PLUGIN_1_36[name]
         ]
@@ -162,36 +162,36 @@ def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
     return members
 
 
-def _enabled(filters: Filters, scores: Scores) -> Iterator[Said]:
+def _enabled(filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
     """In the order of 1.36; a weight where the plugin scores."""
     for default in DEFAULT_MULTIPOINT_1_36:
         name, scored = default.name, scores.plugins.get(default.name)
         if name in NEEDED:
-            yield Said({"name": name}, ALWAYS)
+            yield WithOrigin({"name": name}, ALWAYS)
         elif name in NEW:
-            yield Said({"name": name, **({"weight": default.weight} if default.weight else {})}, NEW[name])
+            yield WithOrigin({"name": name, **({"weight": default.weight} if default.weight else {})}, NEW[name])
         elif scored is not None:
             source = origin(filters.plugins.get(name, (scored.origin,)))
-            yield Said({"name": name, "weight": Said(scored.weight, scored.origin)}, source)
+            yield WithOrigin({"name": name, "weight": WithOrigin(scored.weight, scored.origin)}, source)
         elif name in filters.plugins:
-            yield Said({"name": name}, origin(filters.plugins[name]))
+            yield WithOrigin({"name": name}, origin(filters.plugins[name]))
 
 
-def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator[Said]:
+def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
     """The args, by plugin. NodeResourcesFit is there also when extenders ignore resources, as 1.36 asks for it."""
     if "InterPodAffinity" in scores.plugins:
         said = source.hard_origin or f"default of {source.release}"
-        yield _args("InterPodAffinity", Said({"hardPodAffinityWeight": source.hard_weight}, said))
+        yield _args("InterPodAffinity", WithOrigin({"hardPodAffinityWeight": source.hard_weight}, said))
     added = added_affinity(filters.required, scores.affinity.preferred)
     if added is not None:
         yield _args("NodeAffinity", added)
     if scores.strategy is not None:
-        yield _args(FIT, Said({"scoringStrategy": scores.strategy}, scores.strategy.origin))
+        yield _args(FIT, WithOrigin({"scoringStrategy": scores.strategy}, scores.strategy.origin))
     elif source.policy.ignored_resources():
-        yield _args(FIT, Said({"ignoredResources": []}, "extenders look after resources, which 1.36 writes here"))
+        yield _args(FIT, WithOrigin({"ignoredResources": []}, "extenders look after resources, which 1.36 writes here"))
     if SPREAD in scores.plugins:
         yield _args(SPREAD, scores.spread.args)
 
 
-def _args(plugin: str, args: Said) -> Said:
-    return Said({"name": plugin, "args": args}, args.origin)
+def _args(plugin: str, args: WithOrigin) -> WithOrigin:
+    return WithOrigin({"name": plugin, "args": args}, args.origin)

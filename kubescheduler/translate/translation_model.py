@@ -59,28 +59,28 @@ def grouped(notes: Iterable[Note]) -> tuple[Note, ...]:
 # --- documents -----------------------------------------------------------------------------
 
 
-class Said(msgspec.Struct, frozen=True):
+class WithOrigin(msgspec.Struct, frozen=True):
     """A value of a document and where it comes from."""
 
     value: Any
-    """A scalar, a list or a mapping, in which every item may be ``Said`` again; one that is not has the origin of what
-    it is in.
+    """A scalar, a list or a mapping, in which every item may be ``WithOrigin`` again; one that is not has the origin of
+    what it is in.
     """
     origin: str
 
 
-def unsaid_profile(document: Said, at: int) -> Mapping[str, Any]:
+def profile_without_origin(document: WithOrigin, at: int) -> Mapping[str, Any]:
     """A profile of a document, without its own origin."""
     profiles = document.value["profiles"]
-    profile = (profiles.value if isinstance(profiles, Said) else profiles)[at]
-    found: Mapping[str, Any] = profile.value if isinstance(profile, Said) else profile
+    profile = (profiles.value if isinstance(profiles, WithOrigin) else profiles)[at]
+    found: Mapping[str, Any] = profile.value if isinstance(profile, WithOrigin) else profile
     return found
 
 
 def plain(value: Any) -> Any:
     """The document without its origins."""
     match value:
-        case Said():
+        case WithOrigin():
             return plain(value.value)
         case Mapping():
             return {key: plain(item) for key, item in value.items()}
@@ -175,7 +175,7 @@ class Translation(msgspec.Struct, frozen=True):
     source: str
     from_release: str
     release: str
-    document: Said
+    document: WithOrigin
     """The KubeSchedulerConfiguration."""
     notes: tuple[Note, ...]
     before: Emphasis
@@ -188,7 +188,7 @@ class Translation(msgspec.Struct, frozen=True):
     @property
     def shares(self) -> tuple[ProfileShares, ...]:
         """Of every profile."""
-        name = plain(unsaid_profile(self.document, 0).get("schedulerName", ""))
+        name = plain(profile_without_origin(self.document, 0).get("schedulerName", ""))
         return (ProfileShares(str(name), self.before, self.after), *self.others)
 
     @property

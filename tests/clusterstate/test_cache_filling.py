@@ -16,7 +16,7 @@ from clusterstate.errors import ClusterStateError
 from clusterstate.objects import ContainerImage
 from clusterstate.view_records import VIEW_1_4, VIEW_1_16, VIEW_1_36
 from tests.support.build import make_node, make_pod, resources
-from tests.support.rich_worlds import World, worlds
+from tests.support.rich_worlds import DrawnCluster, worlds
 
 VIEWS = (VIEW_1_4, VIEW_1_16, VIEW_1_36)
 NAMES = ("a", "b", "c")
@@ -45,7 +45,7 @@ def contents(cache: ClusterCache) -> dict[str, Any]:
 
 
 @given(worlds(most_pods=9), st.sampled_from(VIEWS), st.randoms())
-def test_at_once_as_one_by_one(world: World, view: Any, random: Any) -> None:
+def test_at_once_as_one_by_one(world: DrawnCluster, view: Any, random: Any) -> None:
     """Nodes, pods and all others may come in any order; some pods wait, are over, or run where no node is known, and a
     node may come twice. A node that comes later is counted alike.
     """

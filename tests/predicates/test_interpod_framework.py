@@ -34,7 +34,7 @@ from predicates.interpod_framework import (
 from predicates.types import GO_ON, SKIP
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
-from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
+from tests.support.worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
 
 RULES: dict[str, Any] = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
 RELEASES = list(RULES)
@@ -220,13 +220,13 @@ KNOWN = {"a": {"team": "t"}}
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn) -> ReleaseCluster:
     there = draw(nodes())
-    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
+    return ReleaseCluster.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
 
 
 @given(worlds(), incoming_with_affinity(), st.data())
-def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
+def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """All rows, some rows, and pods hypothetically added and removed: as the rule says pod by pod."""
     cluster = world.cluster()
     reference = Reference(world.nodes, world.pods, world.release, KNOWN)
@@ -245,7 +245,7 @@ def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> No
 
 
 @given(worlds(), incoming_with_affinity())
-def test_law_skip(world: World, pod: Pod) -> None:
+def test_law_skip(world: ReleaseCluster, pod: Pod) -> None:
     """1.36 skips exactly when X is empty and the pod requires nothing, and then no row fails."""
     cluster = world.cluster()
     info = cluster.info(pod)

@@ -31,7 +31,7 @@ from predicates.types import FitPredicate, PredicateArgs
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import make_pod
 from tests.support.references.evidence_law import hold_to_evidence
-from tests.support.rich_worlds import World, in_tree, incoming, worlds
+from tests.support.rich_worlds import DrawnCluster, in_tree, incoming, worlds
 
 LEGACY: dict[str, dict[str, FitPredicate]] = {
     "1.4": {
@@ -67,7 +67,7 @@ def test_every_check_has_evidence(release: str) -> None:
 @pytest.mark.parametrize("release", CHECKS)
 @settings(max_examples=40)
 @given(world=worlds(), pod=incoming)
-def test_law_evidence_decides_the_verdict(release: str, world: World, pod: Pod) -> None:
+def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pod: Pod) -> None:
     """On every node of a random cluster: what refuses has evidence that refuses, and what passes has none."""
     cache = world.cache(release)
     info, snapshot = cache.info(pod), cache.snapshot()

@@ -24,7 +24,7 @@ from predicates.spread_framework import (
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
-from tests.support.worlds import APPS, VIEWS, World, nodes, running, selectors
+from tests.support.worlds import APPS, VIEWS, ReleaseCluster, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
@@ -207,9 +207,9 @@ def incoming(draw: st.DrawFn, wanted: st.SearchStrategy[TopologySpreadConstraint
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn) -> ReleaseCluster:
     there = draw(nodes())
-    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p")))
+    return ReleaseCluster.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p")))
 
 
 def as_changes(cluster: Cluster, changes: Sequence[tuple[int, Pod, int]]) -> list[PodChange]:
@@ -217,7 +217,7 @@ def as_changes(cluster: Cluster, changes: Sequence[tuple[int, Pod, int]]) -> lis
 
 
 @given(worlds(), incoming(constraints), st.data())
-def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> None:
+def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """All rows, some rows, and pods hypothetically added and removed in any order: as the rule says node by node."""
     cluster = world.cluster()
     reference = Reference(world.nodes, world.pods, world.release)
@@ -235,7 +235,7 @@ def test_law_the_written_rule(world: World, pod: Pod, data: st.DataObject) -> No
 
 
 @given(worlds(), incoming(constraints), st.data())
-def test_law_changes_are_recomputation(world: World, pod: Pod, data: st.DataObject) -> None:
+def test_law_changes_are_recomputation(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """Pods hypothetically added to a node, not being deleted, are as if they ran there (domains that count in 1.20)."""
     at = data.draw(st.integers(0, len(world.nodes) - 1))
     chosen = [p for p in data.draw(running(1, "m")) if p.metadata.deletion_timestamp is None]

@@ -24,7 +24,7 @@ from priorities.interpod_framework import normalize_1_20, normalize_1_36, scorin
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_interpod import Reference
-from tests.support.worlds import VIEWS, World, affinities, incoming_with_affinity, nodes, running
+from tests.support.worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
 
 RELEASES = list(VIEWS)
 X = {"app": "x"}
@@ -149,13 +149,13 @@ OTHERS = (Namespace(ObjectMeta("a", labels=labels({"team": "t"}))),)
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn) -> ReleaseCluster:
     there = draw(nodes())
-    return World.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
+    return ReleaseCluster.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p", affinities)), OTHERS)
 
 
 @given(worlds(), incoming_with_affinity(), st.sampled_from([0, 1, 20]), st.data())
-def test_law_the_written_rule(world: World, pod: Pod, hard_weight: int, data: st.DataObject) -> None:
+def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, hard_weight: int, data: st.DataObject) -> None:
     """Raw and final scores over any feasible nodes are those of the rule pod by pod, and so is skipping."""
     cluster = world.cluster()
     feasible = sorted(data.draw(st.sets(st.integers(0, len(world.nodes) - 1), min_size=1)))
@@ -169,7 +169,7 @@ def test_law_the_written_rule(world: World, pod: Pod, hard_weight: int, data: st
 
 
 @given(worlds(), incoming_with_affinity(), st.data())
-def test_law_skipping_follows_the_pods(world: World, pod: Pod, data: st.DataObject) -> None:
+def test_law_skipping_follows_the_pods(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """Whether it skips is told anew when pods with affinity come."""
     cluster = world.cluster()
     rule = config("1.36")

@@ -18,7 +18,7 @@ from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_s
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_spread import HOSTNAME, Reference
-from tests.support.worlds import VIEWS, World, app_labels, nodes, running, selectors
+from tests.support.worlds import VIEWS, ReleaseCluster, app_labels, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
@@ -147,15 +147,15 @@ constraints = st.builds(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn) -> ReleaseCluster:
     there = draw(nodes())
     pods = draw(running(len(there), "p")) + draw(running(len(there), "q"))
-    return World.of(draw(st.sampled_from(RELEASES)), there, pods, (Service(ObjectMeta("s", "a"), labels(X)),))
+    return ReleaseCluster.of(draw(st.sampled_from(RELEASES)), there, pods, (Service(ObjectMeta("s", "a"), labels(X)),))
 
 
 @given(worlds(), st.lists(constraints, max_size=3), app_labels, st.booleans(), st.data())
 def test_law_the_written_rule(
-    world: World, own: list[TopologySpreadConstraint], label: dict[str, str], picky: bool, data: st.DataObject
+    world: ReleaseCluster, own: list[TopologySpreadConstraint], label: dict[str, str], picky: bool, data: st.DataObject
 ) -> None:
     """Raw and final scores over any feasible nodes are those of the rule node by node."""
     selector = labels({"zone": "b"} if picky else {})

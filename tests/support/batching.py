@@ -44,7 +44,7 @@ def filling(name: str, cpus: int = 3, **fields: Any) -> Pod:
 
 
 @attrs.define
-class World:
+class BatchingScheduler:
     """A cluster and its scheduler, which counts what becomes of rankings."""
 
     scheduler: ProfiledScheduler
@@ -59,7 +59,7 @@ class World:
         *,
         gates: str = "",
         tie_break: TieBreak | None = None,
-    ) -> World:
+    ) -> BatchingScheduler:
         """By default without default constraints."""
         spec, recorder = EngineSpec("1.36", feature_gates=gates), Recorder()
         engine = framework_engine_for(spec, None, None, document() if configured is None else configured)

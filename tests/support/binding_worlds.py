@@ -33,7 +33,7 @@ NODES = [make_node(n, {"host": n}) for n in "ab"]
 
 
 @attrs.define
-class World:
+class VolumeBindingSetup:
     """A cache, an API that notes what is written and may refuse, and a clock that only waiting moves.
 
     arrives: what happens to the cache in each second that is waited.
@@ -49,7 +49,7 @@ class World:
     plugin: VolumeBinding = attrs.field(init=False)
 
     @classmethod
-    def of(cls, release: str, *others: Any, api: bool = True, timeout: int = 600) -> World:
+    def of(cls, release: str, *others: Any, api: bool = True, timeout: int = 600) -> VolumeBindingSetup:
         """``others`` beside the nodes and the class; ``timeout`` of PreBind in seconds."""
         view, make = {
             "1.20": (VIEW_1_20, volume_binding_1_20),

@@ -227,7 +227,7 @@ budgets = st.lists(
 
 
 @attrs.frozen
-class World:
+class DrawnCluster:
     """nodes: in order of addition. pods: running. others: what is neither."""
 
     nodes: tuple[Node, ...]
@@ -245,7 +245,7 @@ def started(pod: Pod, second: int) -> Pod:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, most_nodes: int = 4, most_pods: int = 5) -> World:
+def worlds(draw: st.DrawFn, most_nodes: int = 4, most_pods: int = 5) -> DrawnCluster:
     """Nodes n0, n1 …; running pods p0, p1 …"""
     nodes = [
         node_of(f"n{at}", parts) for at, parts in enumerate(draw(st.lists(NODE_PARTS, min_size=1, max_size=most_nodes)))
@@ -253,7 +253,7 @@ def worlds(draw: st.DrawFn, most_nodes: int = 4, most_pods: int = 5) -> World:
     places = st.sampled_from([node.name for node in nodes])
     pods = draw(st.lists(st.tuples(POD_PARTS, places), max_size=most_pods))
     there = [started(pod_of(f"p{at}", parts, place), at) for at, (parts, place) in enumerate(pods)]
-    return World(tuple(nodes), tuple(there), draw(others))
+    return DrawnCluster(tuple(nodes), tuple(there), draw(others))
 
 
 incoming = POD_PARTS.map(lambda parts: pod_of("in", parts | {"deleting": False}))

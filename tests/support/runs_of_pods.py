@@ -33,7 +33,16 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from tests.support.batching import document
 from tests.support.build import labels, make_pod, resources
-from tests.support.rich_worlds import HOST, NODE_PARTS, POD_PARTS, World, node_affinities, node_of, others, pod_of
+from tests.support.rich_worlds import (
+    HOST,
+    NODE_PARTS,
+    POD_PARTS,
+    DrawnCluster,
+    node_affinities,
+    node_of,
+    others,
+    pod_of,
+)
 
 PACKING: dict[str, Any] = {
     "name": "NodeResourcesFit",
@@ -127,7 +136,7 @@ TEMPLATES = st.one_of(LIGHT, LIGHT, LIGHT, LIGHT, POD_PARTS.map(lambda parts: {*
 class Runs:
     """A cluster, and pods in the order in which they are placed."""
 
-    world: World
+    world: DrawnCluster
     pods: tuple[Pod, ...]
 
     def __repr__(self) -> str:
@@ -169,7 +178,9 @@ def runs(draw: st.DrawFn) -> Runs:
         for at in range(count):
             label = {**parts["label"], **({"job": str(at)} if own else {})}
             pods.append(pod_of(f"r{run}-{at}", {**parts, "label": label}, scheduler_name="default-scheduler"))
-    world = World(there, tuple(pod_of(f"p{at}", one, place) for at, (one, place) in enumerate(running)), draw(others))
+    world = DrawnCluster(
+        there, tuple(pod_of(f"p{at}", one, place) for at, (one, place) in enumerate(running)), draw(others)
+    )
     return Runs(world, tuple(pods))
 
 

@@ -69,7 +69,7 @@ def running(draw: st.DrawFn, count: int, name: str, affinity: st.SearchStrategy[
 
 
 @attrs.frozen
-class World:
+class ReleaseCluster:
     """release: whose rules. pods: by node. others: objects that are neither nodes nor pods."""
 
     release: str
@@ -78,7 +78,7 @@ class World:
     others: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, release: str, nodes: list[Node], pods: list[Pod], others: tuple[Any, ...] = ()) -> World:
+    def of(cls, release: str, nodes: list[Node], pods: list[Pod], others: tuple[Any, ...] = ()) -> ReleaseCluster:
         return cls(release, nodes, [[p for p in pods if p.node_name == n.name] for n in nodes], others)
 
     def cluster(self, extra: tuple[Pod, ...] = ()) -> Cluster:

@@ -35,11 +35,11 @@ class OpeningGroup(GroupedCommand, click.Group):
         return click.Command.parse_args(self, ctx, args)
 
     def _check_first_word(self, word: str) -> None:
-        import difflib
+        from clusterstate.errors import nearest
 
-        close = difflib.get_close_matches(word.lower(), self.commands, 1)
-        if close and not os.path.exists(word):
-            raise click.UsageError(f"there is no file {word}, and no command; did you mean {close[0]}?")
+        hint = nearest(word, self.commands)
+        if hint and not os.path.exists(word):
+            raise click.UsageError(f"there is no file {word}, and no command{hint}")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """None but --help where a sub-command is asked for."""

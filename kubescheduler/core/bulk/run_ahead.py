@@ -14,7 +14,7 @@ import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import Reads
+from clusterstate.changes import PODS, Reads
 from clusterstate.errors import SchedulingError, StaleDecisionError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
@@ -28,7 +28,6 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision, placed_by
 from kubescheduler.core.selection import TieBreak
 
-PODS_HERE = Reads.PODS.value
 ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_PODS))
 """What the placement of a pod does not change."""
 
@@ -82,7 +81,7 @@ class Expected(msgspec.Struct, frozen=True, eq=False):
         changes = columns.log.since(self.position)
         if not changes or columns.log.version_of(ELSE) != self.version:
             return False
-        if changes.count((self.row, PODS_HERE)) != len(changes):
+        if changes.count((self.row, PODS)) != len(changes):
             return False
         now = tuple(columns.pods[self.row].values())
         if len(now) != len(self.pods) + 1 or any(map(operator.is_not, now, self.pods)):

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import Reads
+from clusterstate.changes import PODS
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.overlay import RowOverlay
@@ -22,8 +22,6 @@ from kubescheduler.core.nominated.nominated_judging import Found, judge, nominat
 from kubescheduler.core.nominated.row_watch import stay_on_their_rows
 from predicates.types import FitPredicate, NodeError
 from predicates.verdict_masks import failing
-
-PODS = Reads.PODS.value
 
 
 class Trial(Protocol):

@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
 from kubescheduler.translate.profile_of_1_20 import profile_emphasis
-from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Said, Translation, grouped
+from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Translation, WithOrigin, grouped
 from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
 from kubescheduler.translate.upgrade.profile_upgrade import OldProfile, upgraded_profile
 from kubescheduler.translate.upgrade.target_process import PROCESSES
@@ -69,17 +69,17 @@ def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = Fa
         notes += more
     head = f"as {version.rpartition('/')[2]} has it"
     top: dict[str, Any] = {
-        "apiVersion": Said(V1, "the version that 1.36 reads"),
-        "kind": Said(KIND, "the version that 1.36 reads"),
+        "apiVersion": WithOrigin(V1, "the version that 1.36 reads"),
+        "kind": WithOrigin(KIND, "the version that 1.36 reads"),
         "profiles": profiles,
     }
     if extenders := document.get("extenders"):
-        top["extenders"] = Said(extenders, "extenders")
+        top["extenders"] = WithOrigin(extenders, "extenders")
     translation = Translation(
         source=name,
         from_release=RELEASES[version],
         release="1.36",
-        document=Said(top, head),
+        document=WithOrigin(top, head),
         notes=(*notes, *_version_notes(version)),
         before=Emphasis(()),
         after=Emphasis(()),
@@ -121,11 +121,11 @@ def _with_weights(profile: Profile) -> Profile:
     return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: scores})
 
 
-def _name(profile: Any, at: int) -> Said:
+def _name(profile: Any, at: int) -> WithOrigin:
     given = (profile or {}).get("schedulerName")
     if given is None:
-        return Said(DEFAULT_SCHEDULER_NAME, "default")
-    return Said(given, f"profiles[{at}].schedulerName")
+        return WithOrigin(DEFAULT_SCHEDULER_NAME, "default")
+    return WithOrigin(given, f"profiles[{at}].schedulerName")
 
 
 # --- checks --------------------------------------------------------------------------------

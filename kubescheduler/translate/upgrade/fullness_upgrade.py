@@ -18,7 +18,7 @@ from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.scores import written_strategy
 from kubescheduler.translate.scoring_strategy import FALLING, LEAST, MOST, RISING, Shape, combined
-from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 
 FIT = "NodeResourcesFit"
 LEAST_PLUGIN = "NodeResourcesLeastAllocated"
@@ -37,7 +37,7 @@ class FitUpgrade(msgspec.Struct, frozen=True):
     """0: not at all."""
     listed: bool = False
     """Whether the profile has to list it among its scores."""
-    args: Said | None = None
+    args: WithOrigin | None = None
     """The scoring strategy, if it is not the default one."""
     origin: str = ""
     notes: tuple[Note, ...] = ()

@@ -19,7 +19,7 @@ from kubescheduler.translate.added_affinity import added_affinity, node_score, r
 from kubescheduler.translate.filters import service_affinity_note
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.spreading import spread
-from kubescheduler.translate.translation_model import Note, Said
+from kubescheduler.translate.translation_model import Note, WithOrigin
 
 LABELS = ("NodeLabel", "ServiceAffinity")
 PluginArgs = tuple[str, dict[str, Any], str]
@@ -80,6 +80,6 @@ def _service_affinity(args: ServiceAffinityArgs, weight: int, path: str, notes: 
         value = found.args.value
         yield (
             "PodTopologySpread",
-            {**value, "defaultConstraints": [Said(c.value, path) for c in found.constraints]},
+            {**value, "defaultConstraints": [WithOrigin(c.value, path) for c in found.constraints]},
             path,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.translate.translation_model import Note, NoteKind, Said, Translation
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin
 from kubescheduler.translate.upgrade.target_process import TargetProcess
 
 CARRIED = (
@@ -29,13 +29,13 @@ VOLUMES = "VolumeBinding"
 class ProcessSettings(msgspec.Struct, frozen=True):
     """What is not of a profile's plugins, in the form of the target's version."""
 
-    top: Mapping[str, Said] = msgspec.field(default_factory=dict)
+    top: Mapping[str, WithOrigin] = msgspec.field(default_factory=dict)
     """Top-level key → its value."""
-    scheduler_name: Said | None = None
+    scheduler_name: WithOrigin | None = None
     """The name of the only profile."""
-    disable_preemption: Said | None = None
+    disable_preemption: WithOrigin | None = None
     """True where no pod may be evicted for another."""
-    bind_timeout: Said | None = None
+    bind_timeout: WithOrigin | None = None
     """Seconds that binding of volumes may take."""
     notes: tuple[Note, ...] = ()
 
@@ -43,21 +43,21 @@ class ProcessSettings(msgspec.Struct, frozen=True):
 def settings_for(target: TargetProcess, written: Mapping[str, Any], origin: Callable[[str], str]) -> ProcessSettings:
     """The settings of an older document's top-level keys; ``origin`` says of a key where it comes from."""
     given = {key: value for key, value in written.items() if value is not None}
-    top: dict[str, Said] = {}
+    top: dict[str, WithOrigin] = {}
     if election := _election(given.get("leaderElection") or {}, target):
-        top["leaderElection"] = Said(election, origin("leaderElection"))
+        top["leaderElection"] = WithOrigin(election, origin("leaderElection"))
     for key in (*CARRIED, *(ADDRESSES if target.plain_http else ())):
         value = given.get(key)
         if isinstance(value, Mapping):
             value = {name: item for name, item in value.items() if item not in (None, "", 0)}
         if value is not None and value != {}:
-            top[key] = Said(value, origin(key))
+            top[key] = WithOrigin(value, origin(key))
     timeout, disabled = given.get("bindTimeoutSeconds"), given.get("disablePreemption")
     return ProcessSettings(
         top,
-        Said(name, origin("schedulerName")) if (name := given.get("schedulerName")) else None,
-        Said(True, origin("disablePreemption")) if disabled else None,
-        Said(timeout, origin("bindTimeoutSeconds")) if timeout not in (None, BIND_TIMEOUT) else None,
+        WithOrigin(name, origin("schedulerName")) if (name := given.get("schedulerName")) else None,
+        WithOrigin(True, origin("disablePreemption")) if disabled else None,
+        WithOrigin(timeout, origin("bindTimeoutSeconds")) if timeout not in (None, BIND_TIMEOUT) else None,
         tuple(_notes(given, target)),
     )
 
@@ -114,37 +114,41 @@ def with_settings(translation: Translation, settings: ProcessSettings) -> Transl
     """The translation with the settings in its document and their notes."""
     document = dict(translation.document.value)
     head = {key: document.pop(key) for key in ("apiVersion", "kind")}
-    document["profiles"] = [_profile(profile, settings) for profile in unsaid(document["profiles"])]
+    document["profiles"] = [_profile(profile, settings) for profile in without_origin(document["profiles"])]
     return msgspec.structs.replace(
         translation,
-        document=Said({**head, **settings.top, **document}, translation.document.origin),
+        document=WithOrigin({**head, **settings.top, **document}, translation.document.origin),
         notes=(*translation.notes, *settings.notes),
     )
 
 
-def unsaid(value: Any) -> Any:
+def without_origin(value: Any) -> Any:
     """A value without its own origin; what is in it keeps its."""
-    return value.value if isinstance(value, Said) else value
+    return value.value if isinstance(value, WithOrigin) else value
 
 
 def _profile(profile: Any, settings: ProcessSettings) -> dict[str, Any]:
-    changed = dict(unsaid(profile))
+    changed = dict(without_origin(profile))
     if settings.scheduler_name is not None:
         changed["schedulerName"] = settings.scheduler_name
     if settings.disable_preemption is not None:
-        changed["plugins"] = _without_preemption(unsaid(changed.get("plugins", {})), settings.disable_preemption.origin)
+        changed["plugins"] = _without_preemption(
+            without_origin(changed.get("plugins", {})), settings.disable_preemption.origin
+        )
     if settings.bind_timeout is not None:
-        changed["pluginConfig"] = _with_timeout(unsaid(changed.get("pluginConfig", [])), settings.bind_timeout)
+        changed["pluginConfig"] = _with_timeout(without_origin(changed.get("pluginConfig", [])), settings.bind_timeout)
     return changed
 
 
 def _without_preemption(plugins: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    point = dict(unsaid(plugins.get("postFilter", {})))
-    point["disabled"] = [*unsaid(point.get("disabled", [])), Said({"name": PREEMPTION}, origin)]
-    point["enabled"] = [item for item in unsaid(point.get("enabled", [])) if unsaid(item)["name"] != PREEMPTION]
+    point = dict(without_origin(plugins.get("postFilter", {})))
+    point["disabled"] = [*without_origin(point.get("disabled", [])), WithOrigin({"name": PREEMPTION}, origin)]
+    point["enabled"] = [
+        item for item in without_origin(point.get("enabled", [])) if without_origin(item)["name"] != PREEMPTION
+    ]
     return {**plugins, "postFilter": {key: value for key, value in point.items() if value}}
 
 
-def _with_timeout(config: list[Any], timeout: Said) -> list[Any]:
-    kept = [item for item in config if unsaid(unsaid(item)["name"]) != VOLUMES]
-    return [*kept, Said({"name": VOLUMES, "args": {"bindTimeoutSeconds": timeout}}, timeout.origin)]
+def _with_timeout(config: list[Any], timeout: WithOrigin) -> list[Any]:
+    kept = [item for item in config if without_origin(without_origin(item)["name"]) != VOLUMES]
+    return [*kept, WithOrigin({"name": VOLUMES, "args": {"bindTimeoutSeconds": timeout}}, timeout.origin)]

@@ -12,7 +12,7 @@ from kubescheduler.config.component.written_config import ALL, PluginConfig
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, PLUGINS_1_36
 from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
 from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT
-from kubescheduler.translate.translation_model import Note, NoteKind, Said
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 from kubescheduler.translate.upgrade.fullness_upgrade import FIT, FULLNESS, LEAST_PLUGIN, fit_upgrade
 from kubescheduler.translate.upgrade.label_upgrade import LABELS, label_args
 
@@ -64,9 +64,9 @@ def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
     fit = fit_upgrade(old.plugin_set(SCORE), {entry.name: entry.args for entry in old.args}, old.path, least=old.least)
     notes += fit.notes
     if fit.weight == 0 and old.least and ALL not in old.plugin_set(SCORE)[1]:
-        scores[1].append(Said({"name": FIT}, f"{old.path}: {LEAST_PLUGIN} is disabled"))
+        scores[1].append(WithOrigin({"name": FIT}, f"{old.path}: {LEAST_PLUGIN} is disabled"))
     elif fit.weight and fit.listed:
-        scores[0].append(Said({"name": FIT, "weight": fit.weight}, fit.origin))
+        scores[0].append(WithOrigin({"name": FIT, "weight": fit.weight}, fit.origin))
     if old.lists:
         scores[0].extend(_light(old))
     plugins[SCORE] = scores
@@ -82,41 +82,43 @@ def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
     return said, notes
 
 
-def _written(enabled: Sequence[Said], disabled: Sequence[Said]) -> dict[str, Any]:
+def _written(enabled: Sequence[WithOrigin], disabled: Sequence[WithOrigin]) -> dict[str, Any]:
     found = {"enabled": list(enabled), "disabled": list(disabled)}
     return {key: value for key, value in found.items() if value}
 
 
-def _light(old: OldProfile) -> Iterator[Said]:
+def _light(old: OldProfile) -> Iterator[WithOrigin]:
     """The weights that v1 would change."""
     enabled, _ = old.plugin_set(SCORE)
     for name in LIGHT:
         if old.scores(name) and name not in {entry.get("name") for entry in enabled}:
-            yield Said({"name": name, "weight": 1}, "its weight by default before v1beta3")
+            yield WithOrigin({"name": name, "weight": 1}, "its weight by default before v1beta3")
 
 
 # --- plugins -------------------------------------------------------------------------------
 
 
-def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[Said], list[Said]]:
+def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[WithOrigin], list[WithOrigin]]:
     enabled, disabled = old.plugin_set(member)
     names = {entry.get("name") for entry in enabled}
-    kept: list[Said] = []
+    kept: list[WithOrigin] = []
     for at, entry in enumerate(enabled):
         name, path = str(entry.get("name")), f"{old.path}.plugins.{member}.enabled[{at}]"
         if name not in GONE:
-            kept.append(Said(entry, path))
+            kept.append(WithOrigin(entry, path))
             notes += _foreign(name, path)
         elif name in REPLACED:
             instead = REPLACED[name]
             notes.append(_replaced_note(name, path))
             if instead not in names and (member != "multiPoint" or name not in LIMITS):
                 names.add(instead)
-                kept.append(Said({**entry, "name": instead}, f"{path} {name}"))
+                kept.append(WithOrigin({**entry, "name": instead}, f"{path} {name}"))
         elif name not in (*FULLNESS, *LABELS):
             notes.append(note(AVOID_PODS, f"{path} {name}"))
     dropped = {REPLACED.get(name, name) for name in disabled if name in GONE} - {FIT}
-    left = [Said({"name": name}, f"{old.path}.plugins.{member}.disabled") for name in disabled if name not in GONE]
+    left = [
+        WithOrigin({"name": name}, f"{old.path}.plugins.{member}.disabled") for name in disabled if name not in GONE
+    ]
     replaced = [name for name in disabled if name == "SelectorSpread"]
     if replaced and dropped:
         text = "SelectorSpread was disabled; PodTopologySpread spreads by default in 1.36, and is left on"
@@ -142,17 +144,17 @@ def _replaced_note(name: str, path: str) -> Note:
 # --- args ----------------------------------------------------------------------------------
 
 
-def _plugin_config(old: OldProfile, strategy: Said | None, notes: list[Note]) -> list[Said]:
+def _plugin_config(old: OldProfile, strategy: WithOrigin | None, notes: list[Note]) -> list[WithOrigin]:
     """The args without those of plugins that are gone, with what these become."""
-    config: dict[str, Said] = {}
+    config: dict[str, WithOrigin] = {}
     for at, entry in enumerate(old.written.get("pluginConfig") or ()):
         name, path = str(entry.get("name")), f"{old.path}.pluginConfig[{at}]"
         if name in GONE:
             continue
         args = {key: value for key, value in (entry.get("args") or {}).items() if key not in ("apiVersion", "kind")}
         if name == "PodTopologySpread" and args.get("defaultConstraints") and not args.get("defaultingType"):
-            args["defaultingType"] = Said("List", "what constraints meant by default; v1 has System")
-        config[name] = Said({"name": name, "args": args}, path)
+            args["defaultingType"] = WithOrigin("List", "what constraints meant by default; v1 has System")
+        config[name] = WithOrigin({"name": name, "args": args}, path)
     if strategy is not None:
         _add(config, FIT, {"scoringStrategy": strategy}, strategy.origin)
     for plugin, args, origin in label_args(old.args, old.plugin_set(SCORE)[0], old.path, notes):
@@ -164,6 +166,6 @@ def _plugin_config(old: OldProfile, strategy: Said | None, notes: list[Note]) ->
     return list(config.values())
 
 
-def _add(config: dict[str, Said], plugin: str, args: Mapping[str, Any], origin: str) -> None:
+def _add(config: dict[str, WithOrigin], plugin: str, args: Mapping[str, Any], origin: str) -> None:
     before = config[plugin].value["args"] if plugin in config else {}
-    config[plugin] = Said({"name": plugin, "args": {**before, **args}}, origin)
+    config[plugin] = WithOrigin({"name": plugin, "args": {**before, **args}}, origin)

@@ -23,12 +23,12 @@ from kubescheduler.translate.translation_model import (
     NoteKind,
     ProfileShares,
     Role,
-    Said,
     Translation,
     WeightedScore,
+    WithOrigin,
 )
 from kubescheduler.translate.upgrade.fullness_upgrade import FIT
-from kubescheduler.translate.upgrade.process_settings import unsaid
+from kubescheduler.translate.upgrade.process_settings import without_origin
 
 KEPT = "--keep-emphasis: {} instead of {}"
 
@@ -84,7 +84,7 @@ def emphasis_kept(translation: Translation) -> Translation:
         if suggestion is None:
             notes.append(Note(NoteKind.EXACT, path, "nothing has to change to keep packing on top"))
             continue
-        profiles[at] = _changed(unsaid(profiles[at]), suggestion)
+        profiles[at] = _changed(without_origin(profiles[at]), suggestion)
         notes.append(Note(NoteKind.APPROXIMATE, path, f"written: {suggestion.text}"))
     document = msgspec.structs.replace(translation.document, value={**translation.document.value, "profiles": profiles})
     return msgspec.structs.replace(translation, document=document, notes=(*translation.notes, *notes))
@@ -102,34 +102,34 @@ def emphasis_notes(translation: Translation) -> list[Note]:
 def _changed(profile: Mapping[str, Any], suggestion: Suggestion) -> dict[str, Any]:
     changed = dict(profile)
     if suggestion.weights:
-        plugins = dict(unsaid(changed.get("plugins", {})))
-        plugins["score"] = _weighted(unsaid(plugins.get("score", {})), suggestion.weights)
+        plugins = dict(without_origin(changed.get("plugins", {})))
+        plugins["score"] = _weighted(without_origin(plugins.get("score", {})), suggestion.weights)
         changed["plugins"] = plugins
     if suggestion.no_defaults:
-        changed["pluginConfig"] = _without_constraints(unsaid(changed.get("pluginConfig", [])))
+        changed["pluginConfig"] = _without_constraints(without_origin(changed.get("pluginConfig", [])))
     return changed
 
 
 def _weighted(score: Mapping[str, Any], weights: Mapping[str, int]) -> dict[str, Any]:
     """The entries of ``score`` with these weights; a default that gets another one is listed."""
     left, enabled = dict(weights), []
-    for entry in unsaid(score.get("enabled", [])):
-        said = {key: unsaid(value) for key, value in unsaid(entry).items()}
+    for entry in without_origin(score.get("enabled", [])):
+        said = {key: without_origin(value) for key, value in without_origin(entry).items()}
         weight = left.pop(str(said.get("name")), None)
         if weight is None:
             enabled.append(entry)
         else:
-            origin = entry.origin if isinstance(entry, Said) else ""
+            origin = entry.origin if isinstance(entry, WithOrigin) else ""
             kept = KEPT.format(weight, said.get("weight") or 1)
-            enabled.append(Said({**said, "weight": weight}, f"{origin}, {kept}".removeprefix(", ")))
+            enabled.append(WithOrigin({**said, "weight": weight}, f"{origin}, {kept}".removeprefix(", ")))
     for name, weight in left.items():
         default = next((p.weight for p in DEFAULT_MULTIPOINT_1_36 if p.name == name), 1)
-        enabled.append(Said({"name": name, "weight": weight}, KEPT.format(weight, default or 1)))
+        enabled.append(WithOrigin({"name": name, "weight": weight}, KEPT.format(weight, default or 1)))
     return {**score, "enabled": enabled}
 
 
 def _without_constraints(config: Sequence[Any]) -> list[Any]:
     """The args with no constraints by default."""
-    kept = [item for item in config if unsaid(unsaid(item)["name"]) != SPREAD]
+    kept = [item for item in config if without_origin(without_origin(item)["name"]) != SPREAD]
     args = {"defaultingType": LIST, "defaultConstraints": []}
-    return [*kept, Said({"name": SPREAD, "args": args}, KEPT.format(LIST, SYSTEM))]
+    return [*kept, WithOrigin({"name": SPREAD, "args": args}, KEPT.format(LIST, SYSTEM))]

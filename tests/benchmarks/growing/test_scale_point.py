@@ -7,14 +7,14 @@ import pytest
 from benchmarks.child_process import FailedError, measured_in_child
 from benchmarks.growing.growth import AXES
 from benchmarks.growing.scale_point import build, measure_point
-from benchmarks.growing.scale_world import World
+from benchmarks.growing.scale_world import ClusterSize
 
 
 @pytest.mark.parametrize("axis", AXES)
 def test_worlds(axis: str) -> None:
     """A cluster has what the axis says, and every measured pod finds a node."""
     sizes = {"nodes": 8, "running": 24, axis: 8}
-    world = World(**sizes)
+    world = ClusterSize(**sizes)
     scheduler = build(world, "1.36")
     cache = scheduler.cache
     assert (cache.columns.node_count, cache.pod_count) == (world.nodes, world.running)
@@ -26,7 +26,7 @@ def test_worlds(axis: str) -> None:
 
 def test_classes_are_distinct() -> None:
     """As many classes run as the cluster is said to have."""
-    assert len(build(World(nodes=3, running=20, classes=7), "1.16").cache.columns.infos) == 7
+    assert len(build(ClusterSize(nodes=3, running=20, classes=7), "1.16").cache.columns.infos) == 7
 
 
 def test_in_a_child_process() -> None:

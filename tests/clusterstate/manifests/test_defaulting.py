@@ -172,7 +172,7 @@ def test_priority(spec: Any, default: PriorityClass | None, expected: Any) -> No
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("hihg", 'did you mean "high"?'), ("xyz", "add the class to the cluster, or set spec.priority")],
+    [("hihg", "did you mean high?"), ("xyz", "add the class to the cluster, or set spec.priority")],
 )
 def test_unknown_priority_class(name: str, hint: str) -> None:
     """A class that does not exist is a fault with its path."""

@@ -12,7 +12,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision
-from tests.support.rich_worlds import World
+from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, line, one, runs, sized, small, state_of, whole
 
 PARTS = 2
@@ -35,7 +35,9 @@ def run_in_parts(scheduler: Scheduler, given: Runs) -> list[Decision]:
 
 def plenty() -> Runs:
     """Forty pods that are alike, and room for them."""
-    return Runs(World((sized("n0", 4000), sized("n1", 9000)), (), ()), tuple(small(f"p{at}") for at in range(40)))
+    return Runs(
+        DrawnCluster((sized("n0", 4000), sized("n1", 9000)), (), ()), tuple(small(f"p{at}") for at in range(40))
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -110,7 +112,7 @@ def test_a_cache_that_somebody_else_changed() -> None:
 @pytest.mark.parametrize("engine", ["1.16", "1.36"])
 def test_a_run_is_repeated_with_the_same_draws(engine: str) -> None:
     """Among equal nodes, also when the last decision is read first."""
-    given = Runs(World(tuple(sized(f"n{at}", 8000) for at in range(9)), (), ()), plenty().pods)
+    given = Runs(DrawnCluster(tuple(sized(f"n{at}", 8000) for at in range(9)), (), ()), plenty().pods)
     plain, found = scheduler_of(given, engine, "random"), scheduler_of(given, engine, "random").run(*given.pods)
     expected = [whole(one(plain.running, pod)) for pod in given.pods[:24]]
     for at in (20, 7, 23, 2):

@@ -14,7 +14,7 @@ from clusterstate.objects import Pod
 from kubescheduler.comparison.tracks import Run
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
-from tests.support.rich_worlds import World
+from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, RANKED, Runs, runs, sized, small
 
 DECIDING = "kubescheduler.comparison.tracks.DecidingAhead"
@@ -81,7 +81,7 @@ def test_by_runs_is_one_by_one() -> None:
 def test_pods_that_are_alike_are_decided_by_runs(engine: str) -> None:
     """Also those that go elsewhere."""
     nodes = tuple(sized(f"n{at}", 1000 + 300 * (at // 3), pods=5 + at) for at in range(8))
-    given = Runs(World(nodes, (), ()), tuple(small(f"p{at:02}") for at in range(50)))
+    given = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at:02}") for at in range(50)))
     Early.by_runs = 0
     found = compared(given, ("1.16", engine), Early, preempts=False)
     assert found == compared(given, ("1.16", engine), Alone, preempts=False)

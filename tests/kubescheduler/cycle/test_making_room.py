@@ -45,7 +45,7 @@ class Api(Claimless):
 
     refused: tuple[str, ...] = ()
     calls: list[tuple[str, str]] = attrs.field(factory=list)
-    world: World | None = None
+    world: FullNodeLoop | None = None
 
     def bind(self, pod: Pod, node_name: str) -> None:
         self.calls.append(("bind", f"{pod.key} {node_name}"))
@@ -65,7 +65,7 @@ class Api(Claimless):
 
 
 @attrs.define
-class World:
+class FullNodeLoop:
     """A node for four cpus, full of two low pods, and the loop of a release over it."""
 
     release: str
@@ -115,7 +115,7 @@ def running(name: str, priority: int) -> Pod:
 @WITH_PREEMPTION
 def test_victims_leave_and_the_pod_takes_their_place(release: str) -> None:
     """The least important pod makes room, and the second attempt succeeds."""
-    world = World(release)
+    world = FullNodeLoop(release)
     world.queue.add(make_pod("urgent", requests=TWO_CPUS, priority=10))
     with world.loop:
         attempts = world.settle()
@@ -136,7 +136,7 @@ def test_victims_leave_and_the_pod_takes_their_place(release: str) -> None:
 def test_what_the_api_is_told(release: str, expected: list[tuple[str, str]]) -> None:
     """1.36 marks its victims before it deletes them."""
     api = Api()
-    world = World(release, api)
+    world = FullNodeLoop(release, api)
     world.queue.add(make_pod("urgent", requests=TWO_CPUS, priority=10))
     with world.loop as loop:
         loop.run()
@@ -146,7 +146,7 @@ def test_what_the_api_is_told(release: str, expected: list[tuple[str, str]]) -> 
 @RELEASES
 def test_a_victim_that_cannot_be_deleted(release: str) -> None:
     """The pod is not nominated by 1.20; 1.36 tries it again."""
-    world = World(release, Api(refused=("low-1",)))
+    world = FullNodeLoop(release, Api(refused=("low-1",)))
     world.queue.add(make_pod("urgent", requests=TWO_CPUS, priority=10))
     with world.loop as loop:
         first = loop.run_once()

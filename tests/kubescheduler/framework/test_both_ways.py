@@ -27,7 +27,7 @@ from kubescheduler.framework.deciding.pre_filter_plugins import answers, outside
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from tests.support.frames import frame
-from tests.support.rich_worlds import POD_PARTS, RELEASES, World, in_tree, incoming, pod_of, worlds
+from tests.support.rich_worlds import POD_PARTS, RELEASES, DrawnCluster, in_tree, incoming, pod_of, worlds
 
 CASES = pytest.mark.parametrize("release", RELEASES)
 ALL = "all plugins"
@@ -153,7 +153,7 @@ def same(plugin: str, columns: Found, runner: Found) -> None:
     assert columns.totals == runner.totals, plugin
 
 
-def asking(data: st.DataObject, world: World, pod: Pod) -> Pod:
+def asking(data: st.DataObject, world: DrawnCluster, pod: Pod) -> Pod:
     """The pod, or the same pod asking for one node by name, or for a feature that nodes must declare."""
     names = [node.name for node in world.nodes]
     asked: dict[str, Any] = {"host_network": True, "host_users": False} if data.draw(st.booleans()) else {}
@@ -164,7 +164,7 @@ def asking(data: st.DataObject, world: World, pod: Pod) -> Pod:
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
-def test_nodes_are_judged_and_scored_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+def test_nodes_are_judged_and_scored_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """Verdicts, reasons, codes and scores of every plugin alone, and of all of them, do not depend on who asks."""
     cache, wanted = world.cache(release), asking(data, world, pod)
     for name, framework in frames(release, cache):
@@ -175,7 +175,7 @@ def test_nodes_are_judged_and_scored_alike(release: str, world: World, pod: Pod,
 @settings(max_examples=40)
 @given(world=worlds(), pod=incoming, other=POD_PARTS, data=st.data())
 def test_nominated_pods_count_alike(
-    release: str, world: World, pod: Pod, other: dict[str, Any], data: st.DataObject
+    release: str, world: DrawnCluster, pod: Pod, other: dict[str, Any], data: st.DataObject
 ) -> None:
     """So do those beside a pod that is nominated to a node: a node has to pass with it and without."""
     cache = world.cache(release)
@@ -212,7 +212,7 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_added_and_removed_pods_count_alike(
-    release: str, world: World, pod: Pod, more: Sequence[dict[str, Any]], data: st.DataObject
+    release: str, world: DrawnCluster, pod: Pod, more: Sequence[dict[str, Any]], data: st.DataObject
 ) -> None:
     """So do those of a node that pods are hypothetically added to and removed from."""
     cache = world.cache(release)

@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
-from tests.support.rich_worlds import POD_PARTS, RELEASES, World, failing, in_tree, incoming, pod_of, worlds
+from tests.support.rich_worlds import POD_PARTS, RELEASES, DrawnCluster, failing, in_tree, incoming, pod_of, worlds
 
 PLUGINS = {release: in_tree(release) for release in RELEASES}
 CHECKS: dict[str, list[FitPredicate]] = {
@@ -52,7 +52,7 @@ def verdicts(release: str, info: PodInfo, snapshot: Snapshot) -> dict[str, dict[
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
-def test_a_subset_of_rows_fails_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+def test_a_subset_of_rows_fails_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """What a plugin says of a node does not depend on which other nodes are asked about."""
     cache = world.cache(release)
     info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
@@ -66,7 +66,7 @@ def test_a_subset_of_rows_fails_alike(release: str, world: World, pod: Pod, data
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming)
-def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: World, pod: Pod) -> None:
+def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Neither one that does not apply to the pod nor one whose PreFilter skips would fail anywhere."""
     cache = world.cache(release)
     info, snapshot = cache.info(pod), cache.snapshot()
@@ -79,7 +79,7 @@ def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: World, po
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming)
-def test_what_cannot_be_mended_is_among_what_fails(release: str, world: World, pod: Pod) -> None:
+def test_what_cannot_be_mended_is_among_what_fails(release: str, world: DrawnCluster, pod: Pod) -> None:
     """The rows beyond help are told for exactly the rows asked about."""
     cache = world.cache(release)
     info, snapshot = cache.info(pod), cache.snapshot()
@@ -92,28 +92,28 @@ def test_what_cannot_be_mended_is_among_what_fails(release: str, world: World, p
 # --- pods hypothetically added to nodes and removed --------------------------------------------------
 
 Changes = Sequence[tuple[Pod, int]]
-Excuse = Callable[[Pod, World, Changes], bool]
+Excuse = Callable[[Pod, DrawnCluster, Changes], bool]
 """Of (the pod, the cluster, the pods that come or go): the release itself does not keep the law."""
 
 
-def forgets_the_third_smallest(pod: Pod, world: World, changes: Changes) -> bool:
+def forgets_the_third_smallest(pod: Pod, world: DrawnCluster, changes: Changes) -> bool:
     """PodTopologySpread remembers the two smallest counts, and does not look whether a pod that comes or goes is
     terminating, nor in 1.20 whether its node is one that the pod wants."""
     return len(changes) > 1 or changes[0][1] > 0 or changes[0][0].metadata.deletion_timestamp is not None
 
 
-def takes_the_pod_that_came_first(pod: Pod, world: World, changes: Changes) -> bool:
+def takes_the_pod_that_came_first(pod: Pod, world: DrawnCluster, changes: Changes) -> bool:
     """ServiceAffinity appends pods that come to the end of its list, wherever their node stands."""
     return any(sign > 0 for _, sign in changes)
 
 
-def counts_claims_by_name(pod: Pod, world: World, changes: Changes) -> bool:
+def counts_claims_by_name(pod: Pod, world: DrawnCluster, changes: Changes) -> bool:
     """VolumeRestrictions of 1.36 counts a claim once for all its pods, but takes it off once for each, whatever the
     namespace."""
     return ClaimVolume("once") in pod.spec.volumes
 
 
-def frees_ports_that_others_hold(pod: Pod, world: World, changes: Changes) -> bool:
+def frees_ports_that_others_hold(pod: Pod, world: DrawnCluster, changes: Changes) -> bool:
     """The ports of a node are a set: a pod that goes takes its ports along, though another may hold the same."""
     freed = {p.node_name for p, sign in changes if sign < 0 and p.spec.containers[0].ports}
     holders = [
@@ -134,7 +134,7 @@ EXCUSES: dict[str, Excuse] = {
 @settings(max_examples=100)
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_a_change_thought_of_counts_like_one_that_happened(
-    release: str, world: World, pod: Pod, more: Any, data: st.DataObject
+    release: str, world: DrawnCluster, pod: Pod, more: Any, data: st.DataObject
 ) -> None:
     """AddPod and RemovePod give what a PreFilter of the changed cluster would."""
     nodes = st.sampled_from([node.name for node in world.nodes])
@@ -145,7 +145,7 @@ def test_a_change_thought_of_counts_like_one_that_happened(
         return
     thought, real = (
         world.cache(release),
-        World(world.nodes, (*(p for p in world.pods if p not in going), *coming), world.others).cache(release),
+        DrawnCluster(world.nodes, (*(p for p in world.pods if p not in going), *coming), world.others).cache(release),
     )
     row_of = thought.columns.row_of
     steps = [PodChange(row_of[p.node_name], thought.info(p), sign, pod=p) for p, sign in changes]
@@ -177,7 +177,7 @@ def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot, rows: Any) -
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
-def test_a_subset_of_rows_maps_alike(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+def test_a_subset_of_rows_maps_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """A node's number does not depend on which other nodes are asked about, nor on their order."""
     cache = world.cache(release)
     info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache)
@@ -190,7 +190,7 @@ def test_a_subset_of_rows_maps_alike(release: str, world: World, pod: Pod, data:
 @CASES
 @settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
-def test_scores_are_within_their_range(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+def test_scores_are_within_their_range(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """0 to 100 after normalising, in whatever order the nodes come; a constant is what would come out."""
     cache = world.cache(release)
     info, snapshot, rows = cache.info(pod), cache.snapshot(), some_rows(data, cache, 1)
@@ -207,7 +207,7 @@ def test_scores_are_within_their_range(release: str, world: World, pod: Pod, dat
 @CASES
 @settings(max_examples=40)
 @given(world=worlds(), pod=incoming, data=st.data())
-def test_equal_numbers_give_one_score(release: str, world: World, pod: Pod, data: st.DataObject) -> None:
+def test_equal_numbers_give_one_score(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """A reduce that looks at the numbers only gives equal ones the same score, however many rows there are."""
     cache = world.cache(release)
     info, rows, number = cache.info(pod), some_rows(data, cache, 1), data.draw(st.integers(0, 9))

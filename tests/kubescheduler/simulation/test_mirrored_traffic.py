@@ -31,6 +31,11 @@ def pod(name: str, *, uid: str = "", **spec: Any) -> Pod:
     return found
 
 
+def there_in(traffic: MirroredTraffic) -> list[dict[str, Any]]:
+    """The manifests of what was there from the start."""
+    return [dict(item.content) for item in traffic.start() if isinstance(item.content, dict)]
+
+
 class Day:
     """A day that is recorded by hand: ``there`` before everything has been read, then ``after`` some seconds."""
 
@@ -69,7 +74,7 @@ class Day:
 
     def workload(self, folder: Path) -> Workload:
         traffic = self.read(folder)
-        start = [read(dict(manifest), str(manifest["kind"])) for manifest in traffic.start()]
+        start = [read(one, str(one["kind"])) for one in there_in(traffic)]
         return traffic.workload(start)[0]
 
 
@@ -80,7 +85,7 @@ def test_what_stays_and_what_leaves(tmp_path: Path) -> None:
     """Pods that run all day are in the cluster; those that wait or leave are of the workload."""
     stays, leaves, waits = pod("stays").on("n1"), pod("leaves").on("n1"), pod("waits")
     day = Day(NODE, stays, leaves, waits).after(20, (leaves, None))
-    assert [one["metadata"]["name"] for one in day.read(tmp_path).start()] == ["n1", "stays"]
+    assert [one["metadata"]["name"] for one in there_in(day.read(tmp_path))] == ["n1", "stays"]
     leaving, waiting = day.workload(tmp_path).arrivals
     assert (leaving.pod.node_name, leaving.at, leaving.leaves_at) == ("n1", 0.0, 20.0)
     assert (waiting.pod.node_name, waiting.at, waiting.leaves_at) == ("", 0.0, None)
@@ -131,7 +136,7 @@ def test_other_kinds(tmp_path: Path) -> None:
     day = Day(NODE, first)
     day.after(1, (first, second), (None, later)).after(2, (second, third), (later, None))
     traffic = day.read(tmp_path)
-    assert [one["metadata"]["name"] for one in traffic.start()] == ["n1", "s"]
+    assert [one["metadata"]["name"] for one in there_in(traffic)] == ["n1", "s"]
     workload, notes = traffic.workload([])
     assert [(update.obj, update.at, update.gone) for update in workload.updates] == [
         (second, 1.0, False),
@@ -147,7 +152,7 @@ def test_changes_before_everything_was_read(tmp_path: Path) -> None:
     waits, runs = pod("web"), pod("web").on("n1")
     node = read(a_node("n1", zone="b"), "Node")
     day = Day(NODE, waits, pairs=[(NODE, node), (waits, runs)])
-    found = [read(dict(manifest), str(manifest["kind"])) for manifest in day.read(tmp_path).start()]
+    found = [read(one, str(one["kind"])) for one in there_in(day.read(tmp_path))]
     assert found == [node, runs]
     assert day.workload(tmp_path).arrivals == ()
 
@@ -201,14 +206,20 @@ FAULTS = {
     "another time": (['{"kind": "Mirror", "started": "today"}', THERE, SYNCED], 'line 1: started: "today" is no time'),
     "a moment that never comes": ([HEAD, SYNCED, '{"time": 1e300}'], "line 3: time: 1e+300 seconds"),
     "a number without an end": ([HEAD, SYNCED, '{"time": 1e400}'], "line 3: Number out of range"),
-    "no kind": ([HEAD, '{"object": {}}', SYNCED], "kind"),
-    "no name": ([HEAD, '{"object": {"kind": "Pod", "metadata": 5}}', SYNCED], "metadata"),
-    "a list as name": ([HEAD, '{"object": {"kind": "Node", "metadata": {"name": []}}}', SYNCED], "metadata.name"),
+    "no kind": ([HEAD, '{"object": {}}', SYNCED], "/day: line 2: kind: missing"),
+    "no name": ([HEAD, '{"object": {"kind": "Pod", "metadata": 5}}', SYNCED], "/day: line 2: Pod: metadata: must be"),
+    "a list as name": (
+        [HEAD, '{"object": {"kind": "Node", "metadata": {"name": []}}}', SYNCED],
+        "/day: line 2: Node: metadata.name: ",
+    ),
     "no uid": (
         [HEAD, SYNCED, '{"object": {"kind": "Pod", "metadata": {"name": "p"}}}'],
         "line 3: Pod /p: metadata.uid",
     ),
-    "no name later": ([HEAD, SYNCED, '{"object": {"kind": "Service"}}'], "Service: metadata.name: missing"),
+    "no name later": (
+        [HEAD, SYNCED, '{"object": {"kind": "Service"}}'],
+        "/day: line 3: Service: metadata.name: missing",
+    ),
 }
 
 

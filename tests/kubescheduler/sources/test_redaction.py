@@ -19,7 +19,7 @@ from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sources.redaction import redacted
-from tests.support.rich_worlds import World, incoming, worlds
+from tests.support.rich_worlds import DrawnCluster, incoming, worlds
 
 
 def without_names(*manifests: Any) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def by_number(decision: Decision) -> dict[str, Any]:
 @pytest.mark.parametrize("release", RELEASE_NAMES)
 @settings(max_examples=30)
 @given(world=worlds(), pod=incoming)
-def test_decisions_are_the_same(release: str, world: World, pod: Pod) -> None:
+def test_decisions_are_the_same(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Every release sees the same nodes fit, with the same totals, and takes the same one."""
     manifests = [encode_object(obj) for obj in (*world.others, *world.nodes, *world.pods, pod)]
     decoder = Decoder()
@@ -184,7 +184,7 @@ def test_drivers() -> None:
 
 
 @given(world=worlds())
-def test_twice_the_same(world: World) -> None:
+def test_twice_the_same(world: DrawnCluster) -> None:
     """The same cluster gives the same bytes."""
     manifests = [encode_object(obj) for obj in (*world.others, *world.nodes, *world.pods)]
     first, second = (msgspec.json.encode(without_names(*manifests)) for _ in range(2))

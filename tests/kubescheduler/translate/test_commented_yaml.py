@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, scalar
-from kubescheduler.translate.translation_model import Note, NoteKind, Said, grouped, origin, plain
+from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin, grouped, origin, plain
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]))
 SCALARS = st.one_of(st.integers(), st.booleans(), st.none(), TEXTS)
@@ -18,7 +18,7 @@ KEYS = st.text(alphabet="abcdefgXYZ", min_size=3)
 
 
 def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    said = st.builds(Said, inner, TEXTS)
+    said = st.builds(WithOrigin, inner, TEXTS)
     item = inner | said
     return st.lists(item, max_size=3) | st.dictionaries(KEYS, item, max_size=3)
 
@@ -29,13 +29,13 @@ DOCUMENTS = st.dictionaries(KEYS, st.recursive(SCALARS, _nested, max_leaves=12),
 @given(DOCUMENTS, TEXTS)
 def test_reading_it_gives_the_document(document: dict[str, Any], source: str) -> None:
     """Whatever the values and the comments are."""
-    assert yaml.safe_load(commented_yaml(Said(document, source))) == plain(document)
+    assert yaml.safe_load(commented_yaml(WithOrigin(document, source))) == plain(document)
 
 
 @given(DOCUMENTS)
 def test_every_line_has_a_comment(document: dict[str, Any]) -> None:
     """Also where the item itself has no origin of its own."""
-    lines = commented_yaml(Said(document, "from here")).splitlines()
+    lines = commented_yaml(WithOrigin(document, "from here")).splitlines()
     assert all("  # " in line for line in lines)
 
 
@@ -67,7 +67,9 @@ def test_scalars(value: Any, text: str) -> None:
 
 def test_the_layout() -> None:
     """Lists stand under their key, comments behind the widest line, an item without an origin has that around it."""
-    document = Said({"profiles": [{"name": Said("a", "from x"), "list": [1, Said({"b": 2}, "from y")]}]}, "top")
+    document = WithOrigin(
+        {"profiles": [{"name": WithOrigin("a", "from x"), "list": [1, WithOrigin({"b": 2}, "from y")]}]}, "top"
+    )
     assert commented_yaml(document) == (
         "profiles:  # top\n- name: a  # from x\n  list:    # top\n  - 1      # top\n  - b: 2   # from y\n"
     )

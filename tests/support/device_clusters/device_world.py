@@ -76,7 +76,7 @@ class Api:
 
 
 @attrs.define
-class World:
+class DynamicResourcesSetup:
     """A plugin with all that it works on."""
 
     cache: ClusterCache
@@ -95,10 +95,10 @@ def world(
     time: ManualTime | None = None,
     gates: Mapping[str, bool] | None = None,
     client: bool = True,
-) -> World:
+) -> DynamicResourcesSetup:
     cache = ClusterCache.of([*NODES, make_class(extended_resource_name="example.com/gpu"), *SLICES, *others], READING)
     api, time = Api(), time or ManualTime()
     services = Services(
         "1.36", cache, client=api if client else None, time=time, today=lambda: TODAY, feature_gates=gates or {}
     )
-    return World(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)
+    return DynamicResourcesSetup(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)

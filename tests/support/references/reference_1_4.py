@@ -17,7 +17,7 @@ class UnknownNodeError(Exception):
 
 
 @attrs.frozen
-class World:
+class ReferenceCluster:
     nodes: Sequence[Node]
     pods: Sequence[Pod]
     failure_domains: Sequence[str]
@@ -58,7 +58,7 @@ def has_terms(pod: Pod) -> bool:
     return found is not None and (found.pod_affinity is not None or found.pod_anti_affinity is not None)
 
 
-def fits(pod: Pod, node: Node, world: World) -> bool:
+def fits(pod: Pod, node: Node, world: ReferenceCluster) -> bool:
     """MatchInterPodAffinity."""
     try:
         return not _kept_out(pod, node, world) and _required(pod, node, world)
@@ -66,7 +66,7 @@ def fits(pod: Pod, node: Node, world: World) -> bool:
         return False
 
 
-def _kept_out(pod: Pod, node: Node, world: World) -> bool:
+def _kept_out(pod: Pod, node: Node, world: ReferenceCluster) -> bool:
     for other in world.pods:
         if other.spec.affinity is None or other.spec.affinity.pod_anti_affinity is None:
             continue
@@ -77,7 +77,7 @@ def _kept_out(pod: Pod, node: Node, world: World) -> bool:
     return False
 
 
-def _required(pod: Pod, node: Node, world: World) -> bool:
+def _required(pod: Pod, node: Node, world: ReferenceCluster) -> bool:
     for term in affinity(pod).required:
         picked = [other for other in world.pods if matches(other, pod, term)]
         known = [other for other in picked if any(n.name == other.node_name for n in world.nodes)]
@@ -91,7 +91,7 @@ def _required(pod: Pod, node: Node, world: World) -> bool:
     return True
 
 
-def sums(pod: Pod, world: World, hard_weight: int) -> dict[str, int]:
+def sums(pod: Pod, world: ReferenceCluster, hard_weight: int) -> dict[str, int]:
     """What InterPodAffinityPriority counts on each node; raises where it errs."""
     out = {node.name: 0 for node in world.nodes}
     for other in world.pods:

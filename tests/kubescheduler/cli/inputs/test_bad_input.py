@@ -107,7 +107,7 @@ KINDS: dict[str, Case] = {
     ),
     "an unknown priority class": Case(
         SCHEDULE,
-        (("pod.yaml: Pod web: spec.priorityClassName: ", '"hihg"', 'did you mean "high"?'),),
+        (("pod.yaml: Pod web: spec.priorityClassName: ", '"hihg"', "did you mean high?"),),
         {
             "cluster.yaml": CLUSTER + "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n",
             "pod.yaml": pod("web", spec=", priorityClassName: hihg"),

@@ -16,7 +16,7 @@ from clusterstate.objects import (
     Requirement,
 )
 from kubescheduler.core.bulk.bulk_run import FEWEST
-from tests.support.rich_worlds import HOST, World
+from tests.support.rich_worlds import HOST, DrawnCluster
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, in_bulk, line, one, one_by_one, runs, sized, small, state_of
 
 
@@ -50,7 +50,7 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
 def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
     """Where nothing but the nodes' own pods has a say, all but a few go in bulk."""
     nodes = [sized(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
-    world = Runs(World(tuple(nodes), (), ()), tuple(small(f"p{at}") for at in range(50)))
+    world = Runs(DrawnCluster(tuple(nodes), (), ()), tuple(small(f"p{at}") for at in range(50)))
     scheduler = world.scheduler(engine, tie)
     found, bulk = in_bulk(scheduler, world.pods)
     assert found == one_by_one(world.scheduler(engine, tie), world.pods)
@@ -62,7 +62,7 @@ def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
 def test_host_ports(engine: str) -> None:
     """Each node takes one of the pods, which is counted with the pods there; they go in bulk all the same."""
     nodes = tuple(sized(f"n{at}", 4000 + 100 * at) for at in range(20))
-    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", ports=(ContainerPort(80),)) for at in range(25)))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", ports=(ContainerPort(80),)) for at in range(25)))
     found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
     assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
     assert bulk > FEWEST
@@ -77,7 +77,7 @@ def test_the_most_preferred_node_fills_up(engine: str) -> None:
     )
     affinity = Affinity(NodeAffinity(preferred=preferred))
     nodes = (sized("n0", 9000, pods=3), sized("n1", 4000), sized("n2", 16000))
-    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", affinity=affinity) for at in range(60)))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", affinity=affinity) for at in range(60)))
     found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
     assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
     assert bulk > 30
@@ -88,7 +88,7 @@ def test_the_most_preferred_node_fills_up(engine: str) -> None:
 def test_room_is_left_for_nominated_pods(engine: str, priority: int) -> None:
     """A pod that waits for a node keeps its room there from pods that are not more important than it."""
     nodes = (sized("n0", 4000), sized("n1", 1000))
-    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}") for at in range(30)))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(30)))
     plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
     for scheduler in (plain, bulk):
         scheduler.cache.nominate(small("waiting", cpu=3000, priority=priority), "n0")
@@ -103,7 +103,7 @@ def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
     """A node that was there before others had its image says so only once a pod has come to it."""
     image = ContainerImage(("app:latest",), 700 << 20)
     nodes = tuple(sized(f"n{at}", 4000, images=(image,) if at % 3 else ()) for at in range(6))
-    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
     plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
     for scheduler in (plain, bulk):
         scheduler.decide(small("first"))
@@ -117,7 +117,7 @@ def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
 def test_fewer_pods_than_nodes(engine: str, tie: str) -> None:
     """Each pod may take another node, the last one included, and the ties count nodes that no pod takes."""
     nodes = tuple(sized(f"n{at:02}", 4000 + 2000 * (at % 2)) for at in range(40))
-    world = Runs(World(nodes, (), ()), tuple(small(f"p{at}", cpu=700) for at in range(12)))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", cpu=700) for at in range(12)))
     plain, bulk = world.scheduler(engine, tie), world.scheduler(engine, tie)
     found, count = in_bulk(bulk, world.pods)
     assert found == one_by_one(plain, world.pods)

@@ -18,7 +18,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision
 from kubescheduler.engine.engine_contract import PodScheduler
 from tests.support.build import labels
-from tests.support.rich_worlds import World
+from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, one, runs, sized, small, state_of, whole
 
 
@@ -79,7 +79,7 @@ def test_each_decision_is_that_of_deciding_it_alone(engine: str) -> None:
 def three(**fields: Any) -> Runs:
     """Three nodes, and pods that are alike."""
     nodes = (sized("n0", 4000), sized("n1", 4000, pods=9), sized("n2", 9000, pods=25))
-    return Runs(World(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(48)))
+    return Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(48)))
 
 
 def there(cache: ClusterCache) -> Pod:

@@ -38,7 +38,7 @@ from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.disruption_budgets import violating
 from tests.support.build import make_node, make_pod
 from tests.support.frames import frame
-from tests.support.rich_worlds import RELEASES, World, budgets, in_tree, incoming, worlds
+from tests.support.rich_worlds import RELEASES, DrawnCluster, budgets, in_tree, incoming, worlds
 
 # --- three ways --------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False
     return {name: ([p.metadata.name for p in v.pods], v.violations) for name, v in candidates.items()}
 
 
-def twins(world: World) -> World:
+def twins(world: DrawnCluster) -> DrawnCluster:
     """The same world with a copy of every node and of the pods there, so that some nodes are alike."""
     others = [
         msgspec.structs.replace(n, metadata=msgspec.structs.replace(n.metadata, name=f"m{n.name}")) for n in world.nodes
@@ -93,7 +93,7 @@ def twins(world: World) -> World:
     waiting=st.booleans(),
 )
 def test_alike_together_and_one_by_one(
-    release: str, world: World, protecting: list[PodDisruptionBudget], asking: Pod, plain: bool, waiting: bool
+    release: str, world: DrawnCluster, protecting: list[PodDisruptionBudget], asking: Pod, plain: bool, waiting: bool
 ) -> None:
     """Rows that stand for others, all rows in one go, and each row by itself come to the same victims."""
     if plain:
@@ -113,7 +113,7 @@ def test_alike_together_and_one_by_one(
 def test_nodes_that_are_alike_are_tried_once() -> None:
     """The candidates of a kind share their victims' places."""
     pods = [make_pod(f"p{at}", node=f"n{at}") for at in range(3)]
-    cache = World(tuple(make_node(f"n{at}") for at in range(4)), tuple(pods), ()).cache("1.36")
+    cache = DrawnCluster(tuple(make_node(f"n{at}") for at in range(4)), tuple(pods), ()).cache("1.36")
     attempt = attempt_of("1.36", cache, make_pod("in", priority=5))
     rules = VictimRules(functools.partial(violating, cache.objects), alike=True)
     candidates = find_candidates(attempt, np.arange(4), rules)

@@ -33,7 +33,7 @@ from tests.support.rich_worlds import (
     RELEASES,
     SERVICE,
     VOLUME,
-    World,
+    DrawnCluster,
     everything,
     in_tree,
     incoming,
@@ -78,7 +78,7 @@ def again(cache: ClusterCache, release: str) -> ClusterCache:
 @pytest.mark.parametrize("release", RELEASES)
 @settings(max_examples=25)
 @given(world=worlds(), pods=st.tuples(incoming, incoming), data=st.data())
-def test_memory_changes_nothing(release: str, world: World, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
+def test_memory_changes_nothing(release: str, world: DrawnCluster, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
     """After whatever happened, a scheduler that has seen it all decides as one that has seen nothing, over the same
     cluster and over one that is read anew."""
     cache = attrs.evolve(world, nodes=tuple(map(alike, world.nodes))).cache(release)

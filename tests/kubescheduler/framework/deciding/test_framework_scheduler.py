@@ -24,7 +24,7 @@ from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import FakeExtender, deciding, refusing, scoring
 from tests.support.frames import answers, plugin
-from tests.support.rich_worlds import RELEASES, World, everything, in_tree, incoming, told, worlds
+from tests.support.rich_worlds import RELEASES, DrawnCluster, everything, in_tree, incoming, told, worlds
 
 BOTH = pytest.mark.parametrize("release", RELEASES)
 
@@ -34,7 +34,9 @@ BOTH = pytest.mark.parametrize("release", RELEASES)
 @BOTH
 @settings(max_examples=50)
 @given(world=worlds(), pod=incoming, weight=st.sampled_from([1, 3, 2**62]), scores=st.integers(-3, 20))
-def test_totals_are_the_weighted_sums_of_scores(release: str, world: World, pod: Pod, weight: int, scores: int) -> None:
+def test_totals_are_the_weighted_sums_of_scores(
+    release: str, world: DrawnCluster, pod: Pod, weight: int, scores: int
+) -> None:
     """Each score is within 0 to 100, and an extender's counts ten times its weight; all of it wraps at 64 bits."""
     extender = FakeExtender(scores={"n0": scores, "ghost": 1}, weight=weight)
     decision = everything(release, world.cache(release), extenders=(extender,)).schedule(pod, thorough=True)
@@ -53,7 +55,9 @@ def test_totals_are_the_weighted_sums_of_scores(release: str, world: World, pod:
 @BOTH
 @settings(max_examples=50)
 @given(world=worlds(), pod=incoming, rng=st.randoms(use_true_random=False))
-def test_the_order_in_which_things_came_never_matters(release: str, world: World, pod: Pod, rng: random.Random) -> None:
+def test_the_order_in_which_things_came_never_matters(
+    release: str, world: DrawnCluster, pod: Pod, rng: random.Random
+) -> None:
     """Nodes and pods shuffled give the same decision; ServiceAffinity alone follows the pod that came first."""
     nodes, pods = list(world.nodes), list(world.pods)
     rng.shuffle(nodes)
@@ -69,7 +73,7 @@ def test_the_order_in_which_things_came_never_matters(release: str, world: World
 @BOTH
 @settings(max_examples=40)
 @given(world=worlds(), pod=incoming)
-def test_every_node_fits_or_has_a_status(release: str, world: World, pod: Pod) -> None:
+def test_every_node_fits_or_has_a_status(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Never both, and a thorough look decides as a quick one does."""
     cache = world.cache(release)
     quick, thorough = (everything(release, cache).schedule(pod, thorough=each) for each in (False, True))
@@ -85,7 +89,9 @@ def test_every_node_fits_or_has_a_status(release: str, world: World, pod: Pod) -
 @BOTH
 @settings(max_examples=30)
 @given(world=worlds(), pod=incoming, percentage=st.sampled_from([0, 10, 50]))
-def test_sampling_finds_what_there_is_in_small_clusters(release: str, world: World, pod: Pod, percentage: int) -> None:
+def test_sampling_finds_what_there_is_in_small_clusters(
+    release: str, world: DrawnCluster, pod: Pod, percentage: int
+) -> None:
     """Below a hundred nodes all are looked at, in whatever order."""
     cache = world.cache(release)
     whole = everything(release, cache).schedule(pod)
@@ -100,7 +106,7 @@ def test_sampling_finds_what_there_is_in_small_clusters(release: str, world: Wor
 @BOTH
 @settings(max_examples=30)
 @given(world=worlds(), pod=incoming)
-def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, world: World, pod: Pod) -> None:
+def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, world: DrawnCluster, pod: Pod) -> None:
     """The default profile, in its own order, finds the same nodes, and every plugin says the same on its own."""
     cache = world.cache(release)
     engine = engine_for(EngineFlags(release=release), None, None, None)

@@ -14,7 +14,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.pod_signature import SignedPod
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.opportunistic_batch import Signers, sign_of
-from tests.support.batching import World, document, filling, sized
+from tests.support.batching import BatchingScheduler, document, filling, sized
 from tests.support.deciders import scoring
 from tests.support.frames import answers, frame, plugin
 
@@ -26,7 +26,7 @@ LARGE = sized("large", 64)
 
 def test_the_next_node_of_the_ranking_is_taken_without_scores() -> None:
     """A node that came since would score best, and is not looked at."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     assert world.place(filling("p1")) == "c"
     world.cache.add(LARGE)
     decision = world.decide(filling("p2"))
@@ -41,55 +41,55 @@ def test_the_next_node_of_the_ranking_is_taken_without_scores() -> None:
 
 def test_the_ranking_serves_until_it_is_empty() -> None:
     """Then the nodes are scored again, of which just one is left."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     assert [world.place(filling(f"p{number}")) for number in range(3)] == ["c", "b", "a"]
     world.cache.add(LARGE)
     assert world.place(filling("p4")) == "large"
     assert world.counted() == ["no_hint", "hint_used", "hint_used", "no_hint", "empty_list"]
 
 
-def small(world: World) -> Any:
+def small(world: BatchingScheduler) -> Any:
     return world.decide(filling("p2", cpus=2))
 
 
-def after_a_skipped_one(world: World) -> Any:
+def after_a_skipped_one(world: BatchingScheduler) -> Any:
     return world.decide(filling("p2"), skip=1)
 
 
-def late(world: World) -> Any:
+def late(world: BatchingScheduler) -> Any:
     return world.decide(filling("p2"), now=0.6)
 
 
-def just_in_time(world: World) -> Any:
+def just_in_time(world: BatchingScheduler) -> Any:
     return world.decide(filling("p2"), now=0.5)
 
 
-def without_the_last_node(world: World) -> Any:
+def without_the_last_node(world: BatchingScheduler) -> Any:
     world.cache.forget_pod(filling("p1").on("c"))
     world.cache.remove_node("c")
     return world.decide(filling("p2"))
 
 
-def with_room_on_the_last_node(world: World) -> Any:
+def with_room_on_the_last_node(world: BatchingScheduler) -> Any:
     world.cache.forget_pod(filling("p1").on("c"))
     return world.decide(filling("p2"))
 
 
-def after_a_failure(world: World) -> Any:
+def after_a_failure(world: BatchingScheduler) -> Any:
     assert world.place(filling("big", cpus=99)) is None
     return world.decide(filling("p2"))
 
 
-def unsigned(world: World) -> Any:
+def unsigned(world: BatchingScheduler) -> Any:
     spread = TopologySpreadConstraint(1, "zone", "ScheduleAnyway")
     return world.decide(filling("p2", topology_spread_constraints=(spread,)))
 
 
-def nominated(world: World) -> Any:
+def nominated(world: BatchingScheduler) -> Any:
     return world.decide(filling("p2", nominated="large"))
 
 
-def on_a_full_hint(world: World) -> Any:
+def on_a_full_hint(world: BatchingScheduler) -> Any:
     world.cache.assume_pod(filling("other"), "b")
     return world.decide(filling("p2"))
 
@@ -112,7 +112,7 @@ def on_a_full_hint(world: World) -> Any:
 )
 def test_when_a_ranking_serves(then: Any, host: str, counted: list[str]) -> None:
     """For the very next pod, alike, within half a second, while the last node has no room for it."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     world.place(filling("p1"))
     world.cache.add(LARGE)
     world.counted()
@@ -124,7 +124,7 @@ def test_when_a_ranking_serves(then: Any, host: str, counted: list[str]) -> None
 
 def test_a_question_on_its_own_neither_keeps_nor_uses_a_ranking() -> None:
     """So the answer to it depends on nothing that was asked before."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     for name in ("p1", "p2"):
         decision = world.scheduler.decide(filling(name))
         assert decision.host is not None
@@ -136,7 +136,7 @@ def test_a_question_on_its_own_neither_keeps_nor_uses_a_ranking() -> None:
 
 def test_pods_that_are_placed_in_sequence_share_a_ranking() -> None:
     """Time stands still among them."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     hosts = []
     for name in ("p1", "p2"):
         decision = world.scheduler.decide(filling(name), in_sequence=True)
@@ -150,7 +150,7 @@ def test_pods_that_are_placed_in_sequence_share_a_ranking() -> None:
 def test_the_release_takes_equal_nodes_in_the_order_of_its_heap() -> None:
     """Not in that of names, and as if the nodes were scored once."""
     nodes = [sized(f"n{number}", 4) for number in range(4)]
-    world = World.of(nodes, tie_break=HeapTie(random.Random(0)))
+    world = BatchingScheduler.of(nodes, tie_break=HeapTie(random.Random(0)))
     assert [world.place(filling(f"p{number}")) for number in range(4)] == ["n0", "n3", "n2", "n1"]
 
 
@@ -164,7 +164,7 @@ def test_the_release_takes_equal_nodes_in_the_order_of_its_heap() -> None:
 )
 def test_where_every_pod_is_scored(changed: dict[str, Any]) -> None:
     """With default constraints no pod is signed; without the gate nothing is kept."""
-    world = World.of(NODES, **changed)
+    world = BatchingScheduler.of(NODES, **changed)
     world.place(filling("p1"))
     world.cache.add(LARGE)
     decision = world.decide(filling("p2"))
@@ -186,7 +186,7 @@ def test_where_no_pod_is_signed_attempts_in_a_row_decide_as_questions_do(
     nodes = [sized(f"n{at}", cpus) for at, cpus in enumerate(sizes)]
     configured = {**document(), "profiles": [{}]} if default else document()
     gates = "" if default else "OpportunisticBatching=false"
-    world, plain = (World.of(nodes, configured, gates=gates) for _ in range(2))
+    world, plain = (BatchingScheduler.of(nodes, configured, gates=gates) for _ in range(2))
     for at, cpus in enumerate(pods):
         pod = filling(f"p{at}", cpus=cpus)
         asked = plain.scheduler.decide(pod)
@@ -216,7 +216,7 @@ def test_what_a_custom_plugin_signs(answer: Any, fragments: Any) -> None:
 
 
 def signed(pod: Pod) -> SignedPod:
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     return SignedPod(pod, world.cache.info(pod), world.cache.snapshot())
 
 
@@ -237,7 +237,7 @@ def test_one_plugin_that_does_not_sign_is_enough(made: Any, signs: bool) -> None
 
 def test_a_pod_of_other_amounts_or_labels_has_another_signature() -> None:
     """Those of the same workload have the same one, whatever they are called."""
-    world = World.of(NODES)
+    world = BatchingScheduler.of(NODES)
     framework = world.scheduler.profiles["default-scheduler"]
     signers = Signers.of(framework)
     assert signers is not None

@@ -24,7 +24,7 @@ from tests.support.build import make_pod, resources
 from tests.support.deciders import Answered, FakeExtender, deciding, refusing
 from tests.support.frames import answers, plugin
 from tests.support.preempting import WEB, budget, chosen, node, pod, preempted, told, victims, wants
-from tests.support.rich_worlds import World, everything, in_tree, incoming, worlds
+from tests.support.rich_worlds import DrawnCluster, everything, in_tree, incoming, worlds
 
 RELEASES = ("1.20", "1.36")
 BOTH = pytest.mark.parametrize("release", RELEASES)
@@ -265,7 +265,7 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
 @BOTH
 @settings(max_examples=40)
 @given(world=worlds(), asking=incoming, data=st.data())
-def test_law_of_candidates(release: str, world: World, asking: Pod, data: st.DataObject) -> None:
+def test_law_of_candidates(release: str, world: DrawnCluster, asking: Pod, data: st.DataObject) -> None:
     """Whoever has to go is lower than the pod, and without the victims the pod fits."""
     asking = msgspec.structs.replace(asking, spec=msgspec.structs.replace(asking.spec, priority=7))
     cache = world.cache(release)

@@ -50,7 +50,7 @@ from tests.support.device_clusters.devices import (
 )
 from tests.support.references.formulas import explained, is_heading
 from tests.support.rich_worlds import ARGS as DEFAULTS
-from tests.support.rich_worlds import HOST, IN_TREE, ZONE, World, in_tree, incoming, worlds
+from tests.support.rich_worlds import HOST, IN_TREE, ZONE, DrawnCluster, in_tree, incoming, worlds
 from tests.support.storage import claiming, make_volume, on_nodes
 from tests.support.storage import make_claim as storage_claim
 from tests.support.storage import make_class as storage_class
@@ -105,7 +105,7 @@ EVERY = pytest.mark.parametrize(("release", "config"), CASES.values(), ids=CASES
 @settings(max_examples=40)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_formulas_come_to_the_scores(
-    release: str, config: PriorityConfig, world: World, pod: Any, data: st.DataObject
+    release: str, config: PriorityConfig, world: DrawnCluster, pod: Any, data: st.DataObject
 ) -> None:
     """Of every node that fits, whichever those are, before and after normalising."""
     snapshot = world.cache(release).snapshot()

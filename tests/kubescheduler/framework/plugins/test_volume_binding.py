@@ -12,7 +12,7 @@ from clusterstate.objects import ClaimReference, CSIDriver, ObjectMeta
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.volume_binding import volume_binding_1_20, volume_binding_1_36
-from tests.support.binding_worlds import CONTROLLER, RELEASES, SELECTED, STORAGE, TAKEN, World, free, late
+from tests.support.binding_worlds import CONTROLLER, RELEASES, SELECTED, STORAGE, TAKEN, VolumeBindingSetup, free, late
 from tests.support.storage import claiming
 
 # --- Reserve -------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ from tests.support.storage import claiming
 @RELEASES
 def test_what_is_taken_shows_at_once(release: str) -> None:
     """The volume belongs to the claim, the other claim to the node; letting go puts everything back."""
-    world = World.of(release, *STORAGE)
+    world = VolumeBindingSetup.of(release, *STORAGE)
     pod = world.reserve(claiming("c", "d", "old"))
     assert world.volume("v").claim_ref == ClaimReference("default", "c", "uid-c")
     assert world.volume("v").metadata.annotations == {CONTROLLER: "yes"}
@@ -35,7 +35,7 @@ def test_what_is_taken_shows_at_once(release: str) -> None:
 
 def test_another_pod_does_not_get_what_is_taken() -> None:
     """Its claim is provisioned then."""
-    world = World.of("1.36", *STORAGE, late("e"))
+    world = VolumeBindingSetup.of("1.36", *STORAGE, late("e"))
     world.reserve(claiming("c"))
     world.state = CycleState()
     world.reserve(claiming("e", name="q"), "b")
@@ -52,7 +52,7 @@ def test_another_pod_does_not_get_what_is_taken() -> None:
 )
 def test_a_volume_that_is_reserved_by_hand(reference: ClaimReference, annotations: dict[str, str]) -> None:
     """The reference is completed; it was not the controller's."""
-    world = World.of("1.36", late("c"), free("v", claim_ref=reference))
+    world = VolumeBindingSetup.of("1.36", late("c"), free("v", claim_ref=reference))
     world.reserve(claiming("c"))
     assert world.volume("v").claim_ref == ClaimReference("default", "c", "uid-c")
     assert world.volume("v").metadata.annotations == annotations
@@ -60,7 +60,7 @@ def test_a_volume_that_is_reserved_by_hand(reference: ClaimReference, annotation
 
 def test_letting_go_leaves_what_came_meanwhile() -> None:
     """An object that was updated since is not put back."""
-    world = World.of("1.36", *STORAGE)
+    world = VolumeBindingSetup.of("1.36", *STORAGE)
     pod = world.reserve(claiming("c", "d"))
     newer = free("v", phase="Released")
     world.cache.add(newer)
@@ -71,7 +71,7 @@ def test_letting_go_leaves_what_came_meanwhile() -> None:
 
 def test_claims_that_cannot_be_looked_up() -> None:
     """As when a claim went away since PreFilter."""
-    world = World.of("1.36")
+    world = VolumeBindingSetup.of("1.36")
     with pytest.raises(SchedulingError, match='error getting PVC "default/none"'):
         world.plugin.reserve(world.state, claiming("none"), "a")
     assert world.failed == ["assume"]
@@ -84,13 +84,13 @@ def test_claims_that_cannot_be_looked_up() -> None:
 def test_a_timeout_has_to_be_positive_in_1_20(seconds: int) -> None:
     """The text is the release's own."""
     with pytest.raises(ConfigError) as caught:
-        World.of("1.20", timeout=seconds)
+        VolumeBindingSetup.of("1.20", timeout=seconds)
     assert str(caught.value) == f"invalid BindTimeoutSeconds: {seconds}, must be positive integer"
 
 
 def test_where_it_takes_part() -> None:
     """1.36 scores too, but skips that unless a gate is on."""
-    old, new = World.of("1.20").plugin, World.of("1.36", *STORAGE)
+    old, new = VolumeBindingSetup.of("1.20").plugin, VolumeBindingSetup.of("1.36", *STORAGE)
     assert old.points == {Point.PRE_FILTER, Point.FILTER, Point.RESERVE, Point.PRE_BIND}
     assert new.plugin.points == old.points | {Point.PRE_SCORE, Point.SCORE}
     assert old.scoring is None
@@ -103,7 +103,7 @@ def test_where_it_takes_part() -> None:
     assert new.plugin.check.unresolvable("anything")
 
 
-def handle(world: World, **gates: bool) -> Any:
+def handle(world: VolumeBindingSetup, **gates: bool) -> Any:
     return SimpleNamespace(
         cache=world.cache, snapshot=world.cache.snapshot, client=None, feature_gates=gates, sleep=world.wait
     )
@@ -111,7 +111,7 @@ def handle(world: World, **gates: bool) -> Any:
 
 def test_gates() -> None:
     """1.36 scores with one, 1.20 keeps account of storage with another."""
-    world = World.of("1.36", *STORAGE, CSIDriver(ObjectMeta("d.io"), storage_capacity=True))
+    world = VolumeBindingSetup.of("1.36", *STORAGE, CSIDriver(ObjectMeta("d.io"), storage_capacity=True))
     info, snapshot = world.cache.info(claiming("d")), world.cache.snapshot()
     scoring = volume_binding_1_36(None, handle(world, StorageCapacityScoring=True)).scoring
     assert scoring is not None

@@ -12,7 +12,7 @@ from clusterstate.objects import AWSElasticBlockStore, ClaimReference, CSINode, 
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cancellation import CancelledError
-from tests.support.binding_worlds import NODES, RELEASES, SELECTED, STORAGE, World, bound, free, late
+from tests.support.binding_worlds import NODES, RELEASES, SELECTED, STORAGE, VolumeBindingSetup, bound, free, late
 from tests.support.build import labels
 from tests.support.storage import claiming, on_nodes
 
@@ -21,7 +21,7 @@ from tests.support.storage import claiming, on_nodes
 def test_nothing_to_bind(release: str) -> None:
     """All claims are bound, or there are none, or the node is unknown."""
     for pod, node in ((claiming("old"), "a"), (claiming(), "a"), (claiming("c"), "gone")):
-        world = World.of(release, *STORAGE)
+        world = VolumeBindingSetup.of(release, *STORAGE)
         world.plugin.reserve(world.state, pod, node)
         assert world.plugin.pre_bind_pre_flight(world.state, pod, node).status == Status(Code.Skip)
         assert world.bind(pod, node) is None
@@ -37,7 +37,7 @@ def test_nothing_to_bind(release: str) -> None:
 )
 def test_nothing_was_decided_for_the_node(release: str, text: str) -> None:
     """Reserve was not run, or for another node."""
-    world, pod = World.of(release, *STORAGE), claiming("c")
+    world, pod = VolumeBindingSetup.of(release, *STORAGE), claiming("c")
     assert world.bind(pod, "b") == Status.failure(text)
     world.reserve(pod)
     assert world.bind(pod, "b") == Status.failure(text)
@@ -47,7 +47,7 @@ def test_nothing_was_decided_for_the_node(release: str, text: str) -> None:
 @RELEASES
 def test_volumes_are_written_before_claims_and_waited_for(release: str) -> None:
     """It looks once a second until every claim is bound."""
-    world = World.of(release, *STORAGE)
+    world = VolumeBindingSetup.of(release, *STORAGE)
     pod = world.reserve(claiming("c", "d"))
     answer = world.plugin.pre_bind_pre_flight(world.state, pod, "a")
     assert (answer.status, answer.allow_parallel) == (None, True)
@@ -73,7 +73,7 @@ def test_volumes_are_written_before_claims_and_waited_for(release: str) -> None:
 )
 def test_time_is_up(release: str, text: str) -> None:
     """After the configured seconds."""
-    world = World.of(release, *STORAGE, timeout=3)
+    world = VolumeBindingSetup.of(release, *STORAGE, timeout=3)
     pod = world.reserve(claiming("c"))
     assert world.bind(pod) == Status.failure(text)
     assert (world.now, world.failed) == (3, ["bind"])
@@ -81,7 +81,7 @@ def test_time_is_up(release: str, text: str) -> None:
 
 def test_the_api_refuses() -> None:
     """What was not written is put back, what was stays until it is let go."""
-    world = World.of("1.36", *STORAGE)
+    world = VolumeBindingSetup.of("1.36", *STORAGE)
     pod = world.reserve(claiming("c", "d"))
     world.refuses = "d"
     assert world.bind(pod) == Status.failure("binding volumes: d is not writable")
@@ -94,7 +94,7 @@ def test_the_api_refuses() -> None:
 
 def test_without_an_api_nothing_is_waited_for() -> None:
     """What was taken stays taken."""
-    world = World.of("1.36", *STORAGE, api=False)
+    world = VolumeBindingSetup.of("1.36", *STORAGE, api=False)
     pod = world.reserve(claiming("c"))
     assert world.bind(pod) is None
     assert world.now == 0
@@ -103,7 +103,7 @@ def test_without_an_api_nothing_is_waited_for() -> None:
 
 def test_binding_that_is_told_to_stop() -> None:
     """The reason why is handed on."""
-    world = World.of("1.36", *STORAGE)
+    world = VolumeBindingSetup.of("1.36", *STORAGE)
     pod = world.reserve(claiming("c"))
     world.arrives = [lambda: world.state.cancellation.cancel("preempted")]
     with pytest.raises(CancelledError, match="preempted"):
@@ -112,21 +112,21 @@ def test_binding_that_is_told_to_stop() -> None:
 
 def test_an_older_object_is_waited_out() -> None:
     """A volume or claim as it was before it was written says nothing."""
-    world = World.of("1.36", *STORAGE, timeout=3)
+    world = VolumeBindingSetup.of("1.36", *STORAGE, timeout=3)
     pod = world.reserve(claiming("c", "d"))
     world.arrives = [lambda: world.cache.add(free("v"))]
     assert world.bind(pod) == Status.failure("binding volumes: context deadline exceeded")
-    world = World.of("1.36", *STORAGE, timeout=2)
+    world = VolumeBindingSetup.of("1.36", *STORAGE, timeout=2)
     pod = world.reserve(claiming("d"))
     world.arrives = [lambda: world.cache.add(late("d", storage=20))]
     assert world.bind(pod) == Status.failure("binding volumes: context deadline exceeded")
 
 
-def gone(world: World, obj: Any) -> Callable[[], object]:
+def gone(world: VolumeBindingSetup, obj: Any) -> Callable[[], object]:
     return lambda: world.cache.remove(obj)
 
 
-def came(world: World, *objects: Any) -> Callable[[], object]:
+def came(world: VolumeBindingSetup, *objects: Any) -> Callable[[], object]:
     def come() -> None:
         for obj in objects:
             world.cache.add(obj)
@@ -134,7 +134,7 @@ def came(world: World, *objects: Any) -> Callable[[], object]:
     return come
 
 
-CASES: dict[str, tuple[str, Callable[[World, Pod], Callable[[], object]], str]] = {
+CASES: dict[str, tuple[str, Callable[[VolumeBindingSetup, Pod], Callable[[], object]], str]] = {
     "node-gone": ("c", lambda w, _: gone(w, NODES[0]), 'failed to get node "a": node "a" not found'),
     "pod-gone": ("c", lambda w, pod: lambda: w.cache.forget_pod(pod), 'pod does not exist any more: pod "p" not found'),
     "volume-gone": (
@@ -214,10 +214,10 @@ CASES: dict[str, tuple[str, Callable[[World, Pod], Callable[[], object]], str]] 
 @pytest.mark.parametrize(("claim", "happens", "text"), CASES.values(), ids=CASES.keys())
 @RELEASES
 def test_what_ends_the_waiting(
-    release: str, claim: str, happens: Callable[[World, Pod], Callable[[], object]], text: str
+    release: str, claim: str, happens: Callable[[VolumeBindingSetup, Pod], Callable[[], object]], text: str
 ) -> None:
     """The text says what went wrong in the cluster meanwhile."""
-    world = World.of(release, *STORAGE)
+    world = VolumeBindingSetup.of(release, *STORAGE)
     pod = world.reserve(claiming(claim))
     world.arrives = [happens(world, pod)]
     assert world.bind(pod) == Status.failure(f"binding volumes: {text}")

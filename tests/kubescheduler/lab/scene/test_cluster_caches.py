@@ -19,7 +19,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.lab.scene.cluster_caches import ClusterCaches
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.rich_worlds import World, incoming, told, worlds
+from tests.support.rich_worlds import DrawnCluster, incoming, told, worlds
 
 IMAGES = [{"names": ["web:1"], "sizeBytes": 90_000_000}]
 START = (
@@ -77,7 +77,7 @@ def test_a_cache_is_filled_anew_only_where_more_than_nodes_and_their_pods_differ
     assert answer == before
 
 
-def states(world: World, drawn: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Cluster]:
+def states(world: DrawnCluster, drawn: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Cluster]:
     """Clusters of a world's objects: of each the nodes that are there, and for each pod its node by number, one past
     the last for a pod that waits. What two of them have in common are the same objects, as in a scene."""
     placed = {
