@@ -9,7 +9,7 @@ import numpy as np
 from clusterstate.counting.tally import FEW_ROWS
 from clusterstate.growable import Growable
 from clusterstate.podinfo import PodInfo
-from clusterstate.usage import wrap
+from clusterstate.usage import MOST, wrap
 
 Amounts = tuple[bytes, bytes, int, int, bytes, bytes]
 """What is counted on a row, for comparing."""
@@ -69,13 +69,14 @@ class RowAmounts:
     def add(self, row: int, info: PodInfo, count: int) -> None:
         """Adds so many pods of a class to a row, or takes them away."""
         self._known[row] = None
-        requested, nonzero = self.requested.data, self.nonzero.data
+        requested, nonzero, pods = self.requested.data, self.nonzero.data, self.pod_count.data
         for index, value in info.used:
-            requested[index, row] = wrap(requested.item(index, row) + count * value)
-        cpu, memory = info.usage.nonzero
-        nonzero[0, row] = wrap(nonzero.item(0, row) + count * cpu)
-        nonzero[1, row] = wrap(nonzero.item(1, row) + count * memory)
-        self.pod_count.data[row] += count
+            now = requested.item(index, row) + count * value
+            requested[index, row] = now if -MOST <= now < MOST else wrap(now)
+        for index, value in enumerate(info.usage.nonzero):
+            now = nonzero.item(index, row) + count * value
+            nonzero[index, row] = now if -MOST <= now < MOST else wrap(now)
+        pods[row] = pods.item(row) + count
 
     def add_many(self, counts: Mapping[int, int], info: PodInfo, sign: int) -> None:
         """The same for several rows at once. counts: row → pods; sign: 1 adds them, -1 takes them away."""

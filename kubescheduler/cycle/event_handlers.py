@@ -31,7 +31,7 @@ class EventHandlers(msgspec.Struct, frozen=True, eq=False):
     def changed(self, old: Any, new: Any) -> None:
         """An object came (``old`` is None), changed, or went (``new`` is None)."""
         kind = type(old if new is None else new)
-        if old is not None and old == new and (kind is not Pod or resource_version(old) == resource_version(new)):
+        if old is not None and new is not None and old == new and (kind is not Pod or resource_version(old) == resource_version(new)):
             return
         if kind is Pod:
             self._pod_changed(old, new)

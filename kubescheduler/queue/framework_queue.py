@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,7 @@ class FrameworkQueue(ABC):
         self._active: KeyedHeap[QueueEntry] = KeyedHeap()
         self._waiting: KeyedHeap[QueueEntry] = KeyedHeap()
         self._unschedulable: dict[str, QueueEntry] = {}  # in order of their timestamps
+        self._has_backoffs(self._waiting)
         self._cycle = 0
         self._cause: Event = ""
         self.listener: QueueListener | None = None
@@ -68,18 +69,16 @@ class FrameworkQueue(ABC):
         return len(self._active), sum(map(len, self._backoffs)), len(self._unschedulable)
 
     def __len__(self) -> int:
-        return sum(self.sizes)
+        return sum(map(len, self._parts))
 
     def __contains__(self, pod: Pod) -> bool:
         return any(pod.key in part for part in self._parts)
 
-    @property
-    def _backoffs(self) -> Sequence[KeyedHeap[QueueEntry]]:
-        return (self._waiting,)
-
-    @property
-    def _parts(self) -> Sequence[Collection[Any]]:
-        return (self._active, *self._backoffs, self._unschedulable)
+    def _has_backoffs(self, *heaps: KeyedHeap[QueueEntry]) -> None:
+        """Notes where pods wait out their back-off."""
+        self._backoffs = heaps
+        self._resting_parts = (*(heap.alive for heap in heaps), self._unschedulable)
+        self._parts: tuple[dict[str, Any], ...] = (self._active.alive, *self._resting_parts)
 
     def pending(self) -> list[Pod]:
         """Every pod of the queue: the active ones, those in back-off, the unschedulable ones."""
@@ -119,9 +118,8 @@ class FrameworkQueue(ABC):
     def add(self, pod: Pod) -> None:
         """A new pod becomes active, unless it is held back."""
         self._cause, key = self.added_event, pod.key
-        for heap in self._backoffs:
-            heap.remove(key)
-        self._unschedulable.pop(key, None)
+        for part in self._resting_parts:
+            part.pop(key, None)
         now = self._clock()
         self._activate(QueueEntry(pod, now, now))
         note_nomination(self._nominations, pod)
@@ -187,10 +185,8 @@ class FrameworkQueue(ABC):
         """A pending pod got its node, by this scheduler or another."""
         key = pod.key
         self._nominations.nominate(pod, "")
-        self._active.remove(key)
-        for heap in self._backoffs:
-            heap.remove(key)
-        self._unschedulable.pop(key, None)
+        for part in self._parts:
+            part.pop(key, None)
 
     def nominate(self, pod: Pod, node_name: str) -> None:
         """Notes in memory that a pod waits for room on a node."""
@@ -268,6 +264,8 @@ class FrameworkQueue(ABC):
 
     def next_flush(self) -> float | None:
         """The first tick at which ``flush_due`` moves a pod; None when no pod waits."""
+        if not any(self._resting_parts):
+            return None
         now = self._clock()
         heads = [heap.peek() for heap in self._backoffs]
         ticks = [max(self.ready(head), math.floor(now) + BACKOFF_TICK) for head in heads if head is not None]
@@ -341,12 +339,10 @@ class FrameworkQueue(ABC):
         if not entries:
             return 0
         whole = self.beat.whole(entries, seconds)
-        held = [entry for entry in self._unschedulable.values() if entry.gate is not None]
-        lying = {entry.pod.key for entry in self._unschedulable.values()}
-        for heap in self._backoffs:
-            for entry in list(heap):
-                heap.remove(entry.pod.key)
-        self._unschedulable = {entry.pod.key: entry for entry in held}
+        lying = set(self._unschedulable)
+        for part in self._resting_parts:
+            for entry in entries:
+                part.pop(entry.pod.key, None)
         for entry in entries:
             changed, times = self.beat.later(entry, whole)
             tried[entry.pod.key] += times

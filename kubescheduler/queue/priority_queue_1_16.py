@@ -68,7 +68,7 @@ class SchedulingQueue:
         return len(self._active), len(self._waiting), len(self._unschedulable)
 
     def __len__(self) -> int:
-        return sum(self.sizes)
+        return len(self._active.alive) + len(self._waiting.alive) + len(self._unschedulable)
 
     def __contains__(self, pod: Pod) -> bool:
         return pod.key in self._active or pod.key in self._waiting or pod.key in self._unschedulable

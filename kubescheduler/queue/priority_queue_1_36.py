@@ -76,10 +76,7 @@ class Queue136(FrameworkQueue):
         self._lies_for = lies_for
         self._erring: KeyedHeap[QueueEntry] = KeyedHeap()
         self._missed: dict[str, list[ClusterEvent]] = {}  # by pod in flight
-
-    @property
-    def _backoffs(self) -> Sequence[KeyedHeap[QueueEntry]]:
-        return (self._waiting, self._erring)
+        self._has_backoffs(self._waiting, self._erring)
 
     @property
     def added_event(self) -> str:
@@ -186,7 +183,8 @@ class Queue136(FrameworkQueue):
 
     def assigned_pod_added(self, pod: Pod) -> None:
         """A pod was bound: plugins are asked whom that may help."""
-        self._happened(ClusterEvent(ASSIGNED_POD, Action.ADD, None, pod))
+        if self._missed or self._unschedulable:
+            self._happened(ClusterEvent(ASSIGNED_POD, Action.ADD, None, pod))
 
     def assigned_pod_updated(self, old: Pod, new: Pod) -> None:
         """A bound pod changed: plugins are asked whom each of the changes may help."""
@@ -195,7 +193,8 @@ class Queue136(FrameworkQueue):
 
     def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None = None) -> None:
         """A bound pod is gone: plugins are asked whom that may help, ``excluding`` apart."""
-        self._happened(ClusterEvent(ASSIGNED_POD, Action.DELETE, pod), excluding)
+        if self._missed or self._unschedulable:
+            self._happened(ClusterEvent(ASSIGNED_POD, Action.DELETE, pod), excluding)
 
     def node_added(self, node: Node) -> None:
         """A node is new: plugins are asked whom that may help."""

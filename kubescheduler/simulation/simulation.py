@@ -86,6 +86,8 @@ class Simulation:
         self._changes = self._lasting = 0
         self._lasted, self._spun = 0.0, False
         self._under_way: list[tuple[PodRecord, Attempt]] = []
+        self._pending = 0
+        """Pods without a node at the end of the last moment."""
         for obj in workload.objects:
             self._cache.add(obj)
         self._make_loop(scheduler, preempt)
@@ -133,9 +135,11 @@ class Simulation:
             self._events.run(moment)
             if len(self._waiting):
                 self._expire()
-            self._queue.flush_due()
+            if len(self._queue):
+                self._queue.flush_due()
             self._try_all()
-            self._usage.sample(moment, len(self._queue) + len(self._ignored) + len(self._waiting))
+            self._pending = len(self._queue) + len(self._ignored) + len(self._waiting)
+            self._usage.sample(moment, self._pending)
             if self._progress is not None:
                 self._progress(self._events.done, self._events.noted)
         return Report(
@@ -160,6 +164,8 @@ class Simulation:
 
         Where nothing is changed since unschedulable pods were tried, nor will be by itself, time passes at once.
         """
+        if not (self._pending or self._spun):
+            return self._events.next
         event, tick = self._events.next, self._queue.next_flush()
         late = event is None and self._now - self._lasted > PATIENCE
         if late and not self._tried.turn(self._queue.pending()):
@@ -212,7 +218,7 @@ class Simulation:
         """Every active pod, as often as it becomes active at this moment; within limits if nothing comes of it."""
         spins, self._spun = 0, False
         lasting = self._lasting
-        while self._try_one():
+        while len(self._queue) and self._try_one():
             spins, lasting = (spins + 1, lasting) if self._lasting == lasting else (0, self._lasting)
             if spins > SPINS and spins > 3 * len(self._queue) + SPINS:
                 self._spun = True
@@ -272,7 +278,8 @@ class Simulation:
         """Bindings go on and what the API server reports is taken in, until all is quiet."""
         changes = self._api.changes
         while self._under_way or changes:
-            self._bindings.run()
+            if self._under_way:
+                self._bindings.run()
             self._time.back()
             if self._under_way:
                 self._under_way = [entry for entry in self._under_way if not self._is_settled(*entry)]

@@ -31,7 +31,14 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Whether a pod may be tried at all. ``first``: the plugin that held it back the last time."""
+        if not self.observer.measures and runner_prefilter.all_let_in(self._gates, pod):
+            return None
         return self.watch.status("PreEnqueue", runner_prefilter.pre_enqueue, self, pod, first)
+
+    @cached_property
+    def _gates(self) -> tuple[Callable[[Pod], Status | None], ...]:
+        """What the PreEnqueue plugins answer."""
+        return runner_prefilter.gates(self)
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
         """The PreFilter plugins, and the nodes to which they restrict the search."""
@@ -116,9 +123,12 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
     def is_idle_for(self, pod: Pod) -> bool:
         """Whether a pod that has its node is only to be bound: no plugin of Reserve, Permit, PreBind and PostBind has
         anything to do for it, and nobody measures them."""
-        if self.observer.measures:
+        if self.watch.observer.measures:
             return False
-        return all(leaves_alone(pod) for leaves_alone in self._after_choice)
+        for leaves_alone in self._after_choice:  # noqa: SIM110
+            if not leaves_alone(pod):
+                return False
+        return True
 
     @cached_property
     def _after_choice(self) -> tuple[Callable[[Pod], bool], ...]:

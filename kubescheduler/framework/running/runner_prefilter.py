@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from algorithmprovider.pernode import NodeInfo, node_infos
-from clusterstate.errors import ClusterStateError
+from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Status, is_success
+from kubescheduler.framework.contract.custom_answers import is_custom
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.error_texts import change_failed
 from kubescheduler.framework.contract.points import Point
@@ -19,6 +20,29 @@ from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, ask_status, column_check
 from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
+
+
+def gates(framework: ProfilePlugins) -> tuple[Callable[[Pod], Status | None], ...]:
+    """``pre_enqueue`` of every PreEnqueue plugin; nothing is known ahead of what custom ones answer."""
+    plugins: Sequence[Any] = framework.at(Point.PRE_ENQUEUE)
+    return tuple(_asks_again if is_custom(plugin) else plugin.pre_enqueue for plugin in plugins)
+
+
+def _asks_again(_: Pod) -> Status | None:
+    """A custom plugin is asked once, by ``pre_enqueue``."""
+    return SKIP
+
+
+def all_let_in(asked: Iterable[Callable[[Pod], Status | None]], pod: Pod) -> bool:
+    """Whether all ``gates`` of a profile let a pod in, so that nothing has to be said of it. In-tree plugins change
+    nothing when they are asked; what keeps a pod back, or fails, is found out by ``pre_enqueue``."""
+    try:
+        for ask in asked:
+            if ask(pod) is not None:
+                return False
+    except SchedulingError:
+        return False
+    return True
 
 
 def pre_enqueue(framework: ProfilePlugins, pod: Pod, first: str) -> Status | None:
