@@ -92,8 +92,12 @@ class ChangeLog(msgspec.Struct):
 
     def pods(self, row: int) -> None:
         """The pods on a row changed."""
-        self._row(row, 2)
-        self.versions[8] += 1
+        if len(self.entries) >= LONGEST:
+            self._drop_half()
+        self.entries.append((row, 2))
+        versions = self.versions
+        versions[2] += 1
+        versions[8] += 1
 
     def volumes(self, row: int) -> None:
         """What the claims of the pods on a row lead to changed."""

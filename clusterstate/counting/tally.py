@@ -121,7 +121,7 @@ class Tally:
         before = self.sums.item(code)
         now = self.sums[code] = before + amount
         self.moved.note(code)
-        if before == 0 or now == 0 or (before > 0) is not (now > 0):
+        if (before > 0) is not (now > 0) or (before < 0) is not (now < 0):
             self.turned.note(code)
 
     def domain_of(self, row: int) -> int:

@@ -204,12 +204,14 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
 
     def _ask_to_bind(self, placed: Placed) -> Status | None:
         """Why the pod is not bound; None: it is."""
-        pod, sent = placed.pod, placed.state.binding_sent
-        asked = self.services.time.now() if sent is None else sent
-        status = ask_to_bind(self.rules, self.services, placed.plugins, placed.state, pod)
-        self.services.observer.asked_to_bind(self.services.time.now() - asked)
+        pod, services, sent = placed.pod, self.services, placed.state.binding_sent
+        measures = services.observer.measures
+        asked = services.time.now() if measures and sent is None else sent
+        status = ask_to_bind(self.rules, services, placed.plugins, placed.state, pod)
+        if measures and asked is not None:
+            services.observer.asked_to_bind(services.time.now() - asked)
         bound = status is None or is_success(status)
-        with self.services.lock:
+        with services.lock:
             self.assumed.finish_binding(pod)
             if bound:
                 self.bound(pod)

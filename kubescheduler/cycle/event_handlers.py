@@ -20,6 +20,13 @@ def resource_version(pod: Pod) -> str:
     return str(((pod.manifest or {}).get("metadata") or {}).get("resourceVersion") or "")
 
 
+def is_repeated(old: Any, new: Any) -> bool:
+    """Whether an object is reported again as it was known."""
+    if type(new) is not Pod:
+        return bool(old == new)
+    return old.node_name == new.node_name and old == new and resource_version(old) == resource_version(new)
+
+
 class EventHandlers(msgspec.Struct, frozen=True, eq=False):
     """Keeps a scheduler's cache and queue up with the cluster; called with the services' lock held.
 
@@ -30,9 +37,9 @@ class EventHandlers(msgspec.Struct, frozen=True, eq=False):
 
     def changed(self, old: Any, new: Any) -> None:
         """An object came (``old`` is None), changed, or went (``new`` is None)."""
-        kind = type(old if new is None else new)
-        if old is not None and new is not None and old == new and (kind is not Pod or resource_version(old) == resource_version(new)):
+        if old is not None and new is not None and is_repeated(old, new):
             return
+        kind = type(old if new is None else new)
         if kind is Pod:
             self._pod_changed(old, new)
         elif kind is Node:

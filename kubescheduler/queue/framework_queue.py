@@ -68,6 +68,9 @@ class FrameworkQueue(ABC):
         """Pods that are active, waiting out a back-off, unschedulable or held back."""
         return len(self._active), sum(map(len, self._backoffs)), len(self._unschedulable)
 
+    def __bool__(self) -> bool:
+        return any(self._parts)
+
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
@@ -77,8 +80,8 @@ class FrameworkQueue(ABC):
     def _has_backoffs(self, *heaps: KeyedHeap[QueueEntry]) -> None:
         """Notes where pods wait out their back-off."""
         self._backoffs = heaps
-        self._resting_parts = (*(heap.alive for heap in heaps), self._unschedulable)
-        self._parts: tuple[dict[str, Any], ...] = (self._active.alive, *self._resting_parts)
+        self._resting_parts: tuple[dict[str, Any], ...] = (*(heap.alive for heap in heaps), self._unschedulable)
+        self._parts = (self._active.alive, *self._resting_parts)
 
     def pending(self) -> list[Pod]:
         """Every pod of the queue: the active ones, those in back-off, the unschedulable ones."""
@@ -99,6 +102,8 @@ class FrameworkQueue(ABC):
 
     def gate(self, pod: Pod) -> str:
         """Why a pod is held back from being tried; empty when it is not."""
+        if not self._unschedulable:
+            return ""
         entry = self._unschedulable.get(pod.key)
         return "" if entry is None or entry.gate is None else entry.gate.message
 

@@ -67,6 +67,9 @@ class SchedulingQueue:
         """Pods that are active, waiting out a back-off, unschedulable."""
         return len(self._active), len(self._waiting), len(self._unschedulable)
 
+    def __bool__(self) -> bool:
+        return bool(self._active.alive or self._waiting.alive or self._unschedulable)
+
     def __len__(self) -> int:
         return len(self._active.alive) + len(self._waiting.alive) + len(self._unschedulable)
 

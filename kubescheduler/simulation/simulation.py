@@ -133,11 +133,12 @@ class Simulation:
         while (moment := self._next_moment()) is not None:
             self._time.move_to(moment)
             self._events.run(moment)
-            if len(self._waiting):
+            if self._under_way and len(self._waiting):
                 self._expire()
-            if len(self._queue):
+            self._spun = False
+            if self._queue:
                 self._queue.flush_due()
-            self._try_all()
+                self._try_all()
             self._pending = len(self._queue) + len(self._ignored) + len(self._waiting)
             self._usage.sample(moment, self._pending)
             if self._progress is not None:
@@ -216,9 +217,8 @@ class Simulation:
 
     def _try_all(self) -> None:
         """Every active pod, as often as it becomes active at this moment; within limits if nothing comes of it."""
-        spins, self._spun = 0, False
-        lasting = self._lasting
-        while len(self._queue) and self._try_one():
+        spins, lasting = 0, self._lasting
+        while self._queue and self._try_one():
             spins, lasting = (spins + 1, lasting) if self._lasting == lasting else (0, self._lasting)
             if spins > SPINS and spins > 3 * len(self._queue) + SPINS:
                 self._spun = True
@@ -247,7 +247,8 @@ class Simulation:
         if attempt.binding is None:
             self._note_failure(record, attempt)
             return
-        self._tell(Kind.ATTEMPTED, pod=record.pod.key, node=attempt.node_name)
+        if self._listen is not None:
+            self._tell(Kind.ATTEMPTED, pod=record.pod.key, node=attempt.node_name)
         if attempt.waits:
             self._shifted(attempt.node_name)
             self._tell(Kind.WAITING, pod=record.pod.key, node=attempt.node_name)
@@ -338,18 +339,20 @@ class Simulation:
     def _bound(self, record: PodRecord, host: str) -> None:
         self._changed(host)
         record.place(host, self._now)
-        self._tell(Kind.BOUND, pod=record.pod.key, node=host)
+        if self._listen is not None:
+            self._tell(Kind.BOUND, pod=record.pod.key, node=host)
         if record.duration is not None:
             self._events.at(self._now + record.duration, LEAVING, partial(self._leaves, record))
-        self._follow(record, ON_BINDING)
+        if record.chain:
+            self._follow(record, ON_BINDING)
 
     # --- coming and going --------------------------------------------------------------------
 
     def _arrives(self, arrival: Arrival) -> None:
-        pod = arrival.pod
-        record = PodRecord(pod, self._now, duration=arrival.duration, chain=arrival.chain)
+        pod, now = arrival.pod, self._now
+        record = PodRecord(pod, now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
-        self._lasted = self._now
+        self._lasted = now
         self._changes += bool(pod.nominated_node_name)
         foreign = "" if pod.node_name else self._scheduler.foreign(pod)
         if foreign:
@@ -366,7 +369,7 @@ class Simulation:
             kind = Kind.GATED if record.message else Kind.ENQUEUED
             self._tell(kind, pod=pod.key, message=record.message)
         if arrival.leaves_at is not None:
-            self._events.at(max(arrival.leaves_at, self._now), LEAVING, partial(self._leaves, record))
+            self._events.at(max(arrival.leaves_at, now), LEAVING, partial(self._leaves, record))
 
     def _leaves(self, record: PodRecord, outcome: str = FINISHED) -> None:
         """The pod goes, if it has not gone before."""
@@ -379,13 +382,15 @@ class Simulation:
         else:
             return
         record.left = self._now
-        if record.pod.key in self._ignored:
+        if self._ignored and record.pod.key in self._ignored:
             self._ignored.discard(record.pod.key)
         else:
             self._api.remove(record.pod)
             self._settle()
-        self._tell(Kind.LEFT, pod=record.pod.key, node=record.node, outcome=record.outcome)
-        self._follow(record, ON_FINISH)
+        if self._listen is not None:
+            self._tell(Kind.LEFT, pod=record.pod.key, node=record.node, outcome=record.outcome)
+        if record.chain:
+            self._follow(record, ON_FINISH)
 
     def _follow(self, record: PodRecord, on: str) -> None:
         """The next pod of the chain comes, if this was what it waited for."""

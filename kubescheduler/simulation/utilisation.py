@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import add, itemgetter, sub
 
 import attrs
 import msgspec
@@ -64,11 +65,11 @@ class UsageRecorder:
         self.resources = (*names, PODS)
         self.samples: list[Sample] = []
         self._columns = columns
-        self._indices = [columns.resource(name) for name in names]
+        self._pick = itemgetter(*(columns.resource(name) for name in names))
         self._nothing: Amounts = (0,) * len(self.resources)
         self._now: dict[str, tuple[Node | None, Amounts, Amounts]] = {}
-        self._used = list(self._nothing)
-        self._capacity = list(self._nothing)
+        self._used = self._nothing
+        self._capacity = self._nothing
         self._nodes: dict[str, NodeUsage] = {}
         self._touched = dict.fromkeys(columns.row_of)
 
@@ -80,12 +81,13 @@ class UsageRecorder:
         """Notes the moment; a moment that is noted again is noted anew."""
         for name in self._touched:
             self._update(time, name)
-        self._touched = {}
-        if self.samples and self.samples[-1].time == time:
-            self.samples.pop()
-        latest = Sample(time, pending, tuple(self._used), tuple(self._capacity))
-        if not self.samples or not latest.equals_but_for_time(self.samples[-1]):
-            self.samples.append(latest)
+        self._touched.clear()
+        samples = self.samples
+        if samples and samples[-1].time == time:
+            samples.pop()
+        latest = Sample(time, pending, self._used, self._capacity)
+        if not samples or not latest.equals_but_for_time(samples[-1]):
+            samples.append(latest)
 
     def nodes(self) -> list[NodeUsage]:
         """The nodes that there were, by name."""
@@ -99,10 +101,9 @@ class UsageRecorder:
         capacity = old_capacity if node is old else self._capacity_of(row, node)
         self._now[name] = node, used, capacity
         if used != old_used:
-            self._used = [total + now - old for total, now, old in zip(self._used, used, old_used, strict=True)]
+            self._used = _moved(self._used, old_used, used)
         if capacity != old_capacity:
-            parts = zip(self._capacity, capacity, old_capacity, strict=True)
-            self._capacity = [total + now - old for total, now, old in parts]
+            self._capacity = _moved(self._capacity, old_capacity, capacity)
         usage = self._nodes.get(name)
         if usage is None:
             if capacity != self._nothing:
@@ -117,16 +118,19 @@ class UsageRecorder:
 
     def _used_on(self, row: int) -> Amounts:
         columns = self._columns
-        used = columns.requested.data[:, row].tolist()
-        return (*[used[at] for at in self._indices], columns.pod_count.data.item(row))
+        return (*self._pick(columns.requested.data[:, row].tolist()), columns.pod_count.data.item(row))
 
     def _capacity_of(self, row: int | None, node: Node | None) -> Amounts:
         """Nothing where there is no such node."""
         if row is None or node is None:
             return self._nothing
         columns = self._columns
-        allocatable = columns.allocatable.data[:, row].tolist()
-        return (*[allocatable[at] for at in self._indices], columns.allowed_pods.data.item(row))
+        return (*self._pick(columns.allocatable.data[:, row].tolist()), columns.allowed_pods.data.item(row))
+
+
+def _moved(totals: Amounts, old: Amounts, new: Amounts) -> Amounts:
+    """The totals once a part of them has become another."""
+    return tuple(map(add, totals, map(sub, new, old)))
 
 
 def levels(changes: list[tuple[float, float]], end: float) -> Level:

@@ -6,6 +6,7 @@ Everything answers (status, value); a status of None is Success. A SchedulingErr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,13 @@ def ask_status(plugin: Any, method: str, pod: Pod, node: str, *args: Any) -> tup
         return getattr(plugin, method)(*args), None
     except SchedulingError as error:
         return Status.failure(str(error)), None
+
+
+def binding_by(plugin: Any) -> Callable[[CycleState, Pod, str], tuple[Status | None, None]]:
+    """``ask_status`` of a plugin's ``bind``, for (state, pod, node name)."""
+    if is_custom(plugin):
+        return lambda state, pod, node_name: ask_status(plugin, "bind", pod, node_name, state, pod, node_name)
+    return partial(status_of, plugin.bind)
 
 
 def _info(pod: Pod, snapshot: Snapshot) -> PodInfo:

@@ -31,7 +31,7 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Whether a pod may be tried at all. ``first``: the plugin that held it back the last time."""
-        if not self.observer.measures and runner_prefilter.all_let_in(self._gates, pod):
+        if not first and not self.watch.observer.measures and runner_prefilter.all_let_in(self._gates, pod):
             return None
         return self.watch.status("PreEnqueue", runner_prefilter.pre_enqueue, self, pod, first)
 

@@ -18,6 +18,7 @@ from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
+from kubescheduler.framework.deciding.adapters import binding_by
 from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
 
 RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
@@ -101,6 +102,11 @@ class ProfilePlugins(msgspec.Struct, eq=False, dict=True):
     def at(self, point: Point) -> tuple[Plugin, ...]:
         """The plugins of a point in the order they run."""
         return self.plugins.get(point, ())
+
+    @cached_property
+    def binders(self) -> tuple[tuple[Plugin, Callable[[CycleState, Pod, str], tuple[Status | None, None]]], ...]:
+        """The Bind plugins in the order they run, each with how it is asked to bind a pod to a node."""
+        return tuple((plugin, binding_by(plugin)) for plugin in self.at(Point.BIND))
 
     def names(self, point: Point) -> frozenset[str]:
         """The names of the plugins of a point."""

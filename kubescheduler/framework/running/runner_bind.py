@@ -142,9 +142,10 @@ def after_choice(framework: ProfilePlugins) -> tuple[Callable[[Pod], bool], ...]
 def bind(framework: ProfilePlugins, state: CycleState, pod: Pod, node_name: str) -> Status | None:
     """The first plugin that does not skip binds; Skip when all do."""
     last: Status | None = SKIP
-    for plugin in framework.at(Point.BIND):
-        asked = (ask_status, plugin, "bind", pod, node_name, state, pod, node_name)
-        last, _ = framework.watch.plugin("Bind", plugin.name, state, *asked, since=state.binding_sent)
+    for plugin, ask in framework.binders:
+        last, _ = framework.watch.plugin(
+            "Bind", plugin.name, state, ask, state, pod, node_name, since=state.binding_sent
+        )
         if last is None or is_success(last):
             return None
         if last.code is not Code.Skip:
