@@ -14,6 +14,8 @@ from clusterstate.devices.resource_claims import without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from clusterstate.objects.resource import ResourceClaim
+from kubescheduler.framework.contract.clocks import VirtualTime
+from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.device_drivers import made_ready
 from kubescheduler.simulation.volume_controller import binds_to, provisions
 
@@ -137,3 +139,18 @@ class SimulatedApi:
         """The scheduler's cache has it at once: a plugin may wait for it. Its queue hears of it later."""
         self.changes.append((self.cache.objects.current(obj), obj))
         self.cache.add(obj)
+
+
+def on_virtual_time(services: Services, *, api: SimulatedApi, time: VirtualTime, epoch: float) -> Services:
+    """The services of a loop that a simulation runs: its API server and clock, and nothing beside the attempts.
+
+    epoch: the start in seconds since 1970.
+    """
+    return msgspec.structs.replace(
+        services,
+        client=api,
+        time=time,
+        today=lambda: epoch + time.moment,
+        in_background=at_once,
+        reports_failures=False,
+    )

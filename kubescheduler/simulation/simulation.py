@@ -19,7 +19,6 @@ from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
-from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.known_verdicts import KnownVerdicts
 from kubescheduler.simulation.last_attempts import LastAttempts
 from kubescheduler.simulation.node_traffic import NodeTraffic
@@ -35,11 +34,11 @@ from kubescheduler.simulation.pod_records import (
     PreemptionRecord,
 )
 from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
-from kubescheduler.simulation.simulated_api import SimulatedApi
+from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import ARRIVING, LEAVING, PATIENCE, SPIN_PAUSE, SPINS, Events
 from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
-from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Workload, timestamp
+from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, PodChains, Workload, timestamp
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
@@ -82,12 +81,11 @@ class Simulation:
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
         self._evicted_for: dict[str, str] = {}
-        self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in workload.chains.items()}
+        self._chains = PodChains(workload.chains)
         self._changes = self._lasting = 0
         self._lasted, self._spun = 0.0, False
         self._under_way: list[tuple[PodRecord, Attempt]] = []
-        self._pending = 0
-        """Pods without a node at the end of the last moment."""
+        self._pending = 0  # pods without a node at the end of the last moment
         for obj in workload.objects:
             self._cache.add(obj)
         self._make_loop(scheduler, preempt)
@@ -100,16 +98,7 @@ class Simulation:
             self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
 
     def _make_loop(self, scheduler: PodScheduler, preempt: bool) -> None:
-        def adapt(services: Services) -> Services:
-            return msgspec.structs.replace(
-                services,
-                client=self._api,
-                time=self._time,
-                today=lambda: self._epoch + self._time.moment,
-                in_background=at_once,
-                reports_failures=False,
-            )
-
+        adapt = partial(on_virtual_time, api=self._api, time=self._time, epoch=self._epoch)
         parts = loop_parts(scheduler, adapt, preempt=preempt)
         custom = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
         decide = parts.decide if self._observers else deciding_ahead(parts)
@@ -213,6 +202,10 @@ class Simulation:
         if self._listen is not None:
             self._listen(RunEvent(self._now, kind, **fields))  # type: ignore[arg-type]
 
+    def _tell_of(self, record: PodRecord, kind: Kind, **fields: object) -> None:
+        if self._listen is not None:
+            self._tell(kind, pod=record.pod.key, **fields)
+
     # --- attempts ----------------------------------------------------------------------------
 
     def _try_all(self) -> None:
@@ -247,11 +240,10 @@ class Simulation:
         if attempt.binding is None:
             self._note_failure(record, attempt)
             return
-        if self._listen is not None:
-            self._tell(Kind.ATTEMPTED, pod=record.pod.key, node=attempt.node_name)
+        self._tell_of(record, Kind.ATTEMPTED, node=attempt.node_name)
         if attempt.waits:
             self._shifted(attempt.node_name)
-            self._tell(Kind.WAITING, pod=record.pod.key, node=attempt.node_name)
+            self._tell_of(record, Kind.WAITING, node=attempt.node_name)
         self._under_way.append((record, attempt))
 
     def _note_failure(self, record: PodRecord, attempt: Attempt) -> None:
@@ -300,8 +292,7 @@ class Simulation:
             record.fail(attempt.decision, failure.note)
             if attempt.waits:
                 self._shifted(attempt.node_name)
-            if self._listen is not None:
-                self._tell(Kind.BINDING_FAILED, pod=record.pod.key, node=attempt.node_name, message=failure.note)
+            self._tell_of(record, Kind.BINDING_FAILED, node=attempt.node_name, message=failure.note)
             self._came_back(record)
         return True
 
@@ -339,12 +330,10 @@ class Simulation:
     def _bound(self, record: PodRecord, host: str) -> None:
         self._changed(host)
         record.place(host, self._now)
-        if self._listen is not None:
-            self._tell(Kind.BOUND, pod=record.pod.key, node=host)
+        self._tell_of(record, Kind.BOUND, node=host)
         if record.duration is not None:
             self._events.at(self._now + record.duration, LEAVING, partial(self._leaves, record))
-        if record.chain:
-            self._follow(record, ON_BINDING)
+        self._follow(record, ON_BINDING)
 
     # --- coming and going --------------------------------------------------------------------
 
@@ -387,15 +376,12 @@ class Simulation:
         else:
             self._api.remove(record.pod)
             self._settle()
-        if self._listen is not None:
-            self._tell(Kind.LEFT, pod=record.pod.key, node=record.node, outcome=record.outcome)
-        if record.chain:
-            self._follow(record, ON_FINISH)
+        self._tell_of(record, Kind.LEFT, node=record.node, outcome=record.outcome)
+        self._follow(record, ON_FINISH)
 
     def _follow(self, record: PodRecord, on: str) -> None:
         """The next pod of the chain comes, if this was what it waited for."""
-        due, waiting = self._chains.get(record.chain, (None, iter(())))
-        following = next(waiting, None) if due == on else None
+        following = self._chains.following(record.chain, on) if record.chain else None
         if following is not None:
             self._events.at(max(self._now, following.at), ARRIVING, partial(self._arrives, following))
 

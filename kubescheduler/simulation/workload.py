@@ -69,6 +69,20 @@ class Chain(msgspec.Struct, frozen=True):
     waiting: tuple[Arrival, ...]
 
 
+class PodChains:
+    """The pods of each chain that have not come yet."""
+
+    def __init__(self, chains: Mapping[str, Chain]) -> None:
+        self._chains = {name: (chain.on, iter(chain.waiting)) for name, chain in chains.items()}
+
+    def following(self, chain: str, happened: str) -> Arrival | None:
+        """The pod that comes now; None: no more do, or this is not what they wait for. happened: ON_BINDING, ON_FINISH
+        of a pod of the chain.
+        """
+        on, waiting = self._chains.get(chain, ("", iter(())))
+        return next(waiting, None) if on == happened else None
+
+
 class Workload(msgspec.Struct, frozen=True):
     """objects: what is in the cluster from the start besides. epoch: the start in seconds since 1970."""
 
