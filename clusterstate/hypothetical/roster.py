@@ -162,9 +162,11 @@ class Roster:
         return first[present], place[kinds]
 
     def refresh(self) -> Roster:
-        """Brings the rows that changed since the last time up to date."""
+        """Brings the rows that changed since the last time up to date. Raises DecodeError for a pod that started at
+        what is no time, each time until it has left."""
         log, size = self._columns.log, len(self._columns)
         changed = log.since(self._position)
+        self._position = -1
         worn = len(self.infos) > 2 * len(self._columns.infos) + SPARE or len(self._row_class_of) > 4 * size + SPARE
         renewed = changed is None or worn
         if changed is None or worn:
@@ -174,7 +176,6 @@ class Roster:
         else:
             rows = dict.fromkeys(row for row, _ in changed)  # type: ignore[assignment]
             moved = dict.fromkeys(row for row, what in changed if what & PODS)  # type: ignore[assignment]
-        self._position = log.position
         self.pods.grow(size)
         self._resize(self._codes.shape[0], size)
         self._row_classes.resize(size)
@@ -183,6 +184,7 @@ class Roster:
             self._put(row, pods, () if renewed else self.pods[row])
         for row in rows:
             self._classify(row)
+        self._position = log.position
         return self
 
     def _resize(self, places: int, size: int) -> None:

@@ -46,8 +46,8 @@ class RowWatch:
         position, nominations = self._position, self._nominations
         self._position, self._nominations = log.position, cache.nominations.position
         if stamp != self._stamp or position < 0:
-            self._stamp = stamp
             self.by_row = all([p.by_row(info, snapshot) for p in given])  # noqa: C419
+            self._stamp = stamp
             return None
         recent, names = log.since(position), cache.nominations.since(nominations)
         if recent is None or names is None:

@@ -199,3 +199,19 @@ def test_a_start_that_is_no_time(text: str) -> None:
     """It is a fault of the pod, in words."""
     with pytest.raises(DecodeError, match=r"status\.startTime: must be a time"):
         started(Pod(ObjectMeta("p", "x"), start_time=text))
+
+
+def test_a_pod_that_started_at_no_time_is_a_fault_until_it_has_left() -> None:
+    """Each time, and the pods that came meanwhile are all there once it is gone."""
+    cache = cache_of([*ALIKE, pod("x")])
+    made = roster(cache)
+    faulty = Pod(ObjectMeta("y", "x", "y"), node_name="a", start_time="yesterday")
+    for one in (pod("w", "b"), faulty, pod("z", "c")):
+        cache.add_pod(one)
+    for _ in range(2):
+        with pytest.raises(DecodeError, match="Pod x/y"):
+            made.refresh()
+    cache.remove_pod(faulty)
+    made.refresh()
+    assert [names(there) for there in made.pods] == ["x", "w", "z"]
+    assert [int((made.codes[:, row] > NOBODY).sum()) for row in range(3)] == [1, 1, 1]
