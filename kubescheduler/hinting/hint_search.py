@@ -8,7 +8,7 @@ from itertools import islice
 import attrs
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, nearest
 from clusterstate.objects import Pod
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
@@ -41,7 +41,8 @@ class HintSearch:
         """
         row = self.cache.columns.row_of.get(node, -1)
         if node and (row < 0 or self.cache.columns.nodes[row] is None):
-            raise InputError(f"there is no node {node} in the cluster")
+            known = (each.name for each in self.cache.columns.nodes if each is not None)
+            raise InputError(f"there is no node {node} in the cluster{nearest(node, known)}")
         goal = Goal(node)
         pod = as_read(pod, self.cache)
         trials = Trials(self.engine, self.cache, pod, goal, self._scheduler)

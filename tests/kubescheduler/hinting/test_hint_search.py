@@ -131,9 +131,9 @@ def test_a_decision_gives_hints_and_stays_explainable() -> None:
 
 
 def test_hints_for_a_node_that_is_not_there() -> None:
-    """That is an error."""
-    with pytest.raises(ks.errors.InputError, match="there is no node b"):
-        ks.hints(ks.Cluster().node("a"), ks.pod("web"), node="b")
+    """That is an error, which suggests a name that is like it."""
+    with pytest.raises(ks.errors.InputError, match=r"^there is no node worker2 .*; did you mean worker-2\?$"):
+        ks.hints(ks.Cluster().node("worker-2"), ks.pod("web"), node="worker2")
 
 
 def test_a_pod_that_goes_there_needs_no_hint() -> None:
