@@ -102,6 +102,10 @@ def _loader() -> Any:
 
 
 def _one_line(error: Exception) -> str:
+    from yaml.reader import ReaderError
+
+    if isinstance(error, ReaderError):
+        return f"position {error.position}: {error.reason}: #x{error.character:02x}"
     return " ".join(str(error).split())
 
 

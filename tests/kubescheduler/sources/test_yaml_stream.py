@@ -84,6 +84,21 @@ def test_merges(text: str, value: object) -> None:
     assert parse_yaml("x.yaml", text)[0]["b"] == value
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"a: \x01b\n", r"position 3: (control|special) characters are not allowed: #x01"),
+        ("a: \x01b\n", r"position 3: (control|special) characters are not allowed: #x01"),
+        (b'a: "\xe4"\n', r"position [45]: invalid .*: #x[0-9a-f]{2}"),
+    ],
+    ids=["bytes", "text", "not UTF-8"],
+)
+def test_characters_that_cannot_be_read(text: bytes | str, problem: str) -> None:
+    """Where they are, and nothing of what the library calls its input."""
+    with pytest.raises(DecodeError, match=f"^x.yaml: {problem}$"):
+        parse_yaml("x.yaml", text)
+
+
 def test_repeated_keys_are_noted() -> None:
     """The last one counts, and a note has the path and the lines of both."""
     notes: list[str] = []
