@@ -192,7 +192,7 @@ class ClusterCache:
         if uid in self._places:
             raise ClusterStateError(f"pod {uid} is in the cache, so can't be assumed")
         placed = pod.on(node_name)
-        self._place(uid, placed)
+        self._place(uid, placed, self.columns.info(pod))
         self._assumed.add(uid)
         self.nominations.drop(uid)
         return placed
@@ -258,9 +258,9 @@ class ClusterCache:
             raise ClusterStateError("Cannot get cache key for pod with empty UID")
         return uid
 
-    def _place(self, uid: str, pod: Pod) -> None:
+    def _place(self, uid: str, pod: Pod, info: PodInfo | None = None) -> None:
         row = self.columns.row(pod.node_name)
-        self.columns.put_pod(row, pod, uid)
+        self.columns.put_pod(row, pod, uid, info)
         self._places[uid] = (row, pod)
 
     def _take(self, uid: str) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 from clusterstate.changes import ChangeLog, Reads
 from clusterstate.counting.claim_users import ClaimName, ClaimUsers
 from clusterstate.counting.pod_counts import PodCounts
-from clusterstate.counting.row_amounts import RowAmounts
+from clusterstate.counting.row_amounts import RowAmounts, SpecAmounts
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.name_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
-from clusterstate.objects import NO_RESOURCES, Node, Pod, PodSpec, ResourceList
+from clusterstate.objects import NO_RESOURCES, Node, Pod, ResourceList
 from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView, Use
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, PodUsage, amount
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
 RECENT_CLASSES = 1024
@@ -59,7 +59,9 @@ class Columns:
         self.claim_users = ClaimUsers()
         self.derived: dict[Hashable, tuple[int, Any]] = {}
         self._recent: OrderedDict[PodKey, PodInfo] = OrderedDict()
-        self._usages: OrderedDict[PodSpec, tuple[PodUsage, tuple[tuple[int, int], ...]]] = OrderedDict()
+        self._asked_of: Pod | None = None
+        self._answered: PodInfo
+        self._taken = SpecAmounts(view.accounting)
         self._labels: dict[str, NodeColumn] = {}
         self._properties: dict[Callable[[Node], Hashable | None], NodeColumn] = {}
         self._placings = 0
@@ -222,29 +224,21 @@ class Columns:
     # --- pods ------------------------------------------------------------------------------
 
     def info(self, pod: Pod) -> PodInfo:
-        """The pod's class, compiled once."""
+        """The pod's class, compiled once. A pod is decided on and placed next: the last answer is remembered."""
+        if pod is self._asked_of:
+            return self._answered
         key = self.view.pod_key(pod)
         info = self.infos.get(key) or self._recent.get(key)
         if info is None:
-            info = self._recent[key] = PodInfo(key, *self._usage(key[2]))
+            info = self._recent[key] = PodInfo(key, *self._taken.of(key[2], self.resource))
             if len(self._recent) > RECENT_CLASSES:
                 self._recent.popitem(last=False)
+        self._asked_of, self._answered = pod, info
         return info
 
-    def _usage(self, spec: PodSpec) -> tuple[PodUsage, tuple[tuple[int, int], ...]]:
-        """(the amounts of pods of a spec, what they take by the resource's index); many classes have the same."""
-        found = self._usages.get(spec)
-        if found is None:
-            usage = self.view.accounting(spec)
-            used = tuple((self.resource(name), value) for name, value in usage.used.items())
-            found = self._usages[spec] = usage, used
-            if len(self._usages) > RECENT_CLASSES:
-                self._usages.popitem(last=False)
-        return found
-
-    def put_pod(self, row: int, pod: Pod, uid: str) -> None:
-        """Counts a pod on a row, under a uid that is not there yet."""
-        info = self.info(pod)
+    def put_pod(self, row: int, pod: Pod, uid: str, info: PodInfo | None = None) -> None:
+        """Counts a pod on a row, under a uid that is not there yet. info: its class, where that was just asked for."""
+        info = info or self.info(pod)
         self.pods[row][uid] = pod
         if not info.rows:
             self._first_placed(info)
@@ -256,15 +250,17 @@ class Columns:
         self._add_last(info)
         if info.may_have_affinity:
             self.affinity_uses.update(self.view.affinity_uses(info))
-        self.uses_version += info.may_have_affinity
-        if info.may_have_affinity and not info.term_keys <= self.term_keys:
-            self.term_keys |= info.term_keys
+            self.uses_version += 1
+            if not info.term_keys <= self.term_keys:
+                self.term_keys |= info.term_keys
         self.counts.add_class(info)
-        self.claim_users.add(info)
+        if info.spec.volumes:
+            self.claim_users.add(info)
 
     def _add_last(self, info: PodInfo) -> None:
         """Makes a class that is not among the placed ones the last that came to be placed."""
         self.infos[info.key] = info
+        self._asked_of = None
         self._placings += 1
         info.serial = self._placings
 

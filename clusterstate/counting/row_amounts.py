@@ -1,18 +1,24 @@
-"""What each node can give and what its pods take, by row; kept as nodes and pods come and go."""
+"""What nodes can give and what their pods take, by row, kept as they come and go; what pods take, by spec."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from clusterstate.counting.tally import FEW_ROWS
 from clusterstate.growable import Growable
+from clusterstate.objects import PodSpec
 from clusterstate.podinfo import PodInfo
-from clusterstate.usage import MOST, wrap
+from clusterstate.usage import MOST, Accounting, PodUsage, wrap
 
 Amounts = tuple[bytes, bytes, int, int, bytes, bytes]
 """What is counted on a row, for comparing."""
+
+Taken = tuple[PodUsage, tuple[tuple[int, int], ...]]
+"""(the amounts of pods of a spec, what they take by the resource's index)."""
+MOST_SPECS = 1024
 
 
 class RowAmounts:
@@ -110,3 +116,23 @@ class RowAmounts:
                 self.allocatable_set.view[:, row].tobytes(),
             )
         return known
+
+
+class SpecAmounts:
+    """The amounts of pods by their spec, which many classes have in common; those first asked for are forgotten."""
+
+    __slots__ = ("_accounting", "_known")
+
+    def __init__(self, accounting: Accounting) -> None:
+        self._accounting = accounting
+        self._known: OrderedDict[PodSpec, Taken] = OrderedDict()
+
+    def of(self, spec: PodSpec, index: Callable[[str], int]) -> Taken:
+        """What pods of a spec take. index: of a resource by its name, always the same."""
+        found = self._known.get(spec)
+        if found is None:
+            usage = self._accounting(spec)
+            found = self._known[spec] = usage, tuple((index(name), value) for name, value in usage.used.items())
+            if len(self._known) > MOST_SPECS:
+                self._known.popitem(last=False)
+        return found

@@ -144,20 +144,23 @@ class Tally:
 class Reached:
     """Which placed pod classes and running counts may concern one another, found by marks and not one by one."""
 
-    __slots__ = ("_classes", "_everywhere", "_tallies")
+    __slots__ = ("_classes", "_everywhere", "_new", "_tallies")
 
     def __init__(self) -> None:
         self._classes: dict[Mark, dict[PodInfo, None]] = {}
+        self._new: dict[PodInfo, None] = {}
         self._tallies: dict[Mark, dict[Tally, None]] = {}
         self._everywhere: dict[Tally, None] = {}
 
     def add_class(self, info: PodInfo) -> None:
-        """A class of which the first pod was placed."""
-        for mark in info.marks:
-            self._classes.setdefault(mark, {})[info] = None
+        """A class of which the first pod was placed; it is filed when classes are next looked for."""
+        self._new[info] = None
 
     def drop_class(self, info: PodInfo) -> None:
         """A class of which the last pod has left."""
+        if info in self._new:
+            del self._new[info]
+            return
         for mark in info.marks:
             found = self._classes[mark]
             del found[info]
@@ -166,6 +169,10 @@ class Reached:
 
     def classes(self, reach: frozenset[Mark]) -> Iterable[PodInfo]:
         """The placed classes that have one of the marks, each once."""
+        for info in self._new:
+            for mark in info.marks:
+                self._classes.setdefault(mark, {})[info] = None
+        self._new.clear()
         if len(reach) == 1:
             return self._classes.get(next(iter(reach)), ())
         return {info: None for mark in reach for info in self._classes.get(mark, ())}

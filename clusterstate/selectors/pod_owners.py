@@ -75,6 +75,12 @@ def controller_selectors_of(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector,
     return () if namespace is None or not pod.labels else namespace.controllers_of(pod.labels)
 
 
+def selected_keys(pod: PodInfo, snapshot: Snapshot) -> frozenset[str]:
+    """The keys of the labels that services and controllers of the pod's namespace select by."""
+    namespace = _index(snapshot).namespace(pod)
+    return frozenset() if namespace is None else namespace.keys
+
+
 def matcher_of(selector: Selector) -> Matcher:
     """The test that counts a selector's pods; a map with an invalid key or value matches everything."""
     return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)
@@ -190,14 +196,14 @@ class _Namespace:
                         self._valid.add(selector)
         return tuple(dict.fromkeys(selector for _, selector in self._valid.find(labels)))
 
-    def read_in(self, labels: Labels) -> tuple[tuple[str, str], ...]:
-        """The labels that selectors of the namespace read."""
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the labels that selectors of the namespace read."""
         if self._keys is None:
             selectors = [service.selector for service in self.services]
             every = chain(selectors, chain.from_iterable(self.controllers.values()))
             self._keys = frozenset(key for selector in every if selector is not None for key in _keys_of(selector))
-        keys = self._keys
-        return tuple([pair for pair in labels.items() if pair[0] in keys])
+        return self._keys
 
     def owners(self, labels: Labels) -> Owners:
         found = self._finder(Kinds.SERVICES).find(labels)
@@ -268,7 +274,9 @@ class _Index:
         namespace = self.namespace(pod)
         if namespace is None:
             return self._nobody
-        key = (pod.namespace, bool(pod.labels), namespace.read_in(pod.labels))
+        keys = namespace.keys
+        read = tuple([pair for pair in pod.labels.items() if pair[0] in keys])
+        key = (pod.namespace, bool(pod.labels), read)
         owners = self._memo.get(key)
         if owners is None:
             if len(self._memo) >= MOST_REMEMBERED:

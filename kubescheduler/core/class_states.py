@@ -15,7 +15,7 @@ import numpy as np
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import Traits, spec_alone
+from clusterstate.selectors.pod_traits import Traits, as_read, label_keys_read, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.holding.usage_answers import with_rows
@@ -207,7 +207,10 @@ class Memory:
         self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
         self._size = self._made = 0
+        self._narrow = whole_pod not in self._traits
         self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
+        self._key_as_read: dict[Hashable, tuple[Hashable, ...]] = {}
+        self._label_keys: dict[Alike, frozenset[str]] = {}
         self._moment: Hashable = None
         self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
@@ -218,10 +221,13 @@ class Memory:
         moment = (log.version_of(SELECTED), snapshot.term_keys)
         if moment != self._moment or len(self._key_of) > MOST_PODS:
             self._key_of.clear()
+            if moment != self._moment or len(self._key_as_read) > MOST_PODS:
+                self._key_as_read.clear()
+                self._label_keys.clear()
             self._moment = moment
         key = self._key_of.get(info)
         if key is None:
-            key = self._key_of[info] = (self._alike_to(info), *[traits(info, snapshot) for traits in self._traits])
+            key = self._key_of[info] = self._key(info, snapshot)
         state = self._states.get(key)
         if state is None:
             self._made = 0
@@ -233,6 +239,20 @@ class Memory:
             self._states.move_to_end(key)
             state.info = info
         return state
+
+    def _key(self, info: PodInfo, snapshot: Snapshot) -> tuple[Hashable, ...]:
+        """Equal for pods that no rule can tell apart: what all are alike in, and what each rule reads besides."""
+        alike = self._alike_to(info)
+        if not self._narrow:
+            return (alike, *[traits(info, snapshot) for traits in self._traits])
+        keys = self._label_keys.get(alike)
+        if keys is None:
+            keys = self._label_keys[alike] = label_keys_read(info, snapshot)
+        read = alike, as_read(info, keys)
+        key = self._key_as_read.get(read)
+        if key is None:
+            key = self._key_as_read[read] = (alike, *[traits(info, snapshot) for traits in self._traits])
+        return key
 
     def _hold(self, key: Hashable, size: int) -> None:
         """Notes how many bytes a new state may take, and forgets the oldest where they are too many."""

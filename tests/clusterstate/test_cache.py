@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
+from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 ZONE = "zone"
@@ -37,6 +38,16 @@ def test_a_placed_pod_is_found_by_its_identity() -> None:
     assert cache.placed(uid) is added
     cache.remove_pod(added)
     assert cache.placed(uid) is None
+
+
+def test_the_class_of_a_pod_is_the_one_that_is_placed() -> None:
+    """Also where the pod's class was asked for just before another record of the class was placed."""
+    cache = cache_of([make_node("a")])
+    pod, placed = make_pod("p"), make_pod("q", node="a")
+    forgotten = cache.info(pod)
+    first = PodInfo(forgotten.key, forgotten.usage, forgotten.used)
+    cache.columns.put_pods([0], [placed], ["q"], [first])
+    assert cache.info(pod) is first
 
 
 @pytest.mark.parametrize(

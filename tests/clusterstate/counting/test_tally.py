@@ -95,6 +95,7 @@ def _check(cache: ClusterCache, selectors: list[LabelSelector], asked: list[PodI
         (tuple(matchers), lambda info: sum(m(info.labels) for m in matchers), any_of(*(m.marks for m in matchers)))
     )
     for key, weight, reach in rules:
+        assert all(info.rows for info in cache.columns.counts.placed(reach))
         for topology in (None, ZONE):
             tally = snapshot.tally((key, topology), topology, weight, reach)
             assert int(tally.sums.sum()) == sum(weight(info) * sum(info.rows.values()) for info in infos)

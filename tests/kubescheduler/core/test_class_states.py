@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, S
 from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
+from predicates.types import FitPredicate
 
 KEYS = ("app", "job-name", "tier")
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -75,7 +77,10 @@ def pod(name: str, worn: dict[str, str], owner: tuple[str, str] | None, rule: di
 
 
 def owning(kind: str, name: str, key: str) -> dict[str, Any]:
+    """What selects pods by a label; ``Without`` is a ReplicaSet of those that lack it."""
     selector: Any = {key: "a"} if kind == "Service" else {"matchLabels": {key: "a"}}
+    if kind == "Without":
+        kind, selector = "ReplicaSet", {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
     version = "v1" if kind == "Service" else "apps/v1"
     metadata = {"name": name, "namespace": "default", "uid": name}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"selector": selector}}
@@ -85,12 +90,17 @@ pods = st.tuples(st.just("pod"), st.sampled_from(WORN), st.sampled_from(OWNERS),
 actions = st.one_of(
     pods,
     pods.map(lambda one: ("ask", *one[1:])),
-    st.tuples(st.just("add"), st.sampled_from(["Service", "ReplicaSet"]), st.sampled_from("uw"), st.sampled_from(KEYS)),
+    st.tuples(
+        st.just("add"),
+        st.sampled_from(["Service", "ReplicaSet", "Without"]),
+        st.sampled_from("uw"),
+        st.sampled_from(KEYS),
+    ),
     st.tuples(st.just("drop"), st.integers(0, 9)),
 )
 
 PLAIN: dict[str, Any] = {}
-A, B, T = {"app": "a"}, {"app": "b"}, {"tier": "a"}
+A, B, T, J = {"app": "a"}, {"app": "b"}, {"tier": "a"}, {"job-name": "a"}
 TOLD_APART: dict[str, list[Any]] = {
     "a running pod keeps one of them away": [
         ("pod", B, None, APART),
@@ -102,11 +112,11 @@ TOLD_APART: dict[str, list[Any]] = {
         ("pod", {}, None, PLAIN),
         ("pod", {"tier": "b"}, None, PLAIN),
     ],
-    "one of them is what it asks for": [("pod", {}, None, NEAR), ("pod", T, None, NEAR), ("pod", {}, None, NEAR)],
-    "one of them counts itself": [("pod", A, None, PLAIN), ("ask", {}, None, HARD), ("ask", A, None, HARD)],
+    "one of them is what it asks for": [("pod", J, None, NEAR), ("pod", T, None, NEAR), ("pod", J, None, NEAR)],
+    "one of them counts itself": [("pod", A, None, PLAIN), ("ask", J, None, HARD), ("ask", A, None, HARD)],
     "a label makes one of them count others": [
         *[("pod", A, None, PLAIN)] * 3,
-        ("ask", {}, None, SOFT),
+        ("ask", J, None, SOFT),
         ("ask", T, None, SOFT),
         ("ask", A, None, SOFT),
     ],
@@ -115,6 +125,12 @@ TOLD_APART: dict[str, list[Any]] = {
         *[("pod", A, None, PLAIN)] * 2,
         ("ask", {}, None, PLAIN),
         ("ask", A, None, PLAIN),
+    ],
+    "one of them has no labels that a controller could select by": [
+        ("add", "Without", "s", "app"),
+        *[("pod", J, None, PLAIN)] * 3,
+        ("ask", {}, None, PLAIN),
+        ("ask", J, None, PLAIN),
     ],
     "a service comes to select one of them": [
         *[("pod", A, None, PLAIN)] * 2,
@@ -133,6 +149,7 @@ TOLD_APART: dict[str, list[Any]] = {
     "a node avoids the controller of one of them": [("pod", A, OWNERS[2], PLAIN), ("pod", A, OWNERS[1], PLAIN)],
 }
 """Pods that have the same spec, and what makes a rule tell them apart."""
+CUSTOM = FitPredicate("Custom", lambda _, __: {})
 
 
 def engine_of(release: str) -> Engine:
@@ -183,13 +200,19 @@ def test_pods_that_a_rule_tells_apart_share_nothing_of_it(release: str, steps: l
 
 
 @pytest.mark.parametrize("release", RELEASE_NAMES)
-def test_labels_that_nothing_selects_by_make_no_difference(release: str) -> None:
-    """A pod with labels of its own is decided by what was remembered of the pod before it."""
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [pytest.param((), 1, id="rules-of-the-release"), pytest.param((CUSTOM,), 5, id="a-custom-rule-besides")],
+)
+def test_labels_that_nothing_selects_by_make_no_difference(
+    release: str, rules: tuple[FitPredicate, ...], expected: int
+) -> None:
+    """A pod with labels of its own is decided by what was remembered of the pod before it; not by a custom rule."""
     engine, decoder = engine_of(release), Decoder()
     nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
     cache = cache_for(engine, nodes)
     made: list[ClassState] = []
-    memory = Memory(engine.scheduler(cache).algorithm.predicates)
+    memory = Memory((*engine.scheduler(cache).algorithm.predicates, *rules))
 
     def make(info: PodInfo, share: Sharing) -> ClassState:
         made.append(ClassState(info, engine.scheduler(cache).algorithm, share))
@@ -198,7 +221,26 @@ def test_labels_that_nothing_selects_by_make_no_difference(release: str) -> None
     for at in range(5):
         one: Any = decoder.decode_object(pod(f"p{at}", {"job-name": f"j{at}"}, ("Job", f"j{at}"), {}))
         memory.state(cache.info(one), cache.snapshot(), cache.columns.log, make)
-    assert len(made) == 1
+    assert len(made) == expected
+
+
+def test_pods_whose_controllers_exchange_their_selectors_share_no_state() -> None:
+    """What a rule read of a pod is forgotten when controllers change."""
+    engine, decoder = engine_of("1.36"), Decoder()
+    cache = cache_for(engine, [decoder.decode_object(node(0))])
+    scheduler = engine.scheduler(cache)
+    memory = Memory(p.config for p in scheduler.algorithm.priorities)
+    u, v = (decoder.decode_object(pod(f"of-{uid}", A, ("ReplicaSet", uid), PLAIN)) for uid in "uv")
+
+    def state(asked: Any) -> ClassState:
+        make = partial(ClassState, algorithm=scheduler.algorithm)
+        return memory.state(cache.info(asked), cache.snapshot(), cache.columns.log, lambda i, s: make(i, share=s))
+
+    cache.add(decoder.decode_object(owning("ReplicaSet", "u", "app")))
+    state(u)
+    cache.add(decoder.decode_object(owning("ReplicaSet", "u", "tier")))
+    cache.add(decoder.decode_object(owning("ReplicaSet", "v", "app")))
+    assert state(u) is not state(v)
 
 
 @pytest.mark.parametrize(
