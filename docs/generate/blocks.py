@@ -95,7 +95,7 @@ def blocks(text: str) -> list[Block]:
 def refreshed(text: str, folder: Path) -> str:
     """The text with every output as it really is; unchanged where it was right."""
     out, done = [], 0
-    with Session(folder) as session:
+    with Session(folder, text) as session:
         for block in blocks(text):
             out += [text[done : block.start], session.run(block)]
             done = block.end
@@ -103,11 +103,11 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 class Session:
-    """A folder in which one document's blocks are run. Programs left running end with it."""
+    """A folder in which the blocks of ``document`` are run. Programs left running end with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, document: str) -> None:
         self.folder = folder
-        self._port = _free_port()
+        self._port = _free_port(document)
         self._python: list[str] = []
         self._printed = ""
         self._status = 0
@@ -231,9 +231,10 @@ def _timeless(text: str) -> str:
     return SECONDS.sub("in 0.01s", text)
 
 
-def _free_port() -> int:
-    """As many digits as ``PORT`` has, so that tables in outputs stay aligned when it is put in."""
-    for port in random.sample(range(1024, 10000), 1000):
+def _free_port(document: str) -> int:
+    """As many digits as ``PORT`` has, so that tables in outputs stay aligned when it is put in; no number that the
+    document shows, as ``PORT`` is shown in its place."""
+    for port in random.sample([port for port in range(1024, 10000) if str(port) not in document], 1000):
         with socket.socket() as listener, contextlib.suppress(OSError):
             listener.bind(("127.0.0.1", port))
             return port
