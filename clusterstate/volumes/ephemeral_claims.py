@@ -7,13 +7,9 @@ import msgspec
 from clusterstate.objects import EphemeralClaim, EphemeralVolume, Pod, PodSpec
 
 
-def ephemeral_claims(pod: Pod) -> tuple[EphemeralClaim, ...]:
-    """The claims of a pod's ephemeral volumes, in order, each with the pod that has to own it."""
-    return tuple(_own_claim(pod, volume) for volume in pod.spec.volumes if isinstance(volume, EphemeralVolume))
-
-
 def with_ephemeral_claims(pod: Pod) -> PodSpec:
-    """The spec with every ephemeral volume replaced by its claim; the same spec when there is none.
+    """The spec with every ephemeral volume replaced by its claim, and the pod that has to own it; the same spec when
+    there is none.
 
     For releases that read ephemeral volumes: such pods are alike in nothing but the rest.
     """

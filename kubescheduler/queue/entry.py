@@ -54,13 +54,6 @@ PreEnqueue = Callable[[Pod, str], Any]
 """Of (pod, the plugin to ask first): a Refusal, or None."""
 
 
-class Rejection(msgspec.Struct, frozen=True):
-    """A failed attempt that plugins rejected."""
-
-    rejectors: frozenset[str] = frozenset()
-    pending: frozenset[str] = frozenset()
-
-
 class Backoff(msgspec.Struct, frozen=True):
     """Seconds that a pod waits after its first failure, and at most. Upstream: podInitial-, podMaxBackoffSeconds."""
 

@@ -32,7 +32,7 @@ from clusterstate.volumes.claims_framework import (
     volume_behind,
     volume_zones,
 )
-from clusterstate.volumes.ephemeral_claims import ephemeral_claims, with_ephemeral_claims
+from clusterstate.volumes.ephemeral_claims import with_ephemeral_claims
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import IMMEDIATE, claiming, make_claim, make_class, make_volume, owned_claim
 
@@ -50,8 +50,8 @@ EPHEMERAL = make_pod("p", volumes=(ClaimVolume("c"), EphemeralVolume("data")))
 
 def test_an_ephemeral_volume_leads_to_a_claim_of_the_pod() -> None:
     """It is named after pod and volume."""
-    assert ephemeral_claims(EPHEMERAL) == (EphemeralClaim("p-data", "p", "default/p"),)
-    assert with_ephemeral_claims(EPHEMERAL).volumes == (ClaimVolume("c"), *ephemeral_claims(EPHEMERAL))
+    own = EphemeralClaim("p-data", "p", "default/p")
+    assert with_ephemeral_claims(EPHEMERAL).volumes == (ClaimVolume("c"), own)
     other = claiming("c")
     assert with_ephemeral_claims(other) is other.spec
 

@@ -17,10 +17,10 @@ from kubescheduler.cycle.scheduler_loop import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.queue.backoff import backoff_seconds_1_20, backoff_seconds_1_36
-from kubescheduler.queue.entry import Backoff, QueueEntry, Rejection
+from kubescheduler.queue.entry import Backoff, QueueEntry
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.framework_queues import ERROR, FIT, MAKERS, Setting
+from tests.support.queues.framework_queues import ERROR, FIT, MAKERS, Rejection, Setting
 
 
 @pytest.fixture(params=list(MAKERS))

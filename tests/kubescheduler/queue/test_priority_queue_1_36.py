@@ -8,10 +8,9 @@ import attrs
 import pytest
 
 from clusterstate.objects import Pod, Taint
-from kubescheduler.queue.entry import Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.framework_queues import ERROR, FIT, Setting
+from tests.support.queues.framework_queues import ERROR, FIT, Rejection, Setting
 
 
 def test_pods_in_backoff_are_tried_when_there_is_nothing_else_to_do() -> None:

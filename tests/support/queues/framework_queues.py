@@ -6,14 +6,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from clusterstate.objects import Pod
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
-from kubescheduler.queue.entry import Rejection
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.priority_queue_1_20 import Queue120
 from kubescheduler.queue.priority_queue_1_36 import Queue136
 from kubescheduler.queue.queueing_hints import Hopes
 from tests.support.build import cache_of, make_node
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """A failed attempt that plugins rejected; without any an error ended it."""
+
+    rejectors: frozenset[str] = frozenset()
+    """The plugins."""
+    pending: frozenset[str] = frozenset()
+    """Those of them whose event has the pod tried at once."""
+
 
 FIT = Rejection(frozenset({"NodeResourcesFit"}))
 ERROR = Rejection()
