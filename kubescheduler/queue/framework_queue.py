@@ -311,7 +311,7 @@ class FrameworkQueue(ABC):
         """Lets time pass in which nothing happens but that pods are tried, fail for the same reasons, and come back.
 
         Leaves the queue as flushes and failing attempts at every tick before ``moment`` do; no pod may be active.
-        Returns how often each pod was tried, by its key.
+        Returns how often each pod that was tried was, by its key.
         """
         if len(self._active):
             raise ClusterStateError("only pods that wait can rest; pop the others first")
@@ -329,7 +329,7 @@ class FrameworkQueue(ABC):
                     self.put_back(entry, entry.pod, entry)
         finally:
             self._clock = clock
-        return dict(tried)
+        return dict(+tried)
 
     def _settled(self) -> bool:
         """Whether every pod is tried at regular times."""
