@@ -7,7 +7,7 @@ lowest and highest over the nodes the score is 100·(highest + lowest - raw)/hig
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import Reads
-from clusterstate.growable import IntArray, Mask, constant_row
+from clusterstate.growable import NO_NUMBERS, IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import GroupedScores, RowScores
 from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
 from clusterstate.topology.spread_counts import SOFT
 from clusterstate.topology.spread_soft import (
@@ -38,6 +39,10 @@ from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, Scor
 Floats = NDArray[np.float64]
 Rounding = Callable[[Floats], IntArray]
 
+NEARLY_HALF = math.nextafter(0.5, 0.0)
+"""Added to a number it leaves out no half: their sum is rounded to the next whole number; see IEEE 754."""
+FEWEST_ALIKE = 8
+"""Rows for each that is scored by itself, at the least, so that not all of them are."""
 MOST_PODS = 1024
 """Pod classes of which the plan is found at once."""
 PLANNED_FOR = Reads.ALL_NODES | Reads.SERVICES
@@ -54,12 +59,7 @@ def truncated(scores: Floats) -> IntArray:
 
 def rounded(scores: Floats) -> IntArray:
     """To the nearest, halves away from zero. Release 1.36."""
-    nearest = np.rint(scores)
-    off = scores - nearest
-    if off.max(initial=0.0) == 0.5 or off.min(initial=0.0) == -0.5:
-        whole = np.trunc(scores)
-        nearest = whole + np.copysign(np.abs(scores - whole) >= 0.5, scores)
-    return nearest.astype(np.int64)
+    return truncated(scores + np.copysign(NEARLY_HALF, scores))
 
 
 def spread_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Rounding) -> IntArray:
@@ -67,28 +67,61 @@ def spread_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Round
 
     A constraint whose key a row lacks adds nothing there. Upstream: 1.20 and 1.36 initPreScoreState and Score.
     """
-    whole = snapshot.whole()
-    if len(plan.parts) == 1 and plan.parts[0].counter is not None:
-        table = rounding(_by_domain(snapshot, whole, plan, 0))
-        raw = table[snapshot.label_codes(plan.parts[0].constraint.topology_key)[0]]
-    else:
-        raw = rounding(_sum(pod, snapshot, whole, plan))
+    counts = [None if part.counter else pods_on(snapshot, pod.namespace, part.selectors) for part in plan.parts]
+    raw = rounding(_sum(snapshot, plan, counts, snapshot.rows))
     if plan.ignored is not None:
         raw[plan.ignored_among(snapshot)] = 0
     return raw
 
 
-def _sum(pod: PodInfo, snapshot: Snapshot, whole: Snapshot, plan: SoftPlan) -> Floats:
+def spread_grouped(
+    pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Rounding
+) -> tuple[GroupedScores, GroupedScores] | None:
+    """(what ``spread_raw`` gives exactly the feasible rows, what ``spread_scores`` does), worked out for a row of each
+    group and for the rows with pods that are counted; None: these are not few."""
+    whole, groups = snapshot.whole(), plan.groups
+    among = groups.among(snapshot.rows)
+    counts = [None if part.counter else pods_on(whole, pod.namespace, part.selectors) for part in plan.parts]
+    there = [count for count in counts if count is not None]
+    rows = among.only(there[0].nonzero()[0]) if len(there) == 1 else NO_NUMBERS
+    if len(there) > 1:
+        rows = among.only(np.logical_or.reduce(there).nonzero()[0])
+    if (len(groups) + len(rows)) * FEWEST_ALIKE > len(snapshot):
+        return None
+    at = np.concatenate((groups.first, rows))
+    counts = [None if count is None else count[at] for count in counts]
+    for count in counts:
+        if count is not None:
+            count[: len(groups)] = 0
+    raw = rounding(_sum(snapshot, plan, counts, at))
+    counted = raw
+    if plan.ignored is not None or len(rows) >= among.fewest:
+        has_say = np.ones(len(at), np.bool_)
+        has_say[: len(groups)] = among.sizes > np.bincount(groups.of_row[rows], minlength=len(groups))
+        counted = raw[has_say if plan.ignored is None else has_say & ~plan.ignored[at]]
+    scores = _normalised(raw, counted)
+    if plan.ignored is not None:
+        raw[plan.ignored[at]] = 0
+        scores[plan.ignored[at]] = 0
+    return GroupedScores(groups, rows, raw), GroupedScores(groups, rows, scores)
+
+
+Counts = Sequence[IntArray | None]
+"""For each constraint (p,) the pods that it counts on the row itself; None: it counts by domain."""
+
+
+def _sum(snapshot: Snapshot, plan: SoftPlan, counts: Counts, at: IntArray | None) -> Floats:
+    """(p,) what the constraints add to some rows of the cluster (None: all). snapshot: over the feasible rows."""
+    whole = snapshot.whole()
     out: Floats | None = None
-    for at, part in enumerate(plan.parts):
-        codes = snapshot.label_codes(part.constraint.topology_key)[0]
-        if part.counter is None:
-            counts = pods_on(snapshot, pod.namespace, part.selectors)
-            scores = _scores(counts, part.constraint, plan.nodes_among(snapshot))
-            if part.lacking is not None:
-                scores[codes == ABSENT] = 0.0
+    for index, (part, count) in enumerate(zip(plan.parts, counts, strict=True)):
+        if count is None:
+            codes = whole.label_codes(part.constraint.topology_key)[0]
+            scores = _by_domain(snapshot, whole, plan, index)[codes if at is None else codes[at]]
         else:
-            scores = _by_domain(snapshot, whole, plan, at)[codes]
+            scores = _scores(count, part.constraint, plan.nodes_among(snapshot))
+            if part.lacking is not None:
+                scores[part.lacking if at is None else part.lacking[at]] = 0.0
         out = scores if out is None else out + scores
     assert out is not None
     return out
@@ -112,21 +145,25 @@ def _scores(counts: IntArray, constraint: SpreadConstraint, size: int) -> Floats
 
 def spread_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray) -> IntArray:
     """(n,) 0-100; rows that are passed over have 0 and no say. Upstream: 1.20 and 1.36 NormalizeScore."""
-    ignored: Mask | None = None if plan.ignored is None else plan.ignored_among(snapshot)
-    counted = raw if ignored is None else raw[~ignored]
+    if plan.ignored is None:
+        return _normalised(raw, raw)
+    ignored = plan.ignored_among(snapshot)
+    scores = _normalised(np.where(ignored, 0, raw), raw[~ignored])
+    scores[ignored] = 0
+    return scores
+
+
+def _normalised(raw: IntArray, counted: IntArray) -> IntArray:
+    """(p,) the scores that raw ones come to. counted: those that have a say."""
     if not len(counted):
         return np.zeros(len(raw), np.int64)
     low, high = int(counted.min()), int(counted.max())
     if high <= 0:
-        scores = np.full(len(raw), MAX_NODE_SCORE, np.int64)
-    elif high - low < len(raw):
-        table = MAX_NODE_SCORE * (low + high - np.arange(low, high + 1)) // high
-        scores = table[raw - low] if ignored is None else table[np.where(ignored, 0, raw - low)]
-    else:
-        scores = MAX_NODE_SCORE * (low + high - raw) // high
-    if ignored is not None:
-        scores[ignored] = 0
-    return scores
+        return np.full(len(raw), MAX_NODE_SCORE, np.int64)
+    if high - low < len(counted) == len(raw):
+        table: IntArray = MAX_NODE_SCORE * (low + high - np.arange(low, high + 1)) // high
+        return table[raw - low]
+    return MAX_NODE_SCORE * (low + high - raw) // high
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -225,7 +262,9 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         plan = self.plan(pod, whole)
         assert plan is not None, "without soft constraints it stands, or is skipped"
 
-        def score_rows(view: Snapshot) -> tuple[IntArray, IntArray]:
+        def score_rows(view: Snapshot) -> tuple[RowScores, RowScores]:
+            if (grouped := spread_grouped(pod, view, plan, self.rounding)) is not None:
+                return grouped
             raw = spread_raw(pod, view, plan, self.rounding)
             return raw, spread_scores(view, plan, raw)
 

@@ -13,6 +13,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import StorageTraits, Traits, whole_pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.row_groups import RowScores
 from clusterstate.topology.topology_scope import Scope
 from priorities.score_evidence import RuleEvidence
 
@@ -74,8 +75,8 @@ Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
 """Scores from the numbers of all feasible rows: the snapshot is over exactly those, (n,) in, (n,) out."""
 
 
-ScoreRows = Callable[[Snapshot], tuple[IntArray, IntArray]]
-"""((n,) raw scores, (n,) scores) of the feasible rows, over exactly which the snapshot is."""
+ScoreRows = Callable[[Snapshot], tuple[RowScores, RowScores]]
+"""(raw scores, scores) of the feasible rows, over exactly which the snapshot is."""
 
 Prepare = Callable[[PodInfo, Snapshot], ScoreRows]
 """Of a pod, and a snapshot over all rows."""

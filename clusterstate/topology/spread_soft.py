@@ -12,6 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import RowGroups, row_groups
 from clusterstate.topology.spread_constraints import HOSTNAME, Constraints, SpreadConstraint
 from clusterstate.topology.spread_counts import carrying
 from clusterstate.topology.spread_domains import (
@@ -51,6 +52,8 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
     parts: tuple[SoftPart, ...]
     ignored: Mask | None
     """(N,) bool: the rows that get no score because they lack a required key; None when no row does."""
+    groups: RowGroups
+    """The rows that differ in nothing but the pods on the node itself."""
     _sizes: dict[int, int] = msgspec.field(default_factory=dict)
 
     def ignored_among(self, snapshot: Snapshot) -> Mask:
@@ -60,7 +63,9 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
 
     def nodes_among(self, snapshot: Snapshot) -> int:
         """How many rows are not passed over."""
-        return len(snapshot) - (0 if self.ignored is None else int(self.ignored_among(snapshot).sum()))
+        if self.ignored is None:
+            return len(snapshot)
+        return int(self.groups.among(snapshot.rows).sizes[~self.ignored[self.groups.first]].sum())
 
     def size(self, snapshot: Snapshot, at: int) -> int:
         """How many domains a constraint's key has among rows that are not passed over."""
@@ -75,10 +80,9 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
 
     def _size(self, snapshot: Snapshot, at: int) -> int:
         """Rows without the key form a domain together with those that have the empty value."""
-        key = self.parts[at].constraint.topology_key
-        codes, index = snapshot.label_codes(key)
-        if self.ignored is not None:
-            codes = codes[~self.ignored_among(snapshot)]
+        codes, index = snapshot.whole().label_codes(self.parts[at].constraint.topology_key)
+        rows = self.groups.first[self.groups.among(snapshot.rows).sizes > 0]
+        codes = codes[rows if self.ignored is None else rows[~self.ignored[rows]]]
         present = np.bincount(codes, minlength=len(index) + 1) > 0
         both_empty = "" in index and present[ABSENT] and present[index[""]]
         return int(np.count_nonzero(present)) - int(both_empty)
@@ -121,7 +125,7 @@ def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         own = counted_1_20(c.selector)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
         parts.append(SoftPart(c, own, counting, _lacking(whole, key), key not in keys[:at]))
-    return SoftPlan(tuple(parts), _ignored(qualified))
+    return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
 
 
 def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
@@ -133,7 +137,12 @@ def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         counted = both(included_nodes(pod, whole, c), qualified)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, own, counted)
         parts.append(SoftPart(c, own, counting, _lacking(whole, key)))
-    return SoftPlan(tuple(parts), _ignored(qualified))
+    return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
+
+
+def _groups(whole: Snapshot, constraints: Constraints) -> RowGroups:
+    keys = [c.topology_key for c in constraints]
+    return row_groups(whole, tuple([key for key in keys if key != HOSTNAME]), tuple([k for k in keys if k == HOSTNAME]))
 
 
 def _lacking(whole: Snapshot, key: str) -> Mask | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from clusterstate.counting.tally import Tally
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Service, TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
+from priorities import spread_framework
 from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
@@ -157,7 +160,7 @@ def worlds(draw: st.DrawFn) -> ReleaseCluster:
 def test_law_the_written_rule(
     world: ReleaseCluster, own: list[TopologySpreadConstraint], label: dict[str, str], picky: bool, data: st.DataObject
 ) -> None:
-    """Raw and final scores over any feasible nodes are those of the rule node by node."""
+    """Raw and final scores over any feasible nodes are those of the rule node by node, also by groups of nodes."""
     selector = labels({"zone": "b"} if picky else {})
     pod = make_pod("in", label, namespace="a", topology_spread_constraints=tuple(own), node_selector=selector)
     cluster = world.cluster()
@@ -174,3 +177,15 @@ def test_law_the_written_rule(
         assert scores(rule, cluster.info(pod), snapshot) is None
     else:
         assert scores(rule, cluster.info(pod), snapshot) == expected
+    if wanted:
+        with patch.object(spread_framework, "FEWEST_ALIKE", 0):
+            assert scores_by_group(rule, cluster.info(pod), snapshot) == expected
+
+
+def scores_by_group(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Scores, Scores]:
+    """(raw, final) as they are found for groups of rows."""
+    assert rule.prepare is not None
+    raw, final = rule.prepare(info, snapshot.whole())(snapshot)
+    assert isinstance(raw, GroupedScores)
+    assert isinstance(final, GroupedScores)
+    return raw.of_rows(snapshot.row_numbers).tolist(), final.of_rows(snapshot.row_numbers).tolist()

@@ -11,10 +11,6 @@ from kubescheduler.core.holding.held_scores import TOTAL
 from kubescheduler.core.holding.number_table import NumberTable
 from kubescheduler.core.selection import FirstByName, TieBreak
 
-LOWEST = -(1 << 63)
-"""Stands for the total of a row that does not fit."""
-
-
 STALE = 4
 """So many times as many entries as blocks are queued before those that are out of date are dropped."""
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.objects import FrozenMap
+from clusterstate.topology.row_groups import GroupedScores
 from kubescheduler.core.holding.number_table import Blocks, line
-from kubescheduler.core.holding.whole_scores import WholeScores
+from kubescheduler.core.holding.whole_scores import WholeScores, laid_out
 from kubescheduler.core.score_table import Scores
 
 TOTAL = 0
 """The index of the totals in a table of scores."""
+LOWEST = -(1 << 63)
+"""Stands for the total of a row that does not fit."""
 
 
 class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
@@ -67,7 +70,7 @@ class HeldScores:
         self._feasible = feasible
         self.whole = whole
         """The rules that were scored anew, which the table does not have; None: there are none."""
-        self._totals: IntArray | None = None if whole is None else whole.totals
+        self._totals: IntArray | None = None
         self._scores: dict[str, Scores] | None = None
         self._raws: dict[str, Scores] | None = None
 
@@ -75,8 +78,13 @@ class HeldScores:
     def totals(self) -> IntArray:
         """(n,) int64: see Decision."""
         if self._totals is None:
-            self._totals = self._line(TOTAL) + self._shifts.total
+            self.keep_totals(self._line(TOTAL) + self._shifts.total)
+        assert self._totals is not None
         return self._totals
+
+    def keep_totals(self, totals: IntArray) -> None:
+        """Notes all totals. totals: (n,) those of the table, which is written to."""
+        self._totals = totals if self.whole is None else self.whole.add_to(totals, self._feasible)
 
     @property
     def scores(self) -> Mapping[str, Scores]:
@@ -97,14 +105,17 @@ class HeldScores:
         return self._raws
 
     def _by_rule(
-        self, lines: Mapping[str, int], constants: Mapping[str, int], whole: Mapping[str, Scores] | None
+        self,
+        lines: Mapping[str, int],
+        constants: Mapping[str, int],
+        whole: Mapping[str, Scores | GroupedScores] | None,
     ) -> dict[str, Scores]:
         shifted = self._shifts.finals if lines is self._layout.finals else {}
         found: dict[str, Scores] = {
             name: self._finals(shifted[name], name) if name in shifted else self._line(at) for name, at in lines.items()
         }
         found.update(constants)
-        found.update(whole or {})
+        found.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
         names = self._layout.names if self.whole is None else self.whole.names
         return {name: found[name] for name in names if name in found}
 

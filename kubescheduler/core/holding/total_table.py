@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
+from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.holding.best_rows import LOWEST, BestRows
-from kubescheduler.core.holding.held_scores import NO_SHIFTS, TOTAL, HeldScores, ScoreLayout, Shifts
+from kubescheduler.core.holding.held_scores import LOWEST, NO_SHIFTS, TOTAL, HeldScores, ScoreLayout, Shifts
 from kubescheduler.core.holding.levels import Levels, Move
 from kubescheduler.core.holding.number_table import NumberTable, line
 from kubescheduler.core.holding.whole_scores import WholeScores
@@ -21,10 +21,17 @@ from kubescheduler.core.score_table import Scores
 from kubescheduler.core.selection import TieBreak
 from priorities.types import PriorityConfig
 
+if TYPE_CHECKING:
+    from kubescheduler.core.holding.best_by_group import BestByGroup
+    from kubescheduler.core.holding.best_rows import BestRows
+
 MOST_OTHERS = 32
 """Rows that are put in one by one as a rule scores them otherwise than most."""
 FARTHEST = 1 << 61
 """Totals up to which all of them may be shifted."""
+
+MOST_WEIGHT = 1 << 40
+"""Weight of a rule up to which its scores never bring a total near the end of 64 bits."""
 
 Numbers = Sequence[tuple[str, int]]
 """(rule, its raw number) of one row."""
@@ -59,11 +66,13 @@ class TotalTable:
         "_addends",
         "_base",
         "_best",
+        "_by_group",
         "_finals",
         "_is_near",
         "_layout",
         "_levels",
         "_normalised",
+        "_ranks",
         "_raws",
         "_shifts",
         "_table",
@@ -118,7 +127,9 @@ class TotalTable:
         self._is_near = bool((abs(scored.totals) < FARTHEST).all())
         self._table = NumberTable(np.array(lines))
         self._totals: IntArray | None = None
-        self._best = BestRows(self._table, lines[TOTAL], ranks)
+        self._ranks = ranks
+        self._best: BestRows | None = None
+        self._by_group: BestByGroup | None = None
         numbers = self._table.row(int(fitted[0]))
         self._base = numbers[TOTAL] - sum(weight * numbers[at] for at, weight in self._addends)
 
@@ -128,15 +139,35 @@ class TotalTable:
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
-        if self._totals is None:
-            self._totals = line(self._table.blocks(), TOTAL)
-        totals: IntArray = self._totals.copy() if len(feasible) == len(self._totals) else self._totals[feasible]
+        every = self._every_total()
+        totals: IntArray = every.copy() if len(feasible) == len(every) else every[feasible]
         totals += self._shifts.total
         return totals
 
+    def _every_total(self) -> IntArray:
+        """(N,) the totals of the table, kept current from then on."""
+        if self._totals is None:
+            self._totals = line(self._table.blocks(), TOTAL)
+        return self._totals
+
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
+        if self._best is None:
+            from kubescheduler.core.holding.best_rows import BestRows
+
+            self._best = BestRows(self._table, line(self._table.blocks(), TOTAL), self._ranks)
         return self._best.choose(tie_break)
+
+    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
+        """The first row by name of those with the highest total together with scores of another rule; None: it is not
+        known without all of them."""
+        if not self._is_near or abs(weight) > MOST_WEIGHT:
+            return None
+        if self._by_group is None or self._by_group.groups is not scores.groups:
+            from kubescheduler.core.holding.best_by_group import BestByGroup
+
+            self._by_group = BestByGroup(scores.groups, self._every_total(), self._ranks)
+        return self._by_group.choose(scores, weight)
 
     def set_raw(self, name: str, number: int) -> None:
         """The raw number that a rule gives every row, where it gives them all one."""
@@ -182,8 +213,11 @@ class TotalTable:
                 changed.add(self._table.put(row, found))
                 if self._totals is not None:
                     self._totals[row] = found[TOTAL]
-        for block in changed:
-            self._best.changed(block)
+                if self._by_group is not None and not self._by_group.changed(row):
+                    self._by_group = None
+        if self._best is not None:
+            for block in changed:
+                self._best.changed(block)
         return True
 
     def _moves(

@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray
+from clusterstate.topology.row_groups import GroupedScores
+from clusterstate.usage import wrap
 from kubescheduler.core.score_table import Scores
-from kubescheduler.core.selection import TieBreak
 
 
 class WholeScores(msgspec.Struct, frozen=True, eq=False):
@@ -17,19 +18,39 @@ class WholeScores(msgspec.Struct, frozen=True, eq=False):
 
     names: tuple[str, ...]
     """All rules that score, in order, those that are not scored anew included."""
-    finals: Mapping[str, Scores]
+    finals: Mapping[str, Scores | GroupedScores]
     """Rule → its scores before the weight, of those that are scored anew."""
-    raws: Mapping[str, Scores]
+    raws: Mapping[str, Scores | GroupedScores]
     """Likewise before they were normalised; empty where a release keeps no such scores."""
-    feasible: IntArray
-    """(n,) int64, the rows that fit."""
-    totals: IntArray
-    """(n,) int64, the weighted sums of all rules."""
+    weights: Mapping[str, int]
+    """Of every rule."""
 
-    def choose(self, tie_break: TieBreak, ranks: IntArray) -> int:
-        """One of the rows with the highest total. ranks: (N,) every row's place in the order of names."""
-        tied = np.flatnonzero(self.totals == self.totals.max())
-        return tie_break.choose(self.feasible[tied], ranks)
+    @property
+    def grouped(self) -> tuple[GroupedScores, int] | None:
+        """(the scores, the weight) of the one rule that is scored anew, where rows are alike but for few."""
+        if len(self.finals) > 1:
+            return None
+        [(name, scores)] = self.finals.items()
+        return (scores, self.weights[name]) if isinstance(scores, GroupedScores) else None
+
+    def add_to(self, totals: IntArray, feasible: IntArray) -> IntArray:
+        """(n,) the weighted sums of all rules. totals: (n,) of the others, which is written to. feasible: (n,) the
+        rows that fit."""
+        constant = 0
+        for name, given in self.finals.items():
+            scores, weight = laid_out(given, feasible), self.weights[name]
+            if isinstance(scores, int):
+                constant += weight * scores
+            else:
+                totals += scores if weight == 1 else np.int64(weight) * scores
+        if constant:
+            totals += np.int64(wrap(constant))
+        return totals
+
+
+def laid_out(scores: Scores | GroupedScores, feasible: IntArray) -> Scores:
+    """The scores of the rows that fit, or the one that all of them have."""
+    return scores.of_rows(feasible) if isinstance(scores, GroupedScores) else scores
 
 
 PENALTY, LIMIT = 8, 20

@@ -16,15 +16,15 @@ from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import wrap
+from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.holding.total_table import Totalled
 from kubescheduler.core.holding.whole_scores import WholeScores
 from kubescheduler.core.keeping.shared_totals import SharedTotals
-from kubescheduler.core.score_table import one_for_all
+from kubescheduler.core.score_table import Scores, one_for_all
 from kubescheduler.core.scoring import raw_and_reduced
-from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import Refreshes, ScoreState
 from priorities.types import PriorityConfig
 
@@ -88,9 +88,16 @@ class KeptTotals:
 
     def choose(self, held: HeldScores, tie_break: TieBreak) -> int:
         """One of the rows with the highest total. held: what ``patch`` gave, just now."""
+        table, feasible = self._shared.table, self._shared.feasible
         if held.whole is None:
-            return self._shared.table.choose(tie_break)
-        return held.whole.choose(tie_break, self._shared.ranks)
+            return table.choose(tie_break)
+        if (grouped := held.whole.grouped) is not None and type(tie_break) is FirstByName:
+            row = table.choose_with(*grouped)
+            if row is not None:
+                return row
+        held.keep_totals(table.totals(feasible))
+        tied = np.flatnonzero(held.totals == held.totals.max())
+        return tie_break.choose(feasible[tied], self._shared.ranks)
 
     def _answers_stand(self, state: ClassState, snapshot: Snapshot, log: ChangeLog) -> bool:
         """Whether rules say of the pod what they said of it at the last decision, before any node is looked at."""
@@ -101,29 +108,28 @@ class KeptTotals:
         return True
 
     def _scored_anew(self, state: ClassState, snapshot: Snapshot, log: ChangeLog) -> WholeScores:
-        """What the rules give that are scored anew, and with it all totals. Raises as rules do."""
-        feasible, weights = self._shared.feasible, self._weights
+        """What the rules give that are scored anew. Raises as rules do."""
+        feasible = self._shared.feasible
         rows = None if len(feasible) == len(snapshot) else feasible
         view = snapshot if rows is None else snapshot.take(rows)
+        raws: dict[str, Scores | GroupedScores] = {}
+        finals: dict[str, Scores | GroupedScores] = {}
         refreshes = Refreshes(snapshot, log)
-        totals = self._shared.table.totals(feasible)
-        raws, finals, constant = {}, {}, 0
         for score, score_rows in self._wholes:
             name = score.config.name
             if score_rows is not None:
-                raws[name], final = map(one_for_all, score_rows(view))
+                raws[name], finals[name] = map(_one_if_alike, score_rows(view))
             else:
                 score.refresh(state.info, refreshes)
-                raws[name], final = raw_and_reduced(state.info, score, view, rows)
-            finals[name] = final
-            if isinstance(final, int):
-                constant += weights[name] * final
-            else:
-                totals += final if weights[name] == 1 else np.int64(weights[name]) * final
-        if constant:
-            totals += np.int64(wrap(constant))
-        known = {name: raw for name, raw in raws.items() if name in self._raws}
-        return WholeScores(self._names, finals, known, feasible, totals)
+                raws[name], finals[name] = raw_and_reduced(state.info, score, view, rows)
+            if name not in self._raws:
+                del raws[name]
+        return WholeScores(self._names, finals, raws, self._weights)
+
+
+def _one_if_alike(scores: RowScores) -> Scores | GroupedScores:
+    """The scores, or the one number that they all are if they are laid out as one."""
+    return scores if isinstance(scores, GroupedScores) else one_for_all(scores)
 
 
 def kept_totals(

@@ -16,12 +16,13 @@ from clusterstate.counting import pod_counts, tally
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core import verdicts
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.holding import number_table, total_table
+from kubescheduler.core.holding import best_by_group, number_table, total_table
 from kubescheduler.core.keeping import shared_totals
 from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
+from priorities import spread_framework
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TIES: dict[str, Callable[[], TieBreak]] = {
@@ -306,7 +307,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
 ) -> None:
     """Whatever pods come and go, nodes change and services appear; also what is read when all is over. share: one of
     so many rows is patched sooner than all are looked at; with 1, no more than two at a time; of rows that score
-    otherwise than most, so many."""
+    otherwise than most, and of those that have scores of their own in a group, so many."""
     with (
         patch.object(shared_totals, "FEW", 2 if share == 1 else shared_totals.FEW),
         patch.object(number_table, "LEAST_IN_BLOCK", 2),
@@ -315,6 +316,10 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(pod_counts, "TALLY_ROWS", 0),
         patch.object(verdicts, "PATCH_SHARE", share),
         patch.object(total_table, "MOST_OTHERS", share),
+        patch.object(spread_framework, "FEWEST_ALIKE", 0),
+        patch.object(best_by_group, "MOST_GROUPS", share + 1),
+        patch.object(best_by_group, "MOST_PASSED_OVER", share),
+        patch.object(best_by_group, "STALE", 1),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:
