@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.decision_text import best, fits, told
+from kubescheduler.cli.decision_text import best, fits, message_line
 from kubescheduler.cli.tables import ERROR, NONE, table
 from kubescheduler.cli.terminal.screen import PLAIN, Screen, Toned
 from kubescheduler.core.failed_attempts import gave_up
@@ -62,13 +62,13 @@ def rendered(
 
 
 def _short(decision: Decision) -> tuple[str, ...]:
-    return (*_names(decision), _host(decision), fits(decision), told(decision))
+    return (*_names(decision), _host(decision), fits(decision), message_line(decision))
 
 
 def _wide(decision: Decision) -> tuple[str, ...]:
     total = str(int(decision.totals.max())) if len(decision.totals) else NONE
     tied = NONE if gave_up(decision) else str(len(best(decision)))
-    return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, told(decision))
+    return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, message_line(decision))
 
 
 def is_placement(answer: Any) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
 
 
-def told(decision: Decision) -> str:
+def message_line(decision: Decision) -> str:
     """The message in one line, and what preemption would do if that was asked for."""
     message = "; ".join(decision.message.split("\n")).rstrip("; ")
     return " ".join(part for part in (message, would_evict(decision)) if part)

@@ -241,8 +241,8 @@ def _check_usage(
 def _decisions(
     parts: Iterable[Decision | PlacedRun], total: int, hosts: dict[str, str | None], *, bar: bool
 ) -> Iterator[Any]:
-    """The decision on each pod, or its Placement, each bound before the next; ``hosts`` is told of all. A bar would
-    spoil what is streamed to the same terminal."""
+    """The decision on each pod, or its BulkPlacement, each bound before the next. hosts: gets the node of each pod.
+    A bar would spoil what is streamed to the same terminal."""
     import sys
 
     from kubescheduler.cli.progress import progress

@@ -104,7 +104,7 @@ def _record_located(said: str, folders: Sequence[Path]) -> str:
         return f"{mode} {folders[0].absolute() / file.strip()}"
 
 
-def told(spec: EngineSpec) -> str:
+def spec_text(spec: EngineSpec) -> str:
     """The description as one line of text, of what is not as usual; files without their folders."""
     said = {"release": spec.release}
     for key, field in KEYS.items():

@@ -72,7 +72,7 @@ def _terms(decision: Decision, expected: str, host: str, ahead: int) -> Iterator
 # --- a comparison ----------------------------------------------------------------------------
 
 
-def told_difference(comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause]) -> str:
+def difference_text(comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause]) -> str:
     """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler."""
     shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
     lines = [headline(comparison)]
