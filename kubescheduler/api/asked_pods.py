@@ -15,6 +15,7 @@ from kubescheduler.api.given_objects import flat, found_in, is_file_name, is_tex
 from kubescheduler.simulation.openb_trace import Trace, is_trace
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
 from kubescheduler.sources.cluster_input import nothing_to_place
+from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Strictness
@@ -51,6 +52,9 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
             except DecodeError as error:
                 problems += error.problems
         problems += (f"{named(pod)}: {fault}" for pod in found.pods if (fault := self._runs(pod)))
+        if len(found.pods) > 1:
+            problems += repeated_names(found.pods, what)
+            problems += uid_problems(found.pods, option="defaulting=False")
         if not (problems or found.pods or found.controllers):
             problems.append(nothing_to_place(what, found.objects, found.notes))
         if problems:

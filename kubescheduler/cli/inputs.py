@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
 from kubescheduler.cli.progress import progress
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
+from kubescheduler.sources.cross_objects import uid_problems
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
@@ -64,7 +65,7 @@ def read_inputs(
         raise DecodeError(problems)
     if not pending:
         found = _without(found, {pod.key for pod in asked.pods}, problems)
-    problems += _uid_faults(found.pods if pending else [*found.pods, *asked.pods])
+    problems += uid_problems(found.pods if pending else [*found.pods, *asked.pods])
     if problems:
         raise DecodeError(problems)
     found = found.with_accompanying(asked.accompanying)
@@ -122,17 +123,6 @@ def read_pods_for(
 def judged_like(cluster: Cluster | None, validate: Judgement | None) -> Strictness:
     """How pods for a cluster are judged: strictly unless an option says otherwise, and for the same API server."""
     return strictness_of(validate, STRICT).under({} if cluster is None else cluster.strictness.accepted)
-
-
-def _uid_faults(pods: Iterable[Pod]) -> Iterator[str]:
-    """Pods are told apart by uid; one that is copied from another has to lose the other's."""
-    seen: dict[str, Pod] = {}
-    for pod in pods:
-        first = seen.setdefault(pod.metadata.uid, pod)
-        if not pod.metadata.uid:
-            yield f"Pod {pod.key}: metadata.uid: missing; give it one, or leave out --no-defaulting"
-        elif first is not pod:
-            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {first.key}; remove it"
 
 
 def _without(cluster: Cluster, keys: Container[str], problems: list[str]) -> Cluster:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
@@ -19,6 +18,7 @@ from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader
 from kubescheduler.sources.cluster_input import swapped
+from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 
 
 def read_workload(
@@ -102,15 +102,9 @@ def workload_in(  # noqa: PLR0913
 
 def _clashes(workload: Workload, cluster: Iterable[ClusterObject]) -> Iterator[str]:
     running = {obj.key: obj.node_name for obj in cluster if isinstance(obj, Pod) and obj.node_name}
-    times = Counter(pod.key for pod in workload.pods())
     owners = {obj.metadata.uid: obj.key for obj in cluster if isinstance(obj, Pod) and obj.node_name}
-    for key, count in times.items():
-        if key in running:
-            yield f"Pod {key}: it already runs on {running[key]}; rename it, or remove it from the cluster"
-        elif count > 1:
-            yield f"Pod {key}: it is {count} times in the workload; rename the others"
-    for pod in workload.pods():
-        if not pod.metadata.uid:
-            yield f"Pod {pod.key}: metadata.uid: missing; give it one, or leave out --no-defaulting"
-        elif owners.setdefault(pod.metadata.uid, pod.key) != pod.key:
-            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {owners[pod.metadata.uid]}; remove it"
+    pods = list(workload.pods())
+    for key in dict.fromkeys(pod.key for pod in pods if pod.key in running):
+        yield f"Pod {key}: it already runs on {running[key]}; rename it, or remove it from the cluster"
+    yield from repeated_names((pod for pod in pods if pod.key not in running), "the workload")
+    yield from uid_problems(pods, owners)

@@ -1,14 +1,15 @@
-"""Faults between the objects of a cluster: names that are there twice, and pods on nodes that are not there."""
+"""Faults between the objects of a cluster: names and uids that are there twice, pods on nodes that are not there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import FrozenMap, Node, Pod
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item
@@ -18,6 +19,8 @@ MOST_HINTS = 10
 """Missing names for which the nearest one is looked for: it takes long among thousands."""
 
 _FINISHED = ("Succeeded", "Failed")
+
+NO_OWNERS: Mapping[str, str] = FrozenMap()
 
 
 class UnreadableManifests(DecodeError):
@@ -82,6 +85,27 @@ def duplicate_problems(objects: Iterable[tuple[str, ClusterObject]]) -> list[str
 def _twice(source: str, name: str, first: str) -> str:
     place = "the same file" if first == source else first
     return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
+
+
+def repeated_names(pods: Iterable[Pod], where: str) -> Iterator[str]:
+    """Of each pod that is there more than once. where: what all of them are called."""
+    for key, count in Counter(pod.key for pod in pods).items():
+        if count > 1:
+            yield f"Pod {key}: it is {count} times in {where}; rename the others"
+
+
+def uid_problems(
+    pods: Iterable[Pod], owners: Mapping[str, str] = NO_OWNERS, option: str = "--no-defaulting"
+) -> Iterator[str]:
+    """Of each pod without a uid, by which pods are distinguished, or with that of another; one that is copied from
+    another has to lose the other's. owners: uid → the key of the pod that has it. option: what leaves pods without."""
+    known = dict(owners)
+    for pod in pods:
+        uid = pod.metadata.uid
+        if not uid:
+            yield f"Pod {pod.key}: metadata.uid: missing; give it one, or leave out {option}"
+        elif known.setdefault(uid, pod.key) != pod.key:
+            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {known[uid]}; remove it"
 
 
 def check_references(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
 
 import msgspec
 
@@ -13,7 +12,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
 from kubescheduler.sources.cluster_input import read_cluster
-from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
+from kubescheduler.sources.cross_objects import UnreadableManifests, check_references, uid_problems
 from kubescheduler.sweep.case_files import Contents, FileLocations, digest_of, placed
 from kubescheduler.sweep.cases import Case
 
@@ -88,7 +87,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in given)]
         objects = joined(objects, asked.objects)
     running = [obj for obj in objects if isinstance(obj, Pod)]
-    problems += _same_uids(running if not pod_files else [*running, *pods])
+    problems += uid_problems(running if not pod_files else [*running, *pods])
     if problems:
         raise DecodeError(problems)
     return SweepInputs(tuple(objects), tuple(pods))
@@ -96,12 +95,3 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
 
 def _runs(pod: Pod) -> str:
     return f"Pod {pod.key}: spec.nodeName: it runs on {pod.node_name} already; give the pod of --pods another name"
-
-
-def _same_uids(pods: list[Pod]) -> Iterator[str]:
-    """Pods are identified by uid."""
-    seen: dict[str, Pod] = {}
-    for pod in pods:
-        first = seen.setdefault(pod.metadata.uid, pod)
-        if first is not pod:
-            yield f"Pod {pod.key}: metadata.uid: it is that of Pod {first.key}; remove it"

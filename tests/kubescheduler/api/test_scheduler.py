@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,27 @@ def test_pods_by_name() -> None:
         scheduler.decide("web")
     with pytest.raises(DecodeError, match="it runs on a"):
         scheduler.decide("db")
+
+
+@pytest.mark.parametrize(
+    ("pods", "problem"),
+    [
+        (lambda: [pod("a"), pod("b"), pod("a")], "Pod default/a: it is 2 times in pods; rename the others"),
+        (lambda: ["web", "web"], "Pod default/web: it is 2 times in pods; rename the others"),
+        (
+            lambda: [{**pod("a"), "metadata": {"name": name, "uid": "1"}} for name in "ab"],
+            "Pod default/b: metadata.uid: it is that of Pod default/a; remove it",
+        ),
+    ],
+    ids=["manifests", "names", "uids"],
+)
+def test_a_pod_that_is_given_twice(pods: Callable[[], list[Any]], problem: str) -> None:
+    """It is a fault before the first pod is decided."""
+    scheduler = Scheduler(Cluster().node("n").pod("web"))
+    with pytest.raises(DecodeError) as caught:
+        scheduler.run(*pods())
+    assert caught.value.problems == (problem,)
+    assert [waiting.key for waiting in scheduler.pending()] == ["default/web"]
 
 
 def test_no_node_no_binding() -> None:
