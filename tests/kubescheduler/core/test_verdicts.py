@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
-from clusterstate.growable import Mask
+from clusterstate.counting.tally import Tally
+from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from kubescheduler.core.nominated.nominated_judging import judge_rows, judge_with_added
-from kubescheduler.core.verdicts import CheckState, Refreshes
+from kubescheduler.core.verdicts import CheckState, Refreshes, ScoreState
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate, NodeError, Verdict
-from tests.support.build import make_node, make_pod, resources
+from priorities.types import PriorityConfig
+from tests.support.build import Cluster, make_node, make_pod, resources
 
 NODES = 24
 RELEASES = pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
@@ -136,3 +139,102 @@ def even(_: PodInfo, snapshot: Snapshot) -> Verdict:
     """Refuses even rows, beyond help, and errs on every sixth."""
     numbers = snapshot.row_numbers
     return {NodeError("sixth"): numbers % 6 == 0, "even": numbers % 2 == 0}
+
+
+class ByZone:
+    """A rule of the pods of app a in a node's zone, of how many pods the node has, and of how often it has changed its
+    mind; and what is remembered of it, as a check and as a score."""
+
+    def __init__(self, reads: Reads) -> None:
+        nodes = [make_node(f"n{at}", {"zone": f"z{at // 2}"}) for at in range(NODES)]
+        self.cluster = Cluster(nodes)
+        self.info = self.cluster.info(make_pod())
+        self.minds = 0
+        self.looked_at: list[int] = []
+        self.check = FitPredicate("A", self.verdict, reads, scope=self.scope)
+        self.score = PriorityConfig("A", self.numbers, reads=reads, scope=self.scope)
+        self.reads = reads
+        self.kept = CheckState(self.check, self.info), ScoreState(self.score, self.info)
+
+    def tally(self, snapshot: Snapshot) -> Tally:
+        return snapshot.tally("a", "zone", lambda info: int(info.labels.get("app") == "a"))
+
+    def scope(self, _: PodInfo, snapshot: Snapshot) -> TopologyScope:
+        return TopologyScope(snapshot, [self.tally(snapshot)], every_sign)
+
+    def numbers(self, _: PodInfo, snapshot: Snapshot) -> IntArray:
+        self.looked_at.append(len(snapshot))
+        near: IntArray = (snapshot.counts(self.tally(snapshot)) > 0).astype(np.int64)
+        own = snapshot.pod_count if self.reads & Reads.PODS else 0
+        return (near + own + self.minds) % 2
+
+    def verdict(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return {"no": self.numbers(pod, snapshot) == 1}
+
+    def changes_its_mind(self) -> None:
+        self.minds += 1
+        self.cluster.columns.log.whole(Reads.NAMESPACES)
+
+    def comes(self, row: int, app: str = "a") -> None:
+        self.cluster.columns.put_pod(row, make_pod(f"p{row}", {"app": app}), f"p{row}")
+
+    def goes(self, row: int) -> None:
+        self.cluster.columns.take_pod(row, f"p{row}")
+
+    def look(self) -> list[int]:
+        """How many rows the check and the score were run on, which are compared with what they say of all."""
+        self.looked_at = []
+        snapshot, log = self.cluster.snapshot, self.cluster.columns.log
+        for state in self.kept:
+            state.refresh(self.info, Refreshes(snapshot, log))
+        found = list(self.looked_at)
+        check, score = self.kept
+        numbers = self.numbers(self.info, snapshot).tolist()
+        assert score.raw.tolist() == numbers
+        assert said(check)["failing"] == [number == 1 for number in numbers]
+        return found
+
+    def known(self) -> ByZone:
+        """The same, once it was looked at as a whole twice."""
+        for row in (20, 22):
+            self.comes(row)
+            assert self.look() == [NODES] * 2
+        return self
+
+
+def test_rows_that_see_the_same_pods_are_judged_alike_until_something_else_changes() -> None:
+    """What was said of single rows is forgotten once all are looked at."""
+    world = ByZone(Reads.ALL_PODS | Reads.NAMESPACES).known()
+    for step, row, rows in (
+        (world.comes, 0, [1, 2]),
+        (world.goes, 0, [1, 2]),
+        (world.comes, 2, []),
+        (world.goes, 2, []),
+    ):
+        step(row)
+        assert world.look() == rows
+    world.changes_its_mind()
+    assert world.look() == [NODES] * 2
+    for step, rows in ((world.comes, [1, 2]), (world.goes, [1, 2])):
+        step(0)
+        assert world.look() == rows
+
+
+def test_a_rule_that_reads_the_pods_of_a_row_and_of_its_domain() -> None:
+    """A pod that does not count for the domain changes its own row; where many have come, every row is looked at."""
+    world = ByZone(Reads.PODS | Reads.ALL_PODS).known()
+    for row, app, rows in ((5, "b", 1), (8, "a", 2), (9, "a", 1)):
+        world.comes(row, app)
+        assert world.look() == [rows] * 2
+    for row in range(10, 16):
+        world.comes(row, "b")
+    assert world.look() == [NODES] * 2
+
+
+def test_everything_is_looked_at_again_after_an_error() -> None:
+    """Also where domains are as they were."""
+    world = ByZone(Reads.ALL_PODS).known()
+    for state in world.kept:
+        state.forget()
+    world.comes(0, "b")
+    assert world.look() == [NODES] * 2

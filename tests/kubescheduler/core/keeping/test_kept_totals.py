@@ -158,6 +158,11 @@ DOMAINS = [
     *[("drop", 9), ("run", "dislikes", 2), ("run", "near by host", 2), ("drop", 9), ("run", "near by host", 2)],
 ]
 """Terms of affinity of every sort, and a node without the labels that they ask for."""
+FIRST_OF_ITS_GROUP = [
+    *[("run", "near", 1), ("drop", 0)] * 3,
+    *[("run", "near", 3), ("drop", 0), ("drop", 0), ("run", "near", 1), ("drop", 0), ("drop", 0), ("run", "near", 2)],
+]
+"""A pod wants to be with others like it where there is none, then one, then none again."""
 LEFT = [
     *[("run", "owned", 2), ("run", "near by host", 2), ("drop", 1), ("run", "near by host", 2)],
     *[("drop", 0), ("run", "near by host", 2), ("drop", 0), ("run", "near by host", 2)],
@@ -205,7 +210,8 @@ VOLATILE = [
 ]
 """A rule that scores whole domains otherwise with every pod, for pods of two services."""
 REPELLED = [
-    *[("run", "apart from z", 1), ("run", "owned", 3), ("run", "apart", 1), ("run", "owned", 2)],
+    *[("run", "apart from z", 1), ("run", "owned", 1)] * 2,
+    *[("run", "owned", 3), ("run", "apart", 1), ("run", "owned", 2)],
     *[("run", "owned of t", 2), ("drop", 4), ("run", "owned", 2), ("run", "owned of t", 3)],
 ]
 """A rule has nothing to say of a pod, then something, then nothing again."""
@@ -296,6 +302,7 @@ class Worlds:
 @example(SHARED_CHECKS, 8)
 @example(DOMAINS, 1)
 @example(DOMAINS, 8)
+@example(FIRST_OF_ITS_GROUP, 1)
 @example(LEFT, 1)
 @example(LEVELS, 8)
 @example([("service", False), *LEVELS], 8)

@@ -16,6 +16,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -140,6 +141,32 @@ def test_plugins_are_asked_again_when_something_they_read_has_changed() -> None:
     state.ask("A", cluster.snapshot, cluster.columns.log)
     pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
     assert (asked.pre_filters, asked.pre_scores) == (2, 2)
+
+
+def test_a_plugin_that_raised_is_asked_again() -> None:
+    """Nothing is known of its answer, though none of the pods that it reads has changed since."""
+    faults = [SchedulingError("broken")] * 3
+
+    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        if faults:
+            raise faults.pop()
+        return SKIP
+
+    rule = FitPredicate(
+        "A",
+        lambda pod, snapshot: {},
+        Reads.ALL_PODS,
+        pre_filter=pre_filter,
+        pre_reads=Reads.ALL_PODS,
+        pre_scope=lambda pod, snapshot: TopologyScope(snapshot, (), every_sign),
+    )
+    cluster = Cluster([make_node("n1")])
+    state = state_of(cluster, ColumnPlugin("A", frozenset({Point.PRE_FILTER, Point.FILTER}), rule))
+    for at in range(3):
+        cluster.columns.put_pod(0, make_pod(f"p{at}"), f"p{at}")
+        with pytest.raises(SchedulingError):
+            state.ask("A", cluster.snapshot, cluster.columns.log)
+    assert state.ask("A", cluster.snapshot, cluster.columns.log) == SKIP
 
 
 def test_a_plugin_that_skips_is_not_run_on_nodes() -> None:
