@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from clusterstate.derived_uids import derived_uid
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Manifest
@@ -79,13 +80,6 @@ def _metadata(kind: str, meta: Manifest) -> Manifest:
     if meta.get("uid") in (None, ""):
         meta = {**meta, "uid": derived_uid(kind, meta.get("namespace"), meta.get("name"))}
     return meta
-
-
-def derived_uid(kind: str, namespace: Any, name: Any) -> str:
-    """The uid of an object that comes without one: always the same for its kind, namespace and name."""
-    import uuid
-
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{namespace or ''}/{name}"))
 
 
 def _default_pod(manifest: Manifest) -> Any:

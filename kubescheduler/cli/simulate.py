@@ -18,10 +18,13 @@ from kubescheduler.cli.engine_options import EngineOptions, engine_options, rema
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.report.simulator_export import Results
     from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.workload import Workload
 
@@ -86,9 +89,7 @@ def simulate(
       kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
     from clusterstate.errors import InputError
-    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.simulation.plot import check_plot
 
     check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
@@ -100,15 +101,29 @@ def simulate(
             lambda: (
                 _inputs(cluster, workload_files, pending, not no_defaulting, engine, validate)
                 if mirror is None
-                else mirrored_inputs(mirror, engine.release, engine.gates)
+                else _mirrored(mirror, engine)
             ),
         )
-        attempt(problems, lambda: check_plot(plot))
+        attempt(problems, lambda: _check_plot(plot))
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         there, workload = inputs
         scheduler = engine.scheduler(configured, there)
     return _run(engine, configured, scheduler, there, workload, preempt=preempt, grace=grace, output=output, plot=plot)
+
+
+def _mirrored(mirror: str, engine: EngineOptions) -> tuple[Cluster, Workload]:
+    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
+
+    return mirrored_inputs(mirror, engine.release, engine.gates)
+
+
+def _check_plot(plot: str | None) -> None:
+    """See ``check_plot``; nothing is imported where nothing is drawn."""
+    if plot is not None:
+        from kubescheduler.simulation.plot import check_plot
+
+        check_plot(plot)
 
 
 def _run(
@@ -130,17 +145,14 @@ def _run(
     from kubescheduler.cli.simulate_output import rendered_report
     from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
     from kubescheduler.cli.terminal.screen import screen_of
-    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
-    from kubescheduler.simulation.plot import write_plot
     from kubescheduler.simulation.run_events import Kind, RunEvent
     from kubescheduler.simulation.simulation import Simulation
 
     notes = engine.notes(configured)
-    results = Results(scheduler, notes)
+    results = _plugin_results(scheduler, notes) if output == "simulator" else None
     passed_over = PassedOverExtenders()
-    observers = ([results.note] if output == "simulator" else []) + (
-        [passed_over.note] if scheduler.algorithm.extenders else []
-    )
+    observers = [] if results is None else [results.note]
+    observers += [passed_over.note] if scheduler.algorithm.extenders else []
     listen = _print_event if output == "events" else None
     for note in notes if listen is not None else ():
         _print_event(RunEvent(0.0, Kind.NOTE, message=note))
@@ -149,11 +161,15 @@ def _run(
             scheduler, workload, preempt=preempt, grace=grace, progress=tell, observers=observers, listen=listen
         ).run()
     if plot is not None:
+        from kubescheduler.simulation.plot import write_plot
+
         write_plot(report, plot, notes)
     pieces = (
         () if listen is not None else rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout))
     )
-    if output == "simulator":
+    if results is not None:
+        from kubescheduler.report.simulator_export import configuration_of, export_text
+
         for note in results.dropped():
             remark(note)
         pieces = export_text(there.objects, results, configuration_of(configured))
@@ -164,6 +180,13 @@ def _run(
     if errors := [(record.pod.key, record.message) for record in report.failed]:
         return given_up(errors)
     return 0 if report.every_pod_had_a_node else 1
+
+
+def _plugin_results(scheduler: PodScheduler, notes: Sequence[str]) -> Results:
+    """What gathers the results of every plugin, for an export."""
+    from kubescheduler.report.simulator_export import Results
+
+    return Results(scheduler, notes)
 
 
 def _print_event(event: RunEvent) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.entry import Backoff
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.cycle_plugins import CyclePlugins
     from kubescheduler.engine.engine_contract import PodScheduler
+    from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_runtime import Framework
 
@@ -52,12 +51,12 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
     """
     record = release_named(scheduler.algorithm.release)
     if record.framework is not None:
-        profiled = cast(ProfiledScheduler, scheduler)
+        profiled = cast("ProfiledScheduler", scheduler)
         return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
     algorithm = scheduler.algorithm
     services = adapt(Services(algorithm.release, scheduler.cache, extenders=algorithm.extenders))
-    if services.observer.measures and isinstance(scheduler, GenericScheduler):
-        scheduler.steps = TimedSteps(services)
+    if services.observer.measures:
+        _time_steps(scheduler, services)
 
     def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
         return scheduler.decide(pod, preempt=preempt)
@@ -65,6 +64,13 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
     loop = record.legacy_rules.loop()
     queue = loop.queue(services.time.now, services.cache)
     return LoopParts(loop.steps(services), services, queue, loop.cycle, decide, scheduler.run_ahead)
+
+
+def _time_steps(scheduler: PodScheduler, services: Services) -> None:
+    from kubescheduler.core.generic_scheduler import GenericScheduler
+
+    if isinstance(scheduler, GenericScheduler):
+        scheduler.steps = TimedSteps(services)
 
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import IO, Any
 
 import msgspec
@@ -12,9 +13,8 @@ from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.fields import INT64, describe
-from kubescheduler.sources.file_bytes import UNREADABLE, Readable, read_bytes, read_file, why_unreadable
+from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, read_file, why_unreadable
 from kubescheduler.sources.files import STDIN, STDIN_NAME, read_items
-from kubescheduler.sources.prefixed_stream import PrefixedStream
 
 EXTENSIONS = (".csv", ".csv.gz")
 
@@ -124,14 +124,14 @@ def _has_header(data: bytes) -> bool:
 
 def read_trace_nodes(trace: Trace) -> list[Manifest]:
     """The nodes of a CSV. Raises DecodeError with every fault."""
-    path = trace.name
     problems: list[str] = []
     nodes: list[Manifest] = []
-    for line, row in _rows(trace, NODE_COLUMNS, "nodes"):
-        for column in ("cpu_milli", "memory_mib", "gpu"):
-            _number(row, column, f"{path}: line {line}", problems, whole=True)
-        _name(row, "sn", f"{path}: line {line}", problems)
-        nodes.append(_node(row, len(nodes)))
+    for line, (name, cpu, memory, gpus, model) in _rows(trace, NODE_COLUMNS, "nodes"):
+        where = f"{trace.name}: line {line}"
+        for column, text in (("cpu_milli", cpu), ("memory_mib", memory), ("gpu", gpus)):
+            _number(text, column, where, problems, whole=True)
+        _check_name(name, "sn", where, problems)
+        nodes.append(_node(name, cpu, memory, gpus, model, len(nodes)))
     if problems:
         raise DecodeError(problems)
     return nodes
@@ -141,18 +141,16 @@ def read_trace_pods(trace: Trace) -> list[TracePod]:
     """The pods of a CSV. Raises DecodeError with every fault."""
     problems: list[str] = []
     pods = []
-    path = trace.name
-    for line, row in _rows(trace, POD_COLUMNS, "pods"):
-        where = f"{path}: line {line}"
-        _name(row, "name", where, problems)
-        for column in ("cpu_milli", "memory_mib", "num_gpu"):
-            _number(row, column, where, problems, whole=True)
-        created = _number(row, "creation_time", where, problems)
-        deleted = _number(row, "deletion_time", where, problems) if row["deletion_time"] else None
-        if deleted is not None and deleted < created:
-            problems.append(f"{where}: deletion_time: {row['deletion_time']} is before creation_time")
-        shape = (row["cpu_milli"], row["memory_mib"], row["num_gpu"], row["gpu_spec"], row["qos"].lower())
-        pods.append(TracePod(row["name"], shape, created, deleted))
+    for line, (name, cpu, memory, gpus, models, qos, created, deleted) in _rows(trace, POD_COLUMNS, "pods"):
+        where = f"{trace.name}: line {line}"
+        _check_name(name, "name", where, problems)
+        for column, text in (("cpu_milli", cpu), ("memory_mib", memory), ("num_gpu", gpus)):
+            _number(text, column, where, problems, whole=True)
+        begin = _number(created, "creation_time", where, problems)
+        end = _number(deleted, "deletion_time", where, problems) if deleted else None
+        if end is not None and end < begin:
+            problems.append(f"{where}: deletion_time: {deleted} is before creation_time")
+        pods.append(TracePod(name, (cpu, memory, gpus, models, qos.lower()), begin, end))
     if problems:
         raise DecodeError(problems)
     return pods
@@ -187,25 +185,25 @@ def service_manifests(shapes: Sequence[Shape]) -> list[Manifest]:
     ]
 
 
-def _node(row: Mapping[str, str], index: int) -> Manifest:
+def _node(name: str, cpu: str, memory: str, gpus: str, model: str, index: int) -> Manifest:
     zone = f"zone-{index % ZONES}"
     labels = {
-        "kubernetes.io/hostname": row["sn"],
+        "kubernetes.io/hostname": name,
         **dict.fromkeys(ZONE_LABELS, zone),
         **dict.fromkeys(REGION_LABELS, REGION),
     }
-    amounts = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
+    amounts = {"cpu": f"{cpu}m", "memory": f"{memory}Mi"}
     amounts |= {"pods": MOST_PODS, "ephemeral-storage": STORAGE}
-    if row["gpu"] not in ("", "0"):
-        amounts[GPU] = row["gpu"]
-        labels[GPU_MODEL] = row["model"]
+    if gpus not in ("", "0"):
+        amounts[GPU] = gpus
+        labels[GPU_MODEL] = model
     status = {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
-    metadata = {"name": row["sn"], "labels": labels}
+    metadata = {"name": name, "labels": labels}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": status}
 
 
-def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, row) of a CSV that has the columns. Raises DecodeError."""
+def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, what is in these columns) of each row of a CSV that has them. Raises DecodeError."""
     path = trace.name
     try:
         text = (read_file(path) if trace.data is None else trace.data).decode()
@@ -215,31 +213,31 @@ def _rows(trace: Trace, columns: Sequence[str], what: str) -> Iterator[tuple[int
         raise DecodeError(f"{path}: {why_unreadable(error)}") from error
     import csv
 
-    reader = csv.DictReader(io.StringIO(text), restval="", strict=True)
+    reader = csv.reader(io.StringIO(text), strict=True)
     try:
-        missing = [column for column in columns if column not in (reader.fieldnames or ())]
+        there = next(reader, [])
+        missing = [column for column in columns if column not in there]
         if missing:
             names = ", ".join(columns)
             raise DecodeError(
                 f"{path}: no column {', '.join(missing)}; the first line of a trace of {what} names {names}"
             )
-        for row in reader:
-            yield reader.line_num, row
+        places = {column: place for place, column in enumerate(there)}
+        read, width = itemgetter(*(places[column] for column in columns)), len(there)
+        for row in filter(None, reader):
+            yield reader.line_num, read(row if len(row) >= width else row + [""] * (width - len(row)))
     except csv.Error as error:
         raise DecodeError(f"{path}: line {reader.line_num}: {error}") from None
 
 
-def _name(row: Mapping[str, str], column: str, where: str, problems: list[str]) -> None:
+def _check_name(name: str, column: str, where: str, problems: list[str]) -> None:
     """Notes a name that no object can have."""
-    if not is_object_name(row[column]):
-        problems.append(
-            f"{where}: {column}: {describe(row[column])} is no name: {'; '.join(subdomain_errors(row[column]))}"
-        )
+    if not is_object_name(name):
+        problems.append(f"{where}: {column}: {describe(name)} is no name: {'; '.join(subdomain_errors(name))}")
 
 
-def _number(row: Mapping[str, str], column: str, where: str, problems: list[str], *, whole: bool = False) -> float:
+def _number(text: str, column: str, where: str, problems: list[str], *, whole: bool = False) -> float:
     """A number of a row, an empty whole one is 0; what is none is noted, and 0."""
-    text = row[column]
     try:
         value = int(text or 0) if whole else float(text)
         most = _LARGEST if whole else LATEST

@@ -89,9 +89,11 @@ class Report(SimulationViews):
 
     def level(self, resource: int) -> Level:
         """How much of the cluster's amount of a resource was in use."""
-        return levels([(s.time, share(s.used[resource], s.capacity[resource])) for s in self.samples], self.end)
+        shares = [share(sample.used[resource], sample.capacity[resource]) for sample in self.samples]
+        return levels([sample.time for sample in self.samples], shares, self.end)
 
     def node_level(self, node: NodeUsage, resource: int) -> Level:
         """How much of one resource of a node was in use, in shares of its capacity."""
         capacity = node.capacity[resource]
-        return levels([(time, share(used[resource], capacity)) for time, used in node.changes], self.end)
+        shares = [share(used[resource], capacity) for _, used in node.changes]
+        return levels([time for time, _ in node.changes], shares, self.end)

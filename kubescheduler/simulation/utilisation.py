@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from operator import add, itemgetter, sub
+from collections.abc import Callable, Iterable, Sequence
+from operator import add, itemgetter, mul, sub
 
 import attrs
 import msgspec
@@ -133,22 +133,15 @@ def _moved(totals: Amounts, old: Amounts, new: Amounts) -> Amounts:
     return tuple(map(add, totals, map(sub, new, old)))
 
 
-def levels(changes: list[tuple[float, float]], end: float) -> Level:
-    """Mean over time, peak and last value of a step function given by (time, value from then on) until ``end``."""
-    if not changes:
+def levels(times: Sequence[float], shares: Sequence[float], end: float) -> Level:
+    """Mean over time, peak and last value of a step function: from each time on its share, until ``end``."""
+    if not times:
         return Level(0.0, 0.0, 0.0)
-    first, last = changes[0][0], changes[-1][1]
-    area = sum(value * length for value, length in _steps(changes, end))
-    mean = area / (end - first) if end > first else last
-    return Level(mean, max(value for _, value in changes), last)
+    area = sum(map(mul, shares, map(sub, (*times[1:], end), times)))
+    mean = area / (end - times[0]) if end > times[0] else shares[-1]
+    return Level(mean, max(shares), shares[-1])
 
 
 def share(used: int, capacity: int) -> float:
     """Used by capacity; 0 where there is none."""
     return used / capacity if capacity else 0.0
-
-
-def _steps(changes: list[tuple[float, float]], end: float) -> Iterator[tuple[float, float]]:
-    """(value, how long it lasted)."""
-    for (time, value), (until, _) in zip(changes, [*changes[1:], (end, 0.0)], strict=True):
-        yield value, until - time

@@ -7,12 +7,12 @@ import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, cast
 
 from kubescheduler.sources.limits import exceeded, limit
-from kubescheduler.sources.prefixed_stream import PrefixedStream
 
-Readable = IO[bytes] | PrefixedStream
+if TYPE_CHECKING:
+    from io import BufferedIOBase
 
 UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 """What reading raises."""
@@ -21,6 +21,32 @@ _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 24
 """Bytes that are read at once."""
 _BOM = b"\xef\xbb\xbf"
+
+
+class PrefixedStream:
+    """A stream with some bytes before it: those that were read of it, as standard input goes forward only."""
+
+    def __init__(self, prefix: bytes, stream: IO[bytes] | PrefixedStream) -> None:
+        self._prefix = prefix
+        self._stream = cast("BufferedIOBase | PrefixedStream", stream)
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer only at the end. Raises OSError."""
+        if not self._prefix:
+            return self._stream.read(size)
+        taken, self._prefix = self._prefix[:size], self._prefix[size:]
+        return taken if len(taken) == size else taken + self._stream.read(size - len(taken))
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fills the buffer, less of it only at the end; returns how many bytes of it. Raises OSError."""
+        if not self._prefix:
+            return self._stream.readinto(buffer)
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+Readable = IO[bytes] | PrefixedStream
 
 
 class TooLongError(ValueError):

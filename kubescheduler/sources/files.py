@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterstate.errors import DecodeError, InputError
-from kubescheduler.sources.file_bytes import UNREADABLE, Readable, read_bytes, why_unreadable
+from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, why_unreadable
 from kubescheduler.sources.json_stream import streamed_items
 from kubescheduler.sources.manifest_texts import COMPRESSED, items_in
-from kubescheduler.sources.prefixed_stream import PrefixedStream
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item

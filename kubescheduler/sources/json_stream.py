@@ -22,7 +22,7 @@ from kubescheduler.sources.text_window import OddTextError, TextWindow
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Manifest
-    from kubescheduler.sources.prefixed_stream import PrefixedStream
+    from kubescheduler.sources.file_bytes import PrefixedStream
 
 LONGEST = 1 << 26
 """Bytes of the longest object that is read so."""

@@ -9,7 +9,7 @@ from kubescheduler.sources.limits import limit
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-    from kubescheduler.sources.prefixed_stream import PrefixedStream
+    from kubescheduler.sources.file_bytes import PrefixedStream
 
 PIECE = 1 << 19
 """Bytes that are read at once: as many as stay in a processor's cache are searched and parsed faster."""

@@ -63,6 +63,16 @@ SCENARIO = '{"cluster": {"nodes": [{"metadata": {"name": "a"}}]}, "queries": [{"
 
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--release")
 
+SIMULATE = ("simulate", "cluster.yaml", "--workload", "pod.yaml", "--release")
+
+PRINTED_ONLY = (
+    "kubescheduler.report",
+    "kubescheduler.simulation.line_chart",
+    "kubescheduler.simulation.mirrored_traffic",
+    "kubescheduler.simulation.plot",
+)
+"""What a simulation of files does without whose report is a table."""
+
 CASES = {
     "help": (("--help",), HELP, 40),
     "help of a command": (("schedule", "--help"), HELP, 30),
@@ -74,6 +84,12 @@ CASES = {
     "evaluate 1.4": (("evaluate", "--release", "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:3]), 250),
     "evaluate 1.16": (("evaluate", "--release", "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 245),
     "evaluate 1.36": (("evaluate", "--release", "1.36"), (*DECIDING, *WITHOUT_LEGACY), 400),
+    "simulate 1.16": (
+        (*SIMULATE, "1.16"),
+        (*PRINTED_ONLY, *WITHOUT_PLUGINS[:2], "kubescheduler.framework.profiles"),
+        353,
+    ),
+    "simulate 1.36": ((*SIMULATE, "1.36"), (*PRINTED_ONLY, *WITHOUT_LEGACY[3:]), 480),
     "capacity": (("capacity", "cluster.yaml", "--pod", "pod.yaml"), (*DECIDING, *WITHOUT_PLUGINS[:3]), 288),
     "registry": (("registry", "--release", "1.16"), DECIDING, 300),
 }

@@ -1,0 +1,49 @@
+"""What is in files and streams, and why they cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, read_file, why_unreadable
+
+
+@given(data=st.binary(max_size=60), cut=st.integers(0, 60), sizes=st.lists(st.integers(1, 40), max_size=8))
+def test_a_prefix(data: bytes, cut: int, sizes: list[int]) -> None:
+    """What was read of a stream is read again, in whatever pieces, and then the rest."""
+    plain, stream = io.BytesIO(data), io.BytesIO(data)
+    prefixed = PrefixedStream(b"", PrefixedStream(stream.read(cut), stream))
+    buffer = memoryview(bytearray(40))
+    for size in sizes:
+        piece = prefixed.read(size) if size % 2 else bytes(buffer[: prefixed.readinto(buffer[:size])])
+        assert piece == plain.read(size)
+    assert prefixed.read(100) == plain.read()
+
+
+FAULTS = {
+    "none.yaml": (None, "no such file or folder; check the path, or use - for standard input"),
+    "folder": (None, "cannot be read: Is a directory"),
+    "a\0b": (None, "this is no name of a file"),
+    "no-gzip": (b"\x1f\x8bx", "cannot be unpacked: "),
+    "cut-off": (gzip.compress(b"a" * 99)[:-9], "cannot be unpacked: Compressed file ended before"),
+    "long": (b"a" * 101, "more than 100 bytes of a file, unpacked"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "text"), [(name, *case) for name, case in FAULTS.items()], ids=FAULTS)
+def test_why_a_file_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes | None, text: str
+) -> None:
+    """In the same words wherever it was to be read."""
+    monkeypatch.setenv("KUBESCHEDULER_LIMITS", "size=100")
+    (tmp_path / "folder").mkdir()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UNREADABLE) as caught:
+        read_file(tmp_path / name)
+    assert why_unreadable(caught.value).startswith(text)
