@@ -37,7 +37,7 @@ class ClusterCache:
         self.columns = Columns(view)
         self.objects = ClusterObjects()
         self.tree = NodeTree(view.zone_key)
-        self._places: dict[str, tuple[int, Pod]] = {}
+        self._places: dict[str, tuple[int, Pod, PodInfo]] = {}
         self._assumed: set[str] = set()
         self.nominations = NominatedPods()
         self._listed_rows: tuple[int, IntArray] = (-1, np.zeros(0, np.int64))
@@ -77,11 +77,12 @@ class ClusterCache:
                 self.add_node(node)
             self.columns.images.refresh()
         uids, rows = list(map(self._uid, running)), self.columns.rows([pod.node_name for pod in running])
-        self._places = dict(zip(uids, zip(rows, running, strict=True), strict=True))
+        infos = self._infos(running)
+        self._places = dict(zip(uids, zip(rows, running, infos, strict=True), strict=True))
         if len(self._places) < len(uids):
             twice = next(uid for uid, count in Counter(uids).items() if count > 1)
             raise ClusterStateError(f"pod {twice} was already in added state")
-        self.columns.put_pods(rows, running, uids, self._infos(running))
+        self.columns.put_pods(rows, running, uids, infos)
 
     def _infos(self, pods: Sequence[Pod]) -> list[PodInfo]:
         """The class of each pod, compiled once."""
@@ -162,12 +163,12 @@ class ClusterCache:
 
     def _confirm(self, uid: str, pod: Pod) -> bool:
         """Replaces an assumed pod by the one that was seen on the same node, where every count stays as it is."""
-        row, _ = self._places[uid]
-        if self.columns.row_of.get(pod.node_name) != row or not self.columns.replace_pod(row, pod, uid):
+        row, _, info = self._places[uid]
+        if self.columns.row_of.get(pod.node_name) != row or not self.columns.replace_pod(row, pod, uid, info):
             return False
         del self._places[uid]
-        self._places[uid] = (row, pod)
-        self._assumed.discard(uid)
+        self._places[uid] = (row, pod, info)
+        self._assumed.remove(uid)
         return True
 
     def update_pod(self, pod: Pod) -> None:
@@ -215,7 +216,7 @@ class ClusterCache:
             raise ClusterStateError("a pod is in the cache, so can't be assumed")
         placed = [pod.on(names[row]) for pod, row in zip(pods, rows, strict=True)]
         self.columns.put_pods(rows, placed, uids, infos)
-        places.update(zip(uids, zip(rows, placed, strict=True), strict=True))
+        places.update(zip(uids, zip(rows, placed, infos, strict=True), strict=True))
         self._assumed.update(uids)
         for uid in uids:
             self.nominations.drop(uid)
@@ -228,7 +229,8 @@ class ClusterCache:
         uids = [self._uid(pod) for pod in pods]
         if not self._assumed.issuperset(uids) or len(set(uids)) < len(uids):
             raise ClusterStateError("a pod wasn't assumed so cannot be forgotten")
-        self.columns.take_pods([self._places.pop(uid)[0] for uid in uids], uids)
+        taken = [self._places.pop(uid) for uid in uids]
+        self.columns.take_pods([row for row, _, _ in taken], uids, [info for _, _, info in taken])
         self._assumed.difference_update(uids)
 
     def is_assumed(self, pod: Pod) -> bool:
@@ -240,7 +242,7 @@ class ClusterCache:
 
     def pods(self) -> list[Pod]:
         """All placed pods, in order of arrival."""
-        return [pod for _, pod in self._places.values()]
+        return [pod for _, pod, _ in self._places.values()]
 
     @property
     def pod_count(self) -> int:
@@ -260,13 +262,12 @@ class ClusterCache:
 
     def _place(self, uid: str, pod: Pod, info: PodInfo | None = None) -> None:
         row = self.columns.row(pod.node_name)
-        self.columns.put_pod(row, pod, uid, info)
-        self._places[uid] = (row, pod)
+        self._places[uid] = (row, pod, self.columns.put_pod(row, pod, uid, info))
 
     def _take(self, uid: str) -> None:
-        row, _ = self._places.pop(uid)
+        row, _, info = self._places.pop(uid)
         self._assumed.discard(uid)
-        self.columns.take_pod(row, uid)
+        self.columns.take_pod(row, uid, info)
 
     # --- nominations -----------------------------------------------------------------------
 

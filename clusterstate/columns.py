@@ -236,14 +236,16 @@ class Columns:
         self._asked_of, self._answered = pod, info
         return info
 
-    def put_pod(self, row: int, pod: Pod, uid: str, info: PodInfo | None = None) -> None:
-        """Counts a pod on a row, under a uid that is not there yet. info: its class, where that was just asked for."""
+    def put_pod(self, row: int, pod: Pod, uid: str, info: PodInfo | None = None) -> PodInfo:
+        """Counts a pod on a row, under a uid that is not there yet; its class. info: that, where it was just asked for.
+        """
         info = info or self.info(pod)
         self.pods[row][uid] = pod
         if not info.rows:
             self._first_placed(info)
         info.rows[row] = info.rows.get(row, 0) + 1
         self._count(row, info, 1)
+        return info
 
     def _first_placed(self, info: PodInfo) -> None:
         """Notes a class of which no pod was placed until now."""
@@ -281,13 +283,11 @@ class Columns:
             self._count_many(counts, info, 1)
         self._note_many(rows, infos)
 
-    def take_pods(self, rows: Sequence[int], uids: Sequence[str]) -> None:
-        """As ``take_pod`` of each, one after the other."""
+    def take_pods(self, rows: Sequence[int], uids: Sequence[str], infos: Sequence[PodInfo]) -> None:
+        """As ``take_pod`` of each, one after the other. infos: the class of each."""
         by_class: dict[PodInfo, dict[int, int]] = {}
-        infos = []
-        for row, uid in zip(rows, uids, strict=True):
-            info = self.infos[self.view.pod_key(self.pods[row].pop(uid))]
-            infos.append(info)
+        for row, uid, info in zip(rows, uids, infos, strict=True):
+            del self.pods[row][uid]
             counts = by_class.setdefault(info, {})
             counts[row] = counts.get(row, 0) + 1
         for info, counts in by_class.items():
@@ -319,39 +319,39 @@ class Columns:
             if info.may_have_affinity or self.nodes[row] is None:
                 self.log.whole(Reads.AFFINITY_PODS)
 
-    def take_pod(self, row: int, uid: str) -> Pod:
-        """Removes the pod of a uid from a row and from every count; the pod."""
+    def take_pod(self, row: int, uid: str, info: PodInfo | None = None) -> Pod:
+        """Removes the pod of a uid from a row and from every count; the pod. info: its class, where that is known."""
         pod = self.pods[row].pop(uid)
-        info = self.infos[self.view.pod_key(pod)]
+        if info is None:
+            info = self.infos[self.view.pod_key(pod)]
         self._count(row, info, -1)
-        info.rows[row] -= 1
-        if not info.rows[row]:
+        if info.rows[row] > 1:
+            info.rows[row] -= 1
+        else:
             del info.rows[row]
-        if not info.rows:
-            self._none_placed(info)
+            if not info.rows:
+                self._none_placed(info)
         if self.nodes[row] is None:
             self._release(row)
         return pod
 
-    def replace_pod(self, row: int, pod: Pod, uid: str) -> bool:
-        """As ``take_pod`` and ``put_pod`` of a pod of the same class, in one step. False: nothing was done, as its
-        class is another one, or would come anew with terms or volumes because this is its only pod, or the row has no
-        node object.
+    def replace_pod(self, row: int, pod: Pod, uid: str, info: PodInfo) -> bool:
+        """As ``take_pod`` and ``put_pod`` of a pod of the same class, in one step. info: the class that it had. False:
+        nothing was done, as its class is another one, or would come anew with terms or volumes because this is its only
+        pod, or the row has no node object.
         """
-        pods = self.pods[row]
-        key = self.view.pod_key(pod)
-        info = self.infos.get(key)
-        if info is None or self.nodes[row] is None or self.view.pod_key(pods[uid]) != key:
+        if self.nodes[row] is None or self.view.pod_key(pod) != info.key:
             return False
-        if info.rows[row] == 1 and len(info.rows) == 1:
-            if info.may_have_affinity or info.spec.volumes:
-                return False
-            del self.infos[key]
-            self._add_last(info)
+        if info.rows[row] == 1:
+            if len(info.rows) == 1:
+                if info.may_have_affinity or info.spec.volumes:
+                    return False
+                del self.infos[info.key]
+                self._add_last(info)
+            info.rows[row] = info.rows.pop(row)
+        pods = self.pods[row]
         del pods[uid]
         pods[uid] = pod
-        if info.rows[row] == 1:
-            info.rows[row] = info.rows.pop(row)
         self._note(row, info)
         return True
 

@@ -145,7 +145,17 @@ def moment_of(text: object) -> float:
 @lru_cache(maxsize=16)
 def timestamp(epoch: float, seconds: float) -> str:
     """A moment of the simulation as the API writes times."""
-    return datetime.fromtimestamp(epoch + seconds, UTC).isoformat().replace("+00:00", "Z")
+    moment = epoch + seconds
+    if not moment.is_integer():
+        return datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+    hours, within = divmod(int(moment), 3600)
+    return f"{_hour(hours)}{within // 60:02}:{within % 60:02}Z"
+
+
+@lru_cache(maxsize=1024)
+def _hour(hours: int) -> str:
+    """A whole number of hours since 1970 as the API writes times, without minutes and seconds."""
+    return datetime.fromtimestamp(3600 * hours, UTC).isoformat()[: -len("00:00+00:00")]
 
 
 def renamed(pod: Pod, name: str) -> Pod:

@@ -258,7 +258,7 @@ def state_of(scheduler: PodScheduler) -> dict[str, Any]:
         "pod_count": columns.pod_count.view.tolist(),
         "log": columns.log,
         "pods": [list(pods.items()) for pods in columns.pods],
-        "places": list(cache._places.items()),
+        "places": [(uid, row, pod) for uid, (row, pod, _) in cache._places.items()],
         "assumed": cache._assumed,
         "classes": [(key, info.serial, list(info.rows.items())) for key, info in columns.infos.items()],
         "tallies": {key: tally.sums.tolist() for key, tally in columns.counts.by_key().items() if tally.column is None},
