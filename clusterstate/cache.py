@@ -261,8 +261,11 @@ class ClusterCache:
         return uid
 
     def _place(self, uid: str, pod: Pod, info: PodInfo | None = None) -> None:
-        row = self.columns.row(pod.node_name)
-        self._places[uid] = (row, pod, self.columns.put_pod(row, pod, uid, info))
+        columns = self.columns
+        row = columns.row_of.get(pod.node_name)
+        if row is None:
+            row = columns.row(pod.node_name)
+        self._places[uid] = (row, pod, columns.put_pod(row, pod, uid, info))
 
     def _take(self, uid: str) -> None:
         row, _, info = self._places.pop(uid)

@@ -237,8 +237,7 @@ class Columns:
         return info
 
     def put_pod(self, row: int, pod: Pod, uid: str, info: PodInfo | None = None) -> PodInfo:
-        """Counts a pod on a row, under a uid that is not there yet; its class. info: that, where it was just asked for.
-        """
+        """Counts a pod on a row, under a uid that is not there yet; its class. info: the same, where it is known."""
         info = info or self.info(pod)
         self.pods[row][uid] = pod
         if not info.rows:

@@ -163,7 +163,7 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         stage, status = Stage.PRE_BIND, None if placed.idle else self._pre_flight(placed)
         if placed.idle:
             with self.services.lock:
-                self.queue.done(placed.tried)
+                self.queue.done(placed.entry.pod)
         elif status is None:
             held = plugins.held(pod)
             if held is not None:
@@ -215,7 +215,7 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
             self.assumed.finish_binding(pod)
             if bound:
                 self.bound(pod)
-                now = self.latest(placed.tried)
+                now = self.latest(placed.entry.pod)
                 if now is None or now.metadata.uid != pod.metadata.uid:
                     self.give_up_unseen(pod)
         return None if bound else status
@@ -307,8 +307,8 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
 
     def _activate(self, state: CycleState) -> None:
         """Pods that plugins want tried now go to the front."""
-        pods = state.get(self.rules.activate_key)
-        if pods:
+        key = self.rules.activate_key
+        if key is not None and (pods := state.get(key)):
             with self.services.lock:
                 self.queue.activate(list(pods.values()))
             pods.clear()

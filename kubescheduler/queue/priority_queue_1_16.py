@@ -85,7 +85,7 @@ class SchedulingQueue:
     def add(self, pod: Pod) -> None:
         """A new pod becomes active."""
         key = pod.key
-        self._waiting.remove(key)
+        self._waiting.alive.pop(key, None)
         self._unschedulable.pop(key, None)
         self._activate(QueuedPod(pod, self._clock()))
         note_nomination(self._nominations, pod)
@@ -164,9 +164,9 @@ class SchedulingQueue:
         """A pending pod is gone. One that is not in the queue is only no longer nominated."""
         key = pod.key
         self._nominations.nominate(pod, "")
-        if self._active.remove(key) is None:
+        if self._active.alive.pop(key, None) is None:
             self._backoff.forget(key)
-            self._waiting.remove(key)
+            self._waiting.alive.pop(key, None)
             self._unschedulable.pop(key, None)
 
     def bound(self, pod: Pod) -> None:

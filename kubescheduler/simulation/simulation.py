@@ -188,7 +188,7 @@ class Simulation:
 
     def _changed(self, *node_names: str) -> None:
         """Something is other than before, on these nodes if there are any, and stays so."""
-        self._lasted = self._now
+        self._lasted = self._time.moment
         self._lasting += 1
         self._shifted(*node_names)
 
@@ -211,20 +211,13 @@ class Simulation:
     def _try_all(self) -> None:
         """Every active pod, as often as it becomes active at this moment; within limits if nothing comes of it."""
         spins, lasting = 0, self._lasting
-        while self._queue and self._try_one():
+        while self._queue and (attempt := self._loop.run_once()) is not None:
+            self._note(attempt)
+            self._settle()
             spins, lasting = (spins + 1, lasting) if self._lasting == lasting else (0, self._lasting)
             if spins > SPINS and spins > 3 * len(self._queue) + SPINS:
                 self._spun = True
                 return
-
-    def _try_one(self) -> bool:
-        """The next pod of the queue; False: there is none."""
-        attempt = self._loop.run_once()
-        if attempt is None:
-            return False
-        self._note(attempt)
-        self._settle()
-        return True
 
     def _decide(self, *asked: Any) -> Decision:
         """Where the pod of an attempt goes; see Decide."""
@@ -328,17 +321,18 @@ class Simulation:
             self._tell(kind, pod=new.key, node=new.nominated_node_name or old.nominated_node_name)
 
     def _bound(self, record: PodRecord, host: str) -> None:
+        now = self._time.moment
         self._changed(host)
-        record.place(host, self._now)
+        record.place(host, now)
         self._tell_of(record, Kind.BOUND, node=host)
         if record.duration is not None:
-            self._events.at(self._now + record.duration, LEAVING, partial(self._leaves, record))
+            self._events.at(now + record.duration, LEAVING, partial(self._leaves, record))
         self._follow(record, ON_BINDING)
 
     # --- coming and going --------------------------------------------------------------------
 
     def _arrives(self, arrival: Arrival) -> None:
-        pod, now = arrival.pod, self._now
+        pod, now = arrival.pod, self._time.moment
         record = PodRecord(pod, now, duration=arrival.duration, chain=arrival.chain)
         self._records[pod.key] = record
         self._lasted = now
@@ -370,7 +364,7 @@ class Simulation:
             self._changed(record.node)
         else:
             return
-        record.left = self._now
+        record.left = self._time.moment
         if self._ignored and record.pod.key in self._ignored:
             self._ignored.discard(record.pod.key)
         else:

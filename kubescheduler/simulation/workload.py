@@ -142,7 +142,6 @@ def moment_of(text: object) -> float:
     return moment
 
 
-@lru_cache(maxsize=16)
 def timestamp(epoch: float, seconds: float) -> str:
     """A moment of the simulation as the API writes times."""
     moment = epoch + seconds
