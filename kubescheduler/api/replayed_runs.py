@@ -118,15 +118,15 @@ class ReplayedRun(msgspec.Struct, eq=False):
     def decision(self, at: int) -> Decision:
         """The decision on the pod at a position of the run. Raises StaleDecisionError where something else than a
         scheduler has changed its cache."""
-        scheduler = self._scheduler
+        scheduler, self._scheduler = self._scheduler, None  # nobody knows how far one is that was interrupted
         if scheduler is None or at < self._at:
-            scheduler = self._scheduler = self.before.scheduler()
-            self._at = 0
+            scheduler, self._at = self.before.scheduler(), 0
         one = partial(decided_and_placed, scheduler)
         for _ in placed_in_order(scheduler, self.pods[self._at : at], one):
             pass
-        self._at = at + 1
-        return one(self.pods[at])
+        found = one(self.pods[at])
+        self._scheduler, self._at = scheduler, at + 1
+        return found
 
 
 def decided_and_placed(scheduler: PodScheduler, pod: Pod) -> Decision:

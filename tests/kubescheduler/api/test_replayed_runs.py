@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import attrs
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError, StaleDecisionError
+from kubescheduler.api import replayed_runs
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.scheduler import Scheduler
+from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision
 from tests.support.rich_worlds import DrawnCluster
@@ -117,3 +122,19 @@ def test_a_run_is_repeated_with_the_same_draws(engine: str) -> None:
     expected = [whole(one(plain.running, pod)) for pod in given.pods[:24]]
     for at in (20, 7, 23, 2):
         assert whole(found[f"default/p{at}"]) == expected[at]
+
+
+def test_reading_that_was_interrupted_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was repeated of the run by then counts for nothing."""
+    found, undisturbed = (scheduler_of(plenty(), "1.16", "by name").run(*plenty().pods) for _ in range(2))
+    found["default/p5"].total()
+
+    def interrupted(*given: Any) -> Iterator[object]:
+        yield from placed_in_order(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replayed_runs, "placed_in_order", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            found["default/p20"].total()
+    assert whole(found["default/p20"]) == whole(undisturbed["default/p20"])
