@@ -121,10 +121,6 @@ class MirroredTraffic(msgspec.Struct, frozen=True, eq=False):
         for event in self.events:
             obj = decoder.decode_item(Item(event.source, event.manifest))
             if isinstance(obj, Pod):
-                if not obj.metadata.uid:
-                    raise DecodeError(
-                        f"{event.source}: Pod {obj.key}: metadata.uid: missing; every pod of an API server has one"
-                    )
                 pods.changed(obj, event)
             elif isinstance(obj, Node):
                 nodes.changed(obj, event)
@@ -197,12 +193,20 @@ class _Pods:
 
     kept: set[str]
     stays: dict[str, _Stay] = attrs.field(factory=dict)
+    owners: dict[str, str] = attrs.field(factory=dict)
+    """uid → the key of the pod that has it."""
     altered: int = 0
     """Changes of what a scheduler looks at in a pod that came before."""
 
     def changed(self, pod: Pod, event: _Event) -> None:
-        """One that is held by gates comes when the last of them is gone."""
+        """One that is held by gates comes when the last of them is gone. Raises DecodeError for a pod without a uid of
+        its own."""
         uid = pod.metadata.uid
+        if not uid or self.owners.setdefault(uid, pod.key) != pod.key:
+            fault = f"it is that of Pod {self.owners[uid]}" if uid else "missing"
+            raise DecodeError(
+                f"{event.source}: Pod {pod.key}: metadata.uid: {fault}; every pod of an API server has one of its own"
+            )
         stay = self.stays.get(uid)
         if event.gone:
             if stay is not None:

@@ -201,6 +201,7 @@ def test_a_packed_recording_that_was_cut_off(tmp_path: Path, missing: int) -> No
 
 
 HEAD, THERE, SYNCED = Day(NODE).out.getvalue().decode().splitlines()
+RUNNING = Day(pod("runs", nodeName="n1")).out.getvalue().decode().splitlines()[1]
 FAULTS = {
     "no time": (['{"kind": "Mirror"}', THERE, SYNCED], 'line 1: started: "" is no time'),
     "another time": (['{"kind": "Mirror", "started": "today"}', THERE, SYNCED], 'line 1: started: "today" is no time'),
@@ -215,6 +216,10 @@ FAULTS = {
     "no uid": (
         [HEAD, SYNCED, '{"object": {"kind": "Pod", "metadata": {"name": "p"}}}'],
         "line 3: Pod /p: metadata.uid",
+    ),
+    "the uid of another": (
+        [HEAD, THERE, RUNNING, SYNCED, RUNNING.replace('"runs"', '"other"')],
+        "line 5: Pod default/other: metadata.uid: it is that of Pod default/runs",
     ),
     "no name later": (
         [HEAD, SYNCED, '{"object": {"kind": "Service"}}'],
