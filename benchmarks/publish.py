@@ -34,7 +34,7 @@ def main(before: str, openb: tuple[str, str], rounds: int) -> None:
     """Measure, and write README, docs and picture."""
     turns = str(rounds)
     _measured("run.py", "figures.jsonl", "--figures", "--before", before, "--openb", *openb, "--rounds", turns)
-    _measured("scale.py", "growth.jsonl", "--rounds", "2", accepted=(0, 1))
+    _measured("scale.py", "growth.jsonl", accepted=(0, 1))
     sys.exit(_run("-m", "docs.generate", *PAGES))
 
 

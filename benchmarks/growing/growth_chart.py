@@ -1,6 +1,7 @@
 """The growth as a picture: for each axis the time of a decision above, the memory below, on logarithmic scales.
 
-It is an SVG file without scripts or fonts, dark where the reader's screen is.
+It is an SVG file without scripts or fonts, dark where the reader's screen is. The line of a release is narrower than
+those that it may cover, which show on either side of it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from benchmarks.growing.growth import AXES, Axis, Point
 
 WIDTH, PANEL, HEIGHT, GAP, LEFT, TOP, MARGIN = 1000, 154, 150, 26, 76, 62, 64
 STYLE = """
-svg { font: 11px sans-serif; --back: #fff; --ink: #1f2328; --faint: #d0d7de; --one: #0969da; --two: #cf222e;
-  --three: #1a7f37; --four: #9a6700; }
-@media (prefers-color-scheme: dark) { svg { --back: #0d1117; --ink: #e6edf3; --faint: #3d444d; --one: #58a6ff;
-  --two: #ff7b72; --three: #56d364; --four: #e3b341; } }
+svg { font: 11px sans-serif; --back: #fff; --ink: #1f2328; --faint: #d0d7de; --one: #54aeff; --two: #cf222e;
+  --three: #f2cc60; --four: #1f2328; }
+@media (prefers-color-scheme: dark) { svg { --back: #0d1117; --ink: #e6edf3; --faint: #3d444d; --one: #1f6feb;
+  --two: #ff7b72; --three: #bb8009; --four: #e6edf3; } }
 .back { fill: var(--back); } text { fill: var(--ink); } .grid { stroke: var(--faint); fill: none; }
-.line { fill: none; stroke-width: 2; } .linear { stroke: var(--ink); stroke-dasharray: 2 4; opacity: .6; }
-.one { stroke: var(--one); } .two { stroke: var(--two); }
-.three { stroke: var(--three); } .four { stroke: var(--four); }
-circle { stroke-width: 2; fill: var(--back); }
+.line { fill: none; stroke: currentColor; } .linear { stroke: var(--ink); stroke-dasharray: 2 4; opacity: .6; }
+.one { color: var(--one); } .two { color: var(--two); }
+.three { color: var(--three); } .four { color: var(--four); }
+circle { fill: currentColor; }
 """
 COLOURS = ("one", "two", "three", "four")
+NARROWEST, NARROWER = 1.5, 2.0
+"""The width of the line that is drawn last, and by how much each is narrower than the one before it."""
 Value = Callable[[Point], float]
 
 
@@ -85,7 +88,7 @@ def growth_chart(points: Sequence[Point]) -> str:
 def _legend(releases: Sequence[str]) -> Iterator[str]:
     for index, release in enumerate(releases):
         x = LEFT + 90 * index
-        yield f'<path class="line {COLOURS[index % len(COLOURS)]}" d="M{x} 22h24"/>'
+        yield f'<path class="line {_colour(index)}" stroke-width="{_width(index, releases)}" d="M{x} 22h24"/>'
         yield f'<text x="{x + 30}" y="26">{escape(release)}</text>'
     x = LEFT + 90 * len(releases)
     yield f'<path class="linear" d="M{x} 22h24"/><text x="{x + 30}" y="26">proportional to the size</text>'
@@ -106,7 +109,7 @@ def _row(row: Row, points: Sequence[Point], releases: Sequence[str], top: float)
         for number, release in enumerate(releases):
             mine = [point for point in points if (point.release, point.axis) == (release, axis.name)]
             places = [(across.at(p.size), up.at(row.value(p))) for p in sorted(mine, key=lambda point: point.size)]
-            yield from _line(places, COLOURS[number % len(COLOURS)])
+            yield from _line(places, _colour(number), _width(number, releases))
 
 
 def _frame(axis: Axis, across: Scale, up: Scale) -> Iterator[str]:
@@ -126,13 +129,21 @@ def _frame(axis: Axis, across: Scale, up: Scale) -> Iterator[str]:
     yield f'<path class="linear" d="M{_n(across.start)} {_n(up.start)}L{steep}"/>'
 
 
-def _line(places: Sequence[tuple[float, float]], colour: str) -> Iterator[str]:
+def _line(places: Sequence[tuple[float, float]], colour: str, width: float) -> Iterator[str]:
     if not places:
         return
     path = " ".join(f"{_n(x)},{_n(y)}" for x, y in places)
-    yield f'<polyline class="line {colour}" points="{path}"/>'
+    yield f'<polyline class="line {colour}" stroke-width="{width}" points="{path}"/>'
     for x, y in places:
-        yield f'<circle class="{colour}" cx="{_n(x)}" cy="{_n(y)}" r="2"/>'
+        yield f'<circle class="{colour}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(width / 2 + 1)}"/>'
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _width(number: int, releases: Sequence[str]) -> float:
+    return NARROWEST + NARROWER * (len(releases) - 1 - number)
 
 
 def _n(value: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import statistics
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 from benchmarks.child_process import MEBIBYTE
@@ -146,12 +146,11 @@ def _upstream() -> dict[str, tuple[str, str]]:
 
 def _growth(points: Sequence[Point]) -> str:
     rows = []
-    for release in dict.fromkeys(point.release for point in points):
-        for axis in AXES.values():
-            mine = [point for point in points if (point.release, point.axis) == (release, axis.name)]
-            rows += [_grown(axis, mine)] if len(mine) > 1 else []
-    heads = ("release", "what grows", "from", "to", "a decision, µs", "exponent", "steepest step", "MiB")
-    return _table(heads, rows, "--rrrrrr")
+    for axis, release in product(AXES.values(), dict.fromkeys(point.release for point in points)):
+        mine = [point for point in points if (point.release, point.axis) == (release, axis.name)]
+        rows += [_grown(axis, mine)] if len(mine) > 1 else []
+    heads = ("what grows", "from", "to", "release", "a decision, µs", "exponent", "steepest step", "MiB")
+    return _table(heads, rows, "-rr-rrrr")
 
 
 def _grown(axis: Axis, points: Sequence[Point]) -> Row:
@@ -162,7 +161,7 @@ def _grown(axis: Axis, points: Sequence[Point]) -> Row:
     times = f"{first.decision * 1e6:,.0f} → {last.decision * 1e6:,.0f}"
     memory = f"{first.memory / MEBIBYTE:,.0f} → {last.memory / MEBIBYTE:,.0f}"
     step = f"× {ratio:.1f}, {old:,} → {new:,}"
-    return first.release, axis.title, f"{first.size:,}", f"{last.size:,}", times, f"{overall:.2f}", step, memory
+    return axis.title, f"{first.size:,}", f"{last.size:,}", first.release, times, f"{overall:.2f}", step, memory
 
 
 def _table(heads: Row, rows: Sequence[Row], sides: str) -> str:

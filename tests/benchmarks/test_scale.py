@@ -64,6 +64,25 @@ def test_one_release_that_grows_worse(asked: Asked) -> None:
     assert ["1.16", "nodes", "50", "10000", "100", "2.00", "1.0", "0.5", "10"] in rows
 
 
+def test_a_cluster_on_several_axes_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its figures stand on each of them."""
+    asked: list[tuple[str, int, int]] = []
+
+    def child(_: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+        world = arguments["world"]
+        asked.append((arguments["release"], world["nodes"], world["services"]))
+        return {"decision": 1e-4, "node_event": 1e-3, "building": 1.0, "memory": 10 << 20}
+
+    monkeypatch.setattr(scale, "measured_in_child", child)
+    axes = [Axis("nodes", "nodes", (50, 5_000)), Axis("services", "services", (0, 10))]
+    found = list(scale.measured(("1.4", "1.20"), axes, 1.0, 1, quick=False))
+    sizes = [("nodes", 50), ("nodes", 5_000), ("services", 0), ("services", 10)]
+    assert [(one.release, one.axis, one.size) for one in found] == [
+        (r, *each) for r in ("1.4", "1.20") for each in sizes
+    ]
+    assert asked == [(r, *each) for r in ("1.4", "1.20") for each in ((50, 0), (5_000, 0), (5_000, 10))]
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One axis with two sizes, each measured at once."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import attrs
 import pytest
 
-from benchmarks.growing.growth import AXES, Point, exponent, exponents, judgement
+from benchmarks.growing.growth import AXES, Point, exponent, exponents, judgement, saved_points
 
 
 def points(axis: str, times: dict[int, float]) -> list[Point]:
@@ -62,6 +65,16 @@ def test_memory_is_judged() -> None:
     square = [attrs.evolve(one, memory=one.size**2) for one in made]
     assert judgement(AXES["running"], linear).holds
     assert not judgement(AXES["running"], square).holds
+
+
+def test_saved_points_are_in_the_order_of_releases(tmp_path: Path) -> None:
+    """The oldest release first; of the same point the last line counts."""
+    made = [attrs.evolve(points("nodes", {size: 1.0})[0], release=name) for name in ("1.20", "1.4") for size in (50, 5)]
+    lines = [*made, attrs.evolve(made[0], decision=2.0)]
+    path = tmp_path / "growth.jsonl"
+    path.write_text("".join(json.dumps(attrs.asdict(one)) + "\n" for one in lines))
+    found = [(one.release, one.size, one.decision) for one in saved_points(path)]
+    assert found == [("1.4", 5, 1.0), ("1.4", 50, 1.0), ("1.20", 5, 1.0), ("1.20", 50, 2.0)]
 
 
 def test_sizes_measured() -> None:

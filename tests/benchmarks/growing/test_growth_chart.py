@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmarks.growing.growth import AXES, Point
 from benchmarks.growing.growth_chart import ROWS, Scale, growth_chart
+from clusterstate.release_names import RELEASE_NAMES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -23,6 +25,15 @@ def test_a_line_for_every_release_and_axis() -> None:
     root = ET.fromstring(growth_chart(points))
     assert len(root.findall(f"{SVG}polyline")) == 2 * len(AXES) * len(ROWS)
     assert len(root.findall(f"{SVG}circle")) == len(points) * len(ROWS)
+
+
+def test_lines_that_are_covered_are_wider() -> None:
+    """So that releases which take equally long are all to be seen."""
+    points = [Point(r, "nodes", size, 1e-4, 0.0, 0.0, 10**8) for r in RELEASE_NAMES for size in (500, 5_000)]
+    drawn = ET.fromstring(growth_chart(points)).findall(f"{SVG}polyline")[: len(RELEASE_NAMES)]
+    widths = [float(line.attrib["stroke-width"]) for line in drawn]
+    assert all(wide > narrow + 1 for wide, narrow in pairwise(widths))
+    assert len({line.attrib["class"] for line in drawn}) == len(RELEASE_NAMES)
 
 
 def test_legible_on_light_and_dark() -> None:
