@@ -34,7 +34,8 @@ class PodCounts:
     def add_class(self, info: PodInfo) -> None:
         """A class of which no pod was placed until now; finds the tallies that its pods count in."""
         self._reached.add_class(info)
-        info.tallies = [(tally, w) for tally in self._reached.tallies(info) if (w := tally.weight(info))]
+        found = self._reached.tallies(info) if self._tallies else ()
+        info.tallies = [(tally, weight) for tally in found if (weight := tally.weight(info))] if found else []
 
     def drop_class(self, info: PodInfo) -> None:
         """A class of which the last pod has left."""

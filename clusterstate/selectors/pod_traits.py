@@ -63,7 +63,7 @@ def label_keys_read(pod: PodInfo, snapshot: Snapshot) -> frozenset[str]:
     return snapshot.term_keys | pod.term_keys | _constraint_keys(pod) | selected_keys(pod, snapshot)
 
 
-def as_read(pod: PodInfo, keys: frozenset[str]) -> Hashable:
+def as_read(pod: PodInfo, keys: frozenset[str]) -> tuple[Hashable, ...]:
     """Everything that rules read of a pod besides its spec. keys: of the labels that they read."""
     labels, controller = pod.labels, pod.controller
     if controller is not None and controller[0] not in CONTROLLERS_READ:

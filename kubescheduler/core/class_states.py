@@ -248,7 +248,7 @@ class Memory:
         keys = self._label_keys.get(alike)
         if keys is None:
             keys = self._label_keys[alike] = label_keys_read(info, snapshot)
-        read = alike, as_read(info, keys)
+        read = alike, *as_read(info, keys)
         key = self._key_as_read.get(read)
         if key is None:
             key = self._key_as_read[read] = (alike, *[traits(info, snapshot) for traits in self._traits])
