@@ -30,6 +30,10 @@ class PrefixedStream:
         self._prefix = prefix
         self._stream = cast("BufferedIOBase | PrefixedStream", stream)
 
+    def seekable(self) -> bool:
+        """That it cannot be read again."""
+        return False
+
     def read(self, size: int) -> bytes:
         """So many bytes, fewer only at the end. Raises OSError."""
         if not self._prefix:

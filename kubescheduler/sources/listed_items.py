@@ -1,7 +1,7 @@
 """What was read of a list piece by piece, and how the rest of it is read whole.
 
 The reader of whole texts gets one with a short stand-in for each object that was read. So it finds what it would find
-in the text itself, with the same places, lines and columns, and nothing has to be read or kept twice.
+in the text itself, with the same places, lines and columns, and nothing of what was read has to be kept.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ def _in_place_of(stand_in: Item, item: Item) -> Item:
 def with_stand_ins(items: list[Item], head: bytes, window: TextWindow, given: tuple[str, str] | None) -> ListedItems:
     """``items`` and the text of which they were dropped. head: what stood before them."""
     before = (STAND_IN + b",") * len(items)
-    if window.lines:
-        before += b"\n" * window.lines + b" " * window.column
-    else:
-        before += b" " * (window.column - len(before))
+    lines, column = window.place()
+    before += b"\n" * lines + b" " * column if lines else b" " * (column - len(before))
     return ListedItems(items, head + before + window.text(), window.dropped - len(before), given)

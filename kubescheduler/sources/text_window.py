@@ -25,17 +25,15 @@ class TextWindow:
     """What was read of a text and not yet dropped, in memory that is used again and again."""
 
     def __init__(self, stream: IO[bytes] | PrefixedStream) -> None:
-        self._stream = cast("BufferedIOBase | PrefixedStream", stream)
+        self._stream = cast("BufferedIOBase", stream)
         self._left = limit("size")
         self._bytes = bytearray(2 * PIECE + 1)
         self._begin = self._end = 1  # before the text there is room for a bracket
         self._comma = 0
+        self._start = self._stream.tell() if self._stream.seekable() else None
+        self._lines = self._column = 0
         self.dropped = 0
         """Bytes that ``drop`` took from the text."""
-        self.lines = 0
-        """Ends of lines among these."""
-        self.column = 0
-        """Bytes among these behind the last end of a line."""
 
     @property
     def length(self) -> int:
@@ -47,8 +45,10 @@ class TextWindow:
         return bytes(memoryview(self._bytes)[self._begin : self._end])
 
     def skip(self, size: int) -> None:
-        """Leaves out so many bytes at the beginning."""
+        """Leaves out so many bytes at the beginning, before any are dropped."""
         self._begin += size
+        if self._start is not None:
+            self._start += size
 
     def more(self) -> bool:
         """Adds the next piece; False at the end. Raises OddTextError for a text that is too long, OSError."""
@@ -79,17 +79,10 @@ class TextWindow:
 
     def drop(self) -> None:
         """Takes these objects from the text."""
-        import numpy as np
-
         begin = self._bytes.index(b"{", self._comma)
-        size = begin - self._begin
-        lines = np.count_nonzero(np.frombuffer(self._bytes, np.uint8, size, self._begin) == NEWLINE)
-        if lines:
-            self.lines += int(lines)
-            self.column = begin - 1 - self._bytes.rfind(b"\n", self._begin, begin)
-        else:
-            self.column += size
-        self.dropped += size
+        if self._start is None:
+            self._count(self._bytes, self._begin, begin)
+        self.dropped += begin - self._begin
         self._begin, self._comma = begin, 0
 
     def keep(self) -> None:
@@ -97,3 +90,26 @@ class TextWindow:
         if self._comma:
             self._bytes[self._comma : self._comma + 1] = b","
             self._comma = 0
+
+    def place(self) -> tuple[int, int]:
+        """(ends of lines in what was dropped, bytes behind the last of them).
+
+        A stream that can be read again is read for that, once; of any other it was counted when it was dropped. Raises
+        OSError.
+        """
+        if self._start is not None:
+            end, left = self._stream.tell(), self.dropped
+            self._stream.seek(self._start)
+            while left and (piece := self._stream.read(min(PIECE, left))):
+                self._count(piece, 0, len(piece))
+                left -= len(piece)
+            self._stream.seek(end)
+        return self._lines, self._column
+
+    def _count(self, text: bytes | bytearray, begin: int, end: int) -> None:
+        """Adds a part of a text to what ``place`` says."""
+        import numpy as np
+
+        lines = int(np.count_nonzero(np.frombuffer(text, np.uint8, end - begin, begin) == NEWLINE))
+        self._lines += lines
+        self._column = end - 1 - text.rfind(b"\n", begin, end) if lines else self._column + end - begin

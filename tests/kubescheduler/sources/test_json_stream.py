@@ -324,7 +324,7 @@ def test_a_list_of_two_kinds(tmp_path: Path) -> None:
 
 
 def test_only_the_unusual_part_is_read_whole() -> None:
-    """What was read is neither read nor kept again: a stand-in is in its place, and lines and columns are the same."""
+    """Nothing of what was read is kept: a stand-in is in its place, and lines and columns are the same."""
     text = text_of([node(), *map(pod, range(30)), UNSTORED, pod(31)])
     read = streamed_items("x", io.BytesIO(text.encode()))
     assert read.rest is not None
