@@ -154,7 +154,7 @@ class Simulation:
 
         Where nothing is changed since unschedulable pods were tried, nor will be by itself, time passes at once.
         """
-        if not (self._pending or self._spun):
+        if not self._pending:
             return self._events.next
         event, tick = self._events.next, self._queue.next_flush()
         late = event is None and self._now - self._lasted > PATIENCE
