@@ -142,13 +142,16 @@ class ScopeReading:
         """The rows of the whole cluster of which answers may have changed since the last time; None: all rows, or more
         than ``most``."""
         known, before, self._version = self._known, self._version, log.version_of(self._flags)
+        self._known = None  # until all is well: an interrupt may come
         if known is None or self._version != before:
             self._known = self._scope(pod, snapshot) if self._asked else None
             self._asked = True
             return None
         if not known.stands(snapshot):
             earlier, known = known, self._scope(pod, snapshot)
-            self._known = known
             if known is None or not known.follows(earlier):
+                self._known = known
                 return None
-        return known.changed_rows(snapshot, most)
+        rows = known.changed_rows(snapshot, most)
+        self._known = known
+        return rows

@@ -146,8 +146,8 @@ class ClassState:
         self._checked = log.position
         masks = self._masks(listed)
         if not _same(masks, self._from):
-            self._from = masks
             self._fit(masks, looked_at if known else None)
+            self._from = masks
 
     def _masks(self, listed: Mask) -> list[Mask]:
         """What the rows that fit follow from: the rows of the list, and those that the checks refuse."""

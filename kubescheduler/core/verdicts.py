@@ -331,21 +331,21 @@ class ScoreState(Remembered):
     def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
         refresh = refreshes.since(self.position)
-        self.position = refreshes.log.position
-        rows = self.stale(pod, refresh)
-        if rows == ():
-            return
-        self.failed = False
         try:
+            rows = self.stale(pod, refresh)
+            self.position = refreshes.log.position
+            if rows == ():
+                return
+            self.failed = False
             if not self._map(pod, refresh, rows):
                 return
+            self.uniform = None
+            if (self.config.valuewise or self.config.reduce is None) and len(self.raw) and same_everywhere(self.raw):
+                self.uniform = int(self.raw[0])
         except BaseException:
             self.failed = True
             self.forget()
             raise
-        self.uniform = None
-        if (self.config.valuewise or self.config.reduce is None) and len(self.raw) and same_everywhere(self.raw):
-            self.uniform = int(self.raw[0])
 
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""

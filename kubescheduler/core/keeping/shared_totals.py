@@ -97,7 +97,7 @@ class SharedTotals:
         decision."""
         self._scored = scored
         self._wholes = wholes
-        self._listed = listed
+        self._listed = None
         self.ranks = ranks
         self._flags = state.steady_flags
         self.version = log.version_of(self._flags)
@@ -108,6 +108,7 @@ class SharedTotals:
         self._answered: dict[int, Answers] = {}
         self._sort_scores(state, snapshot)
         self._read_checks(state)
+        self._listed = listed
 
     def is_current(self, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
         """Whether ``patch`` may still bring it up to date."""

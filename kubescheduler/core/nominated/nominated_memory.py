@@ -109,9 +109,9 @@ class KeptJudgements:
             if found is None:
                 return False
             judged.update(zip(added, found, strict=True))
-        self._todo.difference_update(judged)
         for row, judgement in judged.items():
             self._take(row, judgement)
+        self._todo.difference_update(judged)
         return True
 
     def _take(self, row: int, judgement: NominatedJudgement) -> None:

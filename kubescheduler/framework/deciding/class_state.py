@@ -33,8 +33,9 @@ class PreAnswer:
         version = log.version_of(self.flags)
         if version == self._version:
             return True
-        same = self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == ()
-        self._version = version if same and self._version != -1 else -1
+        before, self._version = self._version, -1
+        if self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == () and before != -1:
+            self._version = version
         return self._version != -1
 
     def found(self, log: ChangeLog) -> None:
