@@ -113,6 +113,21 @@ def test_a_nomination_ends_when_the_pod_is_removed() -> None:
     assert cache.nominated() == {}
 
 
+def test_amounts_beyond_64_bits_go_round() -> None:
+    """One by one as all at once, and back again."""
+    large = [make_pod(f"p{i}", requests=resources(memory=1 << 62), node="a") for i in range(3)]
+    cache, at_once = cache_of([make_node("a")]), cache_of([make_node("a"), *large])
+    for pod in large:
+        cache.add_pod(pod)
+    for columns in (cache.columns, at_once.columns):
+        assert columns.requested.view[:, 0].tolist() == [0, -(1 << 62), 0]
+        assert columns.nonzero.view[1, 0] == -(1 << 62)
+    for pod in large:
+        cache.remove_pod(pod)
+    assert not cache.columns.requested.view.any()
+    assert not cache.columns.nonzero.view.any()
+
+
 # --- incremental equals from scratch -----------------------------------------------------------
 
 NODES = ("a", "b", "c")
@@ -212,12 +227,13 @@ def _orders(cache: ClusterCache) -> tuple[Any, ...]:
 
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NODES), st.sampled_from(["x", "y"])), max_size=12),
-    st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NODES)), max_size=12),
+    st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NODES), st.sampled_from(["x", "y"])), max_size=12),
 )
 def test_confirming_a_pod_is_as_forgetting_and_adding_it(
-    assumed: list[tuple[int, str, str]], seen: list[tuple[int, str]]
+    assumed: list[tuple[int, str, str]], seen: list[tuple[int, str, str]]
 ) -> None:
-    """Columns and orders are the same, and the row counts as changed, on the same node or on another one."""
+    """Columns and orders are the same, and the row counts as changed, on the same node or on another one, as it was
+    assumed or with other labels."""
     nodes = [make_node(name, {ZONE: name}) for name in NODES[:2]]
     confirmed, anew = cache_of(nodes), cache_of(nodes)
     for number, node, app in assumed:
@@ -225,14 +241,15 @@ def test_confirming_a_pod_is_as_forgetting_and_adding_it(
         for cache in (confirmed, anew):
             if pod not in cache:
                 cache.assume_pod(pod, node)
-    for number, node in seen:
+    for number, node, app in seen:
+        pod = make_pod(f"p{number}", {"app": app}, requests=resources(cpu=1), node=node)
         here = confirmed.placed(make_pod(f"p{number}").metadata.uid)
         if here is not None and confirmed.is_assumed(here):
             position = confirmed.columns.log.position
-            confirmed.add_pod(here.on(node))
+            confirmed.add_pod(pod)
             assert (confirmed.columns.row(node), 2) in (confirmed.columns.log.since(position) or [])
             anew.forget_pod(here)
-            anew.add_pod(here.on(node))
+            anew.add_pod(pod)
     assert _seen(confirmed) == _seen(anew)
     assert _orders(confirmed) == _orders(anew)
 

@@ -99,19 +99,21 @@ def test_pending_plugins_do_not_wait_for_the_backoff() -> None:
 def test_events_during_the_attempt_count_in_1_36() -> None:
     """Those that may help; a pod's own binding that failed does not."""
     setting = Setting("1.36")
-    cases: tuple[tuple[str, Callable[[Pod], None], tuple[int, int, int]], ...] = (
-        ("a", lambda pod: setting.queue.assigned_pod_deleted(make_pod("gone")), (0, 1, 0)),
-        ("b", lambda pod: setting.queue.assigned_pod_deleted(pod, pod), (0, 0, 1)),
-        ("c", lambda pod: setting.queue.assigned_pod_added(make_pod("new")), (0, 0, 1)),
-        ("d", lambda pod: setting.queue.activate([pod]), (0, 1, 0)),
+    custom = Rejection(frozenset({"Own"}))
+    cases: tuple[tuple[str, Callable[[Pod], None], Rejection, tuple[int, int, int]], ...] = (
+        ("a", lambda pod: setting.queue.assigned_pod_deleted(make_pod("gone")), FIT, (0, 1, 0)),
+        ("b", lambda pod: setting.queue.assigned_pod_deleted(pod, pod), FIT, (0, 0, 1)),
+        ("c", lambda pod: setting.queue.assigned_pod_added(make_pod("new")), FIT, (0, 0, 1)),
+        ("d", lambda pod: setting.queue.assigned_pod_added(make_pod("new")), custom, (0, 1, 0)),
+        ("e", lambda pod: setting.queue.activate([pod]), FIT, (0, 1, 0)),
     )
-    for name, happened, sizes in cases:
+    for name, happened, why, sizes in cases:
         pod = make_pod(name)
         setting.queue.add(pod)
         entry = setting.queue.pop()
         assert entry is not None
         happened(pod)
-        setting.queue.put_back(entry, pod, FIT)
+        setting.queue.put_back(entry, pod, why)
         assert setting.queue.sizes == sizes, name
         setting.queue.delete(pod)
 
