@@ -74,6 +74,7 @@ class KeptJudgements:
         same each time."""
         predicates = [check.predicate for check in checks]
         self._notice(self._watch.changed(info, predicates))
+        self._watch.noted()
         if not self._watch.by_row:
             return None
         row_of, nominations = self._cache.columns.row_of, self._cache.nominations

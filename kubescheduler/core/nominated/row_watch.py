@@ -19,7 +19,7 @@ class RowWatch:
     For predicates whose verdict on a row depends, within what is bound to rows, on that row alone.
     """
 
-    __slots__ = ("_cache", "_far", "_nominations", "_position", "_predicates", "_stamp", "by_row")
+    __slots__ = ("_cache", "_far", "_latest", "_nominations", "_position", "_predicates", "_stamp", "by_row")
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
@@ -27,13 +27,14 @@ class RowWatch:
         self._far: tuple[int, ...] = ()
         self._stamp: Any = None
         self._position = self._nominations = -1
+        self._latest: tuple[Any, int, int] = None, -1, -1
         self.by_row = False
         """Whether that was so for all predicates of the last call; see ``FitPredicate.by_row``."""
 
     def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
-        """The rows that changed since the last call; None: look at every row again.
+        """The rows that changed since the last call that was followed by ``noted``; None: look at every row again.
 
-        also: anything else that what is remembered was worked out from; it is compared with that of the last call.
+        also: anything else that what is remembered was worked out from; it is compared with that of that call.
         """
         cache, log = self._cache, self._cache.columns.log
         given = tuple(predicates)
@@ -44,10 +45,9 @@ class RowWatch:
         moments = [p.moment(info, snapshot) for p in given if p.moment is not None]
         stamp = (given, log.version_of(self._far), moments, also)
         position, nominations = self._position, self._nominations
-        self._position, self._nominations = log.position, cache.nominations.position
+        self._latest = stamp, log.position, cache.nominations.position
         if stamp != self._stamp or position < 0:
             self.by_row = all([p.by_row(info, snapshot) for p in given])  # noqa: C419
-            self._stamp = stamp
             return None
         recent, names = log.since(position), cache.nominations.since(nominations)
         if recent is None or names is None:
@@ -57,6 +57,10 @@ class RowWatch:
             row_of = cache.columns.row_of
             rows.update(row for name in names if (row := row_of.get(name)) is not None)
         return rows
+
+    def noted(self) -> None:
+        """What ``changed`` gave was noted: it is not given again."""
+        self._stamp, self._position, self._nominations = self._latest
 
 
 def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:

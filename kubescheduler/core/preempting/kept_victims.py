@@ -182,6 +182,7 @@ class KeptVictims:
         if self._generation != self._roster.generation:
             self._generation = self._roster.generation
             self._kind_of = {}
+        self._watch.noted()
 
     def _forget(self, row: int) -> None:
         """The row is tried again when somebody asks about it."""

@@ -14,6 +14,7 @@ from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.total_table import TotalTable
 from kubescheduler.core.keeping.shared_totals import SharedTotals
 from kubescheduler.core.nominated.nominated_memory import KeptJudgements
+from kubescheduler.core.nominated.row_watch import RowWatch
 from kubescheduler.core.verdicts import CheckState, ScoreState
 from tests.kubescheduler.core.keeping.test_kept_totals import DOMAINS, Worlds, pod, said
 
@@ -26,6 +27,7 @@ PLACES = {
     "patching": (SharedTotals, "_patched"),
     "totals": (TotalTable, "_put_totals"),
     "judging": (KeptJudgements, "_take"),
+    "watching": (RowWatch, "changed"),
 }
 """Where interrupts come: (class, method)."""
 NOMINATED: list[tuple[Any, ...]] = [

@@ -54,16 +54,23 @@ def test_what_changed() -> None:
     cache = cache_of([make_node(name) for name in "abc"])
     info, watch, now = cache.info(POD), RowWatch(cache), [1]
     timed = msgspec.structs.replace(FAR, moment=lambda pod, snapshot: now[0])
-    assert watch.changed(info, [timed]) is None
-    assert watch.changed(info, [timed]) == set()
+
+    def noticed(*given: Any) -> Any:
+        found = watch.changed(info, *given)
+        watch.noted()
+        return found
+
+    assert noticed([timed]) is None
+    assert noticed([timed]) == set()
     cache.add_pod(make_pod("p", node="b"))
     cache.nominate(make_pod("q"), "c")
     cache.nominate(make_pod("r"), "ghost")
-    assert watch.changed(info, [timed]) == {1, 2}
+    assert watch.changed(info, [timed]) == {1, 2}, "it was not noted, and is given again"
+    assert noticed([timed]) == {1, 2}
     cache.add(PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(), 0))
-    assert watch.changed(info, [timed]) is None
+    assert noticed([timed]) is None
     now[0] = 2
-    assert watch.changed(info, [timed]) is None
-    assert watch.changed(info, [ROOM]) is None
-    assert watch.changed(info, [ROOM], "more") is None
-    assert watch.changed(info, [ROOM], "more") == set()
+    assert noticed([timed]) is None
+    assert noticed([ROOM]) is None
+    assert noticed([ROOM], "more") is None
+    assert noticed([ROOM], "more") == set()
