@@ -26,6 +26,7 @@ from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amount
 
 FIXED_RESOURCES = (CPU, MEMORY, EPHEMERAL_STORAGE)
 RECENT_CLASSES = 1024
+"""Classes that are remembered while none of their pods is placed."""
 
 
 class Columns:
@@ -230,11 +231,16 @@ class Columns:
         key = self.view.pod_key(pod)
         info = self.infos.get(key) or self._recent.get(key)
         if info is None:
-            info = self._recent[key] = PodInfo(key, *self._taken.of(key[2], self.resource))
-            if len(self._recent) > RECENT_CLASSES:
-                self._recent.popitem(last=False)
+            info = PodInfo(key, *self._taken.of(key[2], self.resource))
+            self._remember(info)
         self._asked_of, self._answered = pod, info
         return info
+
+    def _remember(self, info: PodInfo) -> None:
+        """Keeps a class of which no pod is placed; the oldest of them are forgotten."""
+        self._recent[info.key] = info
+        if len(self._recent) > RECENT_CLASSES:
+            self._recent.popitem(last=False)
 
     def put_pod(self, row: int, pod: Pod, uid: str, info: PodInfo | None = None) -> PodInfo:
         """Counts a pod on a row, under a uid that is not there yet; its class. info: the same, where it is known."""
@@ -261,6 +267,7 @@ class Columns:
     def _add_last(self, info: PodInfo) -> None:
         """Makes a class that is not among the placed ones the last that came to be placed."""
         self.infos[info.key] = info
+        self._recent.pop(info.key, None)
         self._asked_of = None
         self._placings += 1
         info.serial = self._placings
@@ -357,6 +364,7 @@ class Columns:
     def _none_placed(self, info: PodInfo) -> None:
         """Forgets a class of which the last pod has left."""
         del self.infos[info.key]
+        self._remember(info)
         self.counts.drop_class(info)
         self.claim_users.drop(info)
         if info.may_have_affinity:

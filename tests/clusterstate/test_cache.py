@@ -40,6 +40,20 @@ def test_a_placed_pod_is_found_by_its_identity() -> None:
     assert cache.placed(uid) is None
 
 
+def test_classes_without_placed_pods_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first pod comes and after the last has left; so many of them, without those that have pods."""
+    monkeypatch.setattr("clusterstate.columns.RECENT_CLASSES", 2)
+    cache = cache_of([make_node("a")])
+    pods = [make_pod(f"p{at}", priority=at) for at in range(3)]
+    second, first = map(cache.info, pods[1::-1])
+    placed = cache.assume_pod(pods[0], "a")
+    third = cache.info(pods[2])
+    assert (cache.info(pods[0]), cache.info(pods[1])) == (first, second)
+    cache.forget_pod(placed)
+    assert (cache.info(pods[0]), cache.info(pods[2])) == (first, third)
+    assert cache.info(pods[1]) is not second
+
+
 def test_the_class_of_a_pod_is_the_one_that_is_placed() -> None:
     """Also where the pod's class was asked for just before another record of the class was placed."""
     cache = cache_of([make_node("a")])
