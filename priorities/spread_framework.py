@@ -29,6 +29,7 @@ from clusterstate.topology.spread_soft import (
     SoftPlan,
     SoftPlans,
     pods_on,
+    rows_with,
     soft_plan_1_20,
     soft_plan_1_36,
 )
@@ -62,12 +63,12 @@ def rounded(scores: Floats) -> IntArray:
     return truncated(scores + np.copysign(NEARLY_HALF, scores))
 
 
-def spread_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Rounding) -> IntArray:
+def spread_raw(snapshot: Snapshot, plan: SoftPlan, rounding: Rounding) -> IntArray:
     """(n,) int64 of exactly the feasible rows; 0 for rows that lack a key all nodes must have.
 
     A constraint whose key a row lacks adds nothing there. Upstream: 1.20 and 1.36 initPreScoreState and Score.
     """
-    counts = [None if part.counter else pods_on(snapshot, pod.namespace, part.selectors) for part in plan.parts]
+    counts = [None if part.counter else pods_on(snapshot, part.pods) for part in plan.parts]
     raw = rounding(_sum(snapshot, plan, counts, snapshot.rows))
     if plan.ignored is not None:
         raw[plan.ignored_among(snapshot)] = 0
@@ -75,24 +76,25 @@ def spread_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Round
 
 
 def spread_grouped(
-    pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: Rounding
+    snapshot: Snapshot, plan: SoftPlan, rounding: Rounding
 ) -> tuple[GroupedScores, GroupedScores] | None:
     """(what ``spread_raw`` gives exactly the feasible rows, what ``spread_scores`` does), worked out for a row of each
     group and for the rows with pods that are counted; None: these are not few."""
     whole, groups = snapshot.whole(), plan.groups
     among = groups.among(snapshot.rows)
-    counts = [None if part.counter else pods_on(whole, pod.namespace, part.selectors) for part in plan.parts]
-    there = [count for count in counts if count is not None]
-    rows = among.only(there[0].nonzero()[0]) if len(there) == 1 else NO_NUMBERS
-    if len(there) > 1:
-        rows = among.only(np.logical_or.reduce(there).nonzero()[0])
+    by_node = [part.pods for part in plan.parts if part.counter is None]
+    with_pods = [rows_with(whole, pods) for pods in by_node] or [NO_NUMBERS]
+    rows = among.only(with_pods[0] if len(with_pods) == 1 else np.unique(np.concatenate(with_pods)))
     if (len(groups) + len(rows)) * FEWEST_ALIKE > len(snapshot):
         return None
     at = np.concatenate((groups.first, rows))
-    counts = [None if count is None else count[at] for count in counts]
-    for count in counts:
-        if count is not None:
+    counts: list[IntArray | None] = []
+    for part in plan.parts:
+        count = None
+        if part.counter is None:
+            count = pods_on(whole, part.pods)[at]
             count[: len(groups)] = 0
+        counts.append(count)
     raw = rounding(_sum(snapshot, plan, counts, at))
     counted = raw
     if plan.ignored is not None or len(rows) >= among.fewest:
@@ -169,7 +171,7 @@ def _normalised(raw: IntArray, counted: IntArray) -> IntArray:
 # --- evidence ------------------------------------------------------------------------------
 
 
-def _explain_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: str, at: int) -> Calculation:
+def _explain_raw(snapshot: Snapshot, plan: SoftPlan, rounding: str, at: int) -> Calculation:
     """Of ``spread_raw``. rounding: the function's name in formulas."""
     terms: list[str] = []
     inputs: dict[str, Any] = {}
@@ -183,7 +185,7 @@ def _explain_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: str
             "maxSkew": constraint.max_skew,
         }
         if code != ABSENT:
-            pods, domains = _counted(pod, snapshot, plan, index, at)
+            pods, domains = _counted(snapshot, plan, index, at)
             here |= {"pods": pods, "domains": domains}
             terms.append(f"({pods} * ln({domains} + 2) + {constraint.max_skew - 1})")
         inputs[f"constraint {index + 1}"] = here
@@ -192,11 +194,11 @@ def _explain_raw(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, rounding: str
     return Calculation(f"{rounding}({added(terms)})", inputs)
 
 
-def _counted(pod: PodInfo, snapshot: Snapshot, plan: SoftPlan, index: int, at: int) -> tuple[int, int]:
+def _counted(snapshot: Snapshot, plan: SoftPlan, index: int, at: int) -> tuple[int, int]:
     """(the pods in a row's domain of one constraint, how many domains there are)."""
     part = plan.parts[index]
     if part.counter is None:
-        return int(pods_on(snapshot, pod.namespace, part.selectors)[at]), plan.nodes_among(snapshot)
+        return int(pods_on(snapshot, part.pods)[at]), plan.nodes_among(snapshot)
     code = snapshot.label_codes(part.constraint.topology_key)[0][at]
     return int(part.counter.totals(snapshot.whole())[code]), plan.size(snapshot, index)
 
@@ -252,7 +254,7 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
 
     def settle(self, pod: PodInfo, snapshot: Snapshot, mapped: IntArray) -> IntArray:
         plan = self.plan(pod, snapshot)
-        return mapped if plan is None else spread_raw(pod, snapshot, plan, self.rounding)
+        return mapped if plan is None else spread_raw(snapshot, plan, self.rounding)
 
     def reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray) -> IntArray:
         plan = self.plan(pod, snapshot)
@@ -263,9 +265,9 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         assert plan is not None, "without soft constraints it stands, or is skipped"
 
         def score_rows(view: Snapshot) -> tuple[RowScores, RowScores]:
-            if (grouped := spread_grouped(pod, view, plan, self.rounding)) is not None:
+            if (grouped := spread_grouped(view, plan, self.rounding)) is not None:
                 return grouped
-            raw = spread_raw(pod, view, plan, self.rounding)
+            raw = spread_raw(view, plan, self.rounding)
             return raw, spread_scores(view, plan, raw)
 
         return score_rows
@@ -277,7 +279,7 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         plan = self.plan(pod, snapshot)
         if plan is None:
             return Calculation("0", {"soft constraints": "none"})
-        return _explain_raw(pod, snapshot, plan, self.rounding_name, at)
+        return _explain_raw(snapshot, plan, self.rounding_name, at)
 
     def _explain_reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray, at: int) -> Calculation:
         plan = self.plan(pod, snapshot)

@@ -89,7 +89,7 @@ class GroupedScores(msgspec.Struct, frozen=True, eq=False):
 
     groups: RowGroups
     rows: IntArray
-    """(m,) the rows that fit and have scores that are not their group's."""
+    """(m,) the rows that fit and have scores that are not their group's, but lower or the same."""
     scores: IntArray
     """(G + m,) int64: that of each group, meaningless where none of its rows fits but for some of ``rows``; then those
     of ``rows``."""

@@ -24,13 +24,29 @@ KEEPS_OUT = ("NoSchedule", "NoExecute")
 Selectors = tuple[Matcher, ...]
 
 
+class PickedPods(msgspec.Struct, frozen=True, eq=False):
+    """The pods of a namespace, not being deleted, that selectors pick; counted once for each that does."""
+
+    namespace: str
+    selectors: Selectors
+    _tallies: dict[str | None, Tally] = msgspec.field(default_factory=dict)
+    """By topology key: the running counts, as they were found last."""
+
+    def tally(self, snapshot: Snapshot, topology_key: str | None) -> Tally:
+        """Their running count by domain of a topology key; None: by node."""
+        tally = self._tallies.get(topology_key)
+        if tally is None or not snapshot.are_current((tally,)):
+            weight, reach = _picked(self.namespace, self.selectors)
+            name = "spread counts", self.namespace, self.selectors, topology_key
+            tally = self._tallies[topology_key] = snapshot.tally(name, topology_key, weight, reach)
+        return tally
+
+
 class Counter(msgspec.Struct, frozen=True, eq=False):
     """Counts pods by domain as long as the nodes stay as they are."""
 
     topology_key: str
-    namespace: str
-    selectors: Selectors
-    """A pod counts once for each that picks it."""
+    pods: PickedPods
     rows: Mask | None
     """(N,) bool, the nodes whose pods count, None: every one that has the key."""
     blank: Mask | None
@@ -41,10 +57,10 @@ class Counter(msgspec.Struct, frozen=True, eq=False):
     def totals(self, whole: Snapshot) -> IntArray:
         """(D,) int64 by domain code, meaningless at code 0; pods being deleted do not count. Not to be written to."""
         key = self.topology_key
-        if not self.selectors:
+        if not self.pods.selectors:
             return np.zeros(len(whole.label_values(key)), np.int64)
         if self.rows is None:
-            sums = whole.domain_sums(pod_tally(whole, self.namespace, self.selectors, key))
+            sums = whole.domain_sums(self.pods.tally(whole, key))
         else:
             codes = whole.label_codes(key)[0] * self.rows
             counts = self._by_node(whole)
@@ -55,7 +71,7 @@ class Counter(msgspec.Struct, frozen=True, eq=False):
         return sums
 
     def _by_node(self, whole: Snapshot) -> IntArray:
-        return whole.domain_sums(pod_tally(whole, self.namespace, self.selectors, None))[: len(whole)]
+        return whole.domain_sums(self.pods.tally(whole, None))[: len(whole)]
 
 
 def counter(whole: Snapshot, namespace: str, key: str, selectors: Selectors, counted: Mask | None) -> Counter:
@@ -67,25 +83,21 @@ def counter(whole: Snapshot, namespace: str, key: str, selectors: Selectors, cou
     if "" in index:
         lacking = ~has & (whole.has_node if counted is None else counted & whole.has_node)
         blank = lacking if lacking.any() else None
-    return Counter(key, namespace, selectors, rows, blank)
-
-
-def pod_tally(snapshot: Snapshot, namespace: str, selectors: Selectors, topology_key: str | None) -> Tally:
-    """The running count of a namespace's pods, not being deleted, that ``selectors`` pick, once for each that does."""
-    weight, reach = _picked(namespace, selectors)
-    return snapshot.tally(("spread counts", namespace, selectors, topology_key), topology_key, weight, reach)
+    return Counter(key, PickedPods(namespace, selectors), rows, blank)
 
 
 @lru_cache(MOST_REMEMBERED)
 def _picked(namespace: str, selectors: Selectors) -> tuple[Weight, Reach]:
     """(what a pod counts, of which classes that is other than 0)."""
+    reach = any_of(*(selector.marks for selector in selectors))
 
     def weight(info: PodInfo) -> int:
         if info.terminating or info.namespace != namespace:
             return 0
-        return sum(selector(info.labels) for selector in selectors)
+        labels = info.labels
+        return sum([selector(labels) for selector in selectors])
 
-    return weight, any_of(*(selector.marks for selector in selectors))
+    return weight, reach
 
 
 def counted_1_20(selector: Matcher) -> Selectors:

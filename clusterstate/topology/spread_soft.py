@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -17,14 +17,13 @@ from clusterstate.topology.spread_constraints import HOSTNAME, Constraints, Spre
 from clusterstate.topology.spread_counts import carrying
 from clusterstate.topology.spread_domains import (
     Counter,
-    Selectors,
+    PickedPods,
     both,
     counted_1_20,
     counted_1_36,
     counter,
     included_nodes,
     picked_nodes,
-    pod_tally,
 )
 
 MOST_PLANS = 256
@@ -37,7 +36,8 @@ class SoftPart(msgspec.Struct, frozen=True, eq=False):
     """One soft constraint."""
 
     constraint: SpreadConstraint
-    selectors: Selectors
+    pods: PickedPods
+    """Those on the node itself."""
     counter: Counter | None
     """None for the hostname key, whose pods are those on the node itself."""
     lacking: Mask | None
@@ -124,7 +124,7 @@ def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         selectors = tuple(s for other in constraints if other.topology_key == key for s in counted_1_20(other.selector))
         own = counted_1_20(c.selector)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
-        parts.append(SoftPart(c, own, counting, _lacking(whole, key), key not in keys[:at]))
+        parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key), key not in keys[:at]))
     return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
 
 
@@ -136,7 +136,7 @@ def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         key, own = c.topology_key, counted_1_36(c.selector)
         counted = both(included_nodes(pod, whole, c), qualified)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, own, counted)
-        parts.append(SoftPart(c, own, counting, _lacking(whole, key)))
+        parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key)))
     return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
 
 
@@ -154,8 +154,13 @@ def _ignored(qualified: Mask | None) -> Mask | None:
     return None if qualified is None or qualified.all() else ~qualified
 
 
-def pods_on(snapshot: Snapshot, namespace: str, selectors: Selectors) -> IntArray:
+def pods_on(snapshot: Snapshot, pods: PickedPods) -> IntArray:
     """(n,) int64: the pods on each row itself. Not to be written to."""
-    if not selectors:
+    if not pods.selectors:
         return np.zeros(len(snapshot), np.int64)
-    return snapshot.counts(pod_tally(snapshot, namespace, selectors, None))
+    return snapshot.counts(pods.tally(snapshot, None))
+
+
+def rows_with(whole: Snapshot, pods: PickedPods) -> IntArray:
+    """(m,) the rows that have such pods themselves; whole: without hypothetical changes."""
+    return pods.tally(whole, None).occupied() if pods.selectors else NO_NUMBERS

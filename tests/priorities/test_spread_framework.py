@@ -188,4 +188,8 @@ def scores_by_group(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> 
     raw, final = rule.prepare(info, snapshot.whole())(snapshot)
     assert isinstance(raw, GroupedScores)
     assert isinstance(final, GroupedScores)
+    groups, of_rows = np.split(final.scores, [len(final.groups)])
+    left = np.setdiff1d(snapshot.row_numbers, final.rows)
+    for group, score in zip(final.groups.of_row[final.rows].tolist(), of_rows.tolist(), strict=True):
+        assert group not in final.groups.of_row[left] or score <= groups[group]
     return raw.of_rows(snapshot.row_numbers).tolist(), final.of_rows(snapshot.row_numbers).tolist()

@@ -52,43 +52,31 @@ class BestByGroup:
         return self._left > 0
 
     def choose(self, scores: GroupedScores, weight: int) -> int | None:
-        """The first row by name of those with the highest sum of total and weighted score; None: it is not known."""
+        """The first row by name of those with the highest sum of total and weighted score; None: it is not known.
+
+        A row of a group that has a score of its own is no better than the first one that has not, unless it is queued
+        before. weight: 0 or more.
+        """
         if len(self._queues) > MOST_GROUPS:
             return None
+        numbers = scores.scores.tolist()
+        own = dict(zip(scores.rows.tolist(), numbers[len(self._queues) :], strict=True))
         found: list[Queued] = []
-        own = set(scores.rows.tolist())
-        for queue, score in zip(self._queues, scores.scores.tolist(), strict=False):
-            best = self._best(queue, own)
-            if best is UNKNOWN:
-                return None
-            if best is not None:
-                found.append((best[0] - weight * score, *best[1:]))
-        if own:
-            sums = self._totals[scores.rows] + weight * scores.scores[len(self._queues) :]
-            highest = sums.item(sums.argmax())
-            rows = scores.rows[sums == highest]
-            ranks = self._ranks[rows]
-            first = ranks.argmin()
-            found.append((-highest, ranks.item(first), rows.item(first)))
-        return min(found)[2]
-
-    def _best(self, queue: list[Queued], but: set[int]) -> Queued | None:
-        """The first of a queue that is up to date and no row of some; None: there is none."""
-        totals = self._totals
-        passed_over: dict[Queued, None] = {}
-        best = None
-        while queue:
-            one = queue[0]
-            if -one[0] != totals.item(one[2]):
-                heappop(queue)
-            elif one[2] in but:
-                if len(passed_over) == MOST_PASSED_OVER:
-                    best = UNKNOWN
+        for queue, score in zip(self._queues, numbers, strict=False):
+            passed_over: list[Queued] = []
+            while queue:
+                total, rank, row = queue[0]
+                if -total != self._totals.item(row):
+                    heappop(queue)
+                elif row not in own:
+                    found.append((total - weight * score, rank, row))
                     break
-                passed_over[heappop(queue)] = None
-            else:
-                best = one
-                break
-        for one in passed_over:
-            heappush(queue, one)
-        return best
+                elif len(passed_over) == MOST_PASSED_OVER:
+                    found.append(UNKNOWN)
+                    break
+                else:
+                    passed_over.append(heappop(queue))
+                    found.append((total - weight * own[row], rank, row))
+            for one in passed_over:
+                heappush(queue, one)
+        return None if UNKNOWN in found else min(found)[2]

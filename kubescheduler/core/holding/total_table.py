@@ -161,7 +161,7 @@ class TotalTable:
     def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
         """The first row by name of those with the highest total together with scores of another rule; None: it is not
         known without all of them."""
-        if not self._is_near or abs(weight) > MOST_WEIGHT:
+        if not (self._is_near and 0 <= weight <= MOST_WEIGHT):
             return None
         if self._by_group is None or self._by_group.groups is not scores.groups:
             from kubescheduler.core.holding.best_by_group import BestByGroup

@@ -92,7 +92,7 @@ def test_law_the_first_by_name_of_the_rows_with_the_highest_sum(
                 continue
             groups = both[which]
             rows = np.array([at for at in own if fits[at]], np.int64)
-            values = [own[at] for at in rows.tolist()]
+            values = [min(own[at], by_group[groups.of_row[at]]) for at in rows.tolist()]
             scores = GroupedScores(groups, rows, np.array([*by_group[: len(groups)], *values], np.int64))
             sums = np.array(now) + 2 * scores.of_rows(every)
             best = max(np.flatnonzero(fits).tolist(), key=lambda at: (sums[at], -ranks[at]))
