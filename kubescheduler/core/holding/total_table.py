@@ -68,6 +68,7 @@ class TotalTable:
         "_best",
         "_by_group",
         "_finals",
+        "_has_lowest",
         "_is_near",
         "_layout",
         "_levels",
@@ -124,7 +125,9 @@ class TotalTable:
         self._addends = [(at, weights[name]) for name, at in finals.items()]
         self._weights = weights
         self._shifts = NO_SHIFTS
-        self._is_near = bool((abs(scored.totals) < FARTHEST).all())
+        highest, lowest = int(scored.totals.max()), int(scored.totals.min())
+        self._is_near = lowest > -FARTHEST and highest < FARTHEST
+        self._has_lowest = lowest == LOWEST
         self._table = NumberTable(np.array(lines))
         self._totals: IntArray | None = None
         self._ranks = ranks
@@ -182,6 +185,8 @@ class TotalTable:
         fits: (N,) bool, the rows that fit now.
         """
         self.moved_on = ""
+        if self._has_lowest:  # which rows fitted is not known from totals
+            return False
         before = {row: self._table.row(row) for row in changes}
         after = {row: numbers.copy() for row, numbers in before.items()}
         for row, numbers in changes.items():
