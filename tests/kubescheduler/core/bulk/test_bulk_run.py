@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +16,14 @@ from clusterstate.objects import (
     ContainerPort,
     NodeAffinity,
     NodeSelectorTerm,
+    Pod,
     PreferredSchedulingTerm,
     Requirement,
 )
-from kubescheduler.core.bulk.bulk_run import FEWEST
+from kubescheduler.core.algorithm import WeightedPriority
+from kubescheduler.core.bulk.bulk_run import FEWEST, can_run
+from predicates.types import FitPredicate
+from priorities.types import PriorityConfig
 from tests.support.rich_worlds import HOST, DrawnCluster
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, in_bulk, line, one, one_by_one, runs, sized, small, state_of
 
@@ -123,3 +131,48 @@ def test_fewer_pods_than_nodes(engine: str, tie: str) -> None:
     assert found == one_by_one(plain, world.pods)
     assert count == 12
     assert state_of(bulk) == state_of(plain)
+
+
+def in_spec(**fields: Any) -> Callable[[Pod], Pod]:
+    """The same pod with other fields in its spec."""
+    return lambda pod: msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **fields))
+
+
+SET_APART: dict[str, Callable[[Pod], Pod]] = {
+    "names its node": lambda pod: msgspec.structs.replace(pod, node_name="n1"),
+    "is nominated": lambda pod: msgspec.structs.replace(pod, nominated_node_name="n1"),
+    "is held back by a gate": in_spec(scheduling_gates=("later",)),
+    "is another scheduler's": in_spec(scheduler_name="another"),
+}
+
+
+@pytest.mark.parametrize("change", SET_APART.values(), ids=SET_APART)
+@pytest.mark.parametrize("engine", ["1.4", "1.16", "1.20", "1.36"])
+def test_pods_set_apart_by_more_than_their_class(engine: str, change: Callable[[Pod], Pod]) -> None:
+    """They are decided by themselves, amid pods that go in bulk."""
+    nodes = tuple(sized(f"n{at}", 16000 - 4000 * at) for at in range(3))
+    pods = [small(f"p{at}", cpu=500) for at in range(40)]
+    pods[20:22] = map(change, pods[20:22])
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(pods))
+    plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
+    expected = one_by_one(plain, world.pods)
+    found, count = in_bulk(bulk, world.pods)
+    assert found == expected
+    assert state_of(bulk) == state_of(plain)
+    assert count >= FEWEST
+
+
+ONE_BY_ONE: dict[str, dict[str, Any]] = {
+    "extenders": {"extenders": (object(),)},
+    "sampled nodes": {"percentage_of_nodes_to_score": 50},
+    "a custom predicate": {"predicates": (FitPredicate("Own", lambda *_: {}),)},
+    "a custom priority": {"priorities": (WeightedPriority(PriorityConfig("Own", lambda _, s: s.pod_count), 1),)},
+}
+
+
+@pytest.mark.parametrize("changes", ONE_BY_ONE.values(), ids=ONE_BY_ONE)
+def test_algorithms_that_place_nothing_in_bulk(changes: dict[str, Any]) -> None:
+    """What extenders and custom rules read is unknown, and a sample begins where the last one ended."""
+    algorithm = Runs(DrawnCluster((), (), ()), ()).scheduler("1.16", "by name").algorithm
+    assert can_run(algorithm)
+    assert not can_run(msgspec.structs.replace(algorithm, **changes))
