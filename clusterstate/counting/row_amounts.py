@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from clusterstate.growable import Growable
 from clusterstate.objects import PodSpec
 from clusterstate.podinfo import PodInfo
 from clusterstate.usage import MOST, Accounting, PodUsage, wrap
+
+if TYPE_CHECKING:
+    from clusterstate.counting.amount_codes import AmountCodes
 
 Amounts = tuple[bytes, bytes, int, int, bytes, bytes]
 """What is counted on a row, for comparing."""
@@ -25,7 +29,17 @@ class RowAmounts:
     """Amounts by row, R of resources; cpu in millicores, everything else in whole units. Sums past 64 bits go round, as
     Go's do."""
 
-    __slots__ = ("_known", "allocatable", "allocatable_set", "allowed_pods", "nonzero", "pod_count", "requested")
+    __slots__ = (
+        "_codes",
+        "_known",
+        "_stale",
+        "allocatable",
+        "allocatable_set",
+        "allowed_pods",
+        "nonzero",
+        "pod_count",
+        "requested",
+    )
 
     def __init__(self, resources: int) -> None:
         self.allocatable = Growable((resources, 0))
@@ -41,11 +55,15 @@ class RowAmounts:
         self.pod_count = Growable((0,))
         """(N,) how many are there."""
         self._known: list[Amounts | None] = []
+        self._stale: set[int] = set()
+        self._codes: AmountCodes | None = None
 
     def resize(self, resources: int, rows: int) -> None:
         """Makes room for so many resources and rows."""
         if resources != self.requested.shape[0]:
             self._known = []
+            if self._codes is not None:
+                self._codes.begin(rows)
         self._known += [None] * (rows - len(self._known))
         for table in (self.allocatable, self.allocatable_set, self.requested):
             table.resize(resources, rows)
@@ -56,12 +74,14 @@ class RowAmounts:
     def put_node(self, row: int, allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
         """Sets what a node can give. allocatable: (index of a resource, amount), of those that its status names."""
         self._known[row] = None
+        self._stale.add(row)
         self._give(row, allocatable, allowed_pods)
 
     def put_nodes(self, rows: list[int], allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
         """The same for several nodes that can give the same."""
         for row in rows:
             self._known[row] = None
+        self._stale.update(rows)
         self._give(rows, allocatable, allowed_pods)
 
     def _give(self, at: int | list[int], allocatable: Iterable[tuple[int, int]], allowed_pods: int) -> None:
@@ -75,6 +95,7 @@ class RowAmounts:
     def add(self, row: int, info: PodInfo, count: int) -> None:
         """Adds so many pods of a class to a row, or takes them away."""
         self._known[row] = None
+        self._stale.add(row)
         requested, nonzero, pods = self.requested.data, self.nonzero.data, self.pod_count.data
         for index, value in info.used:
             now = requested.item(index, row) + count * value
@@ -92,6 +113,7 @@ class RowAmounts:
             return
         for row in counts:
             self._known[row] = None
+        self._stale.update(counts)
         at = np.fromiter(counts.keys(), np.int64, len(counts))
         many = sign * np.fromiter(counts.values(), np.int64, len(counts))
         cpu, memory = info.usage.nonzero
@@ -116,6 +138,19 @@ class RowAmounts:
                 self.allocatable_set.view[:, row].tobytes(),
             )
         return known
+
+    @property
+    def codes(self) -> AmountCodes:
+        """A number for what ``of`` says of each row that has changed, as of now."""
+        codes = self._codes
+        if codes is None:
+            from clusterstate.counting.amount_codes import AmountCodes
+
+            codes = self._codes = AmountCodes()
+        if self._stale or len(codes.codes) != len(self._known):
+            codes.update(self._stale, self.of, len(self._known))
+            self._stale.clear()
+        return codes
 
 
 class SpecAmounts:

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
+from kubescheduler.core.holding.late_verdicts import LateVerdicts
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.status import Code, Status
 from predicates.types import NodeError, Verdict
@@ -29,8 +30,7 @@ class FilterResults:
     """(N,) bool: the nodes that were looked at; fewer than all with sampling, or where a release leaves some out."""
     nodes_total: int
     """How many nodes the cluster has, as the release counts them."""
-    verdicts: tuple[tuple[str, Verdict], ...] = ()
-    """(check, its verdict on all N rows on its own), in the order they run."""
+    _verdicts: tuple[tuple[str, Verdict], ...] = ()
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
     with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(
@@ -47,8 +47,10 @@ class FilterResults:
     """(N,) bool: the nodes that Filter plugins were run on; None: all that are listed."""
     absent: Status | None = None
     """The status of listed nodes that no Filter plugin was run on, such as a PreFilter rejection."""
-    unresolvable: Mapping[str, Mask] = FrozenMap()
-    """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
+    _unresolvable: Mapping[str, Mask] = FrozenMap()
+    _late: LateVerdicts | None = attrs.field(default=None, repr=False)
+    """The verdicts, and the rows where evicting pods cannot help, instead of the fields above: put together when
+    somebody asks for them."""
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
     nominated_codes: RowValues[Code] = attrs.field(default=NO_VALUES, converter=row_values)
@@ -63,6 +65,16 @@ class FilterResults:
     """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
     post_filter_message: str = ""
     """What the PostFilter plugins said, where the release reports it (1.36)."""
+
+    @property
+    def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
+        """(check, its verdict on all N rows on its own), in the order they run."""
+        return self._verdicts if self._late is None else self._late.verdicts
+
+    @property
+    def unresolvable(self) -> Mapping[str, Mask]:
+        """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
+        return self._unresolvable if self._late is None else self._late.unresolvable
 
     @property
     def looked_at(self) -> Mask:
@@ -132,8 +144,9 @@ class FilterResults:
                 for check, reasons in found:
                     yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
         left[self.with_nominated.rows] = False
+        beyond = self.unresolvable
         for check, verdict in self.verdicts:
-            coded = check in self.unresolvable or check in self.pending
+            coded = check in beyond or check in self.pending
             codes = self._codes_by(check).tolist() if coded else None
             for row, reasons in _by_row(verdict, left):
                 if not self.every_reason:

@@ -14,6 +14,7 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.holding.late_verdicts import LateVerdicts
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_changes
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory, apart_from
@@ -30,6 +31,7 @@ class Filtered(msgspec.Struct, eq=False):
     """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     with_nominated: RowValues[Found] = NO_VALUES
+    late: LateVerdicts | None = None
 
 
 def find_feasible(

@@ -217,6 +217,7 @@ class GenericScheduler:
             listed=found.filtered.listed,
             nodes_total=columns.node_count,
             verdicts=found.filtered.verdicts,
+            late=found.filtered.late,
             idle=found.idle,
             with_nominated=found.filtered.with_nominated,
             every_reason=self.algorithm.always_check_all_predicates,
@@ -280,7 +281,8 @@ class GenericScheduler:
         held = None if kept is None else kept.patch(state, snapshot, columns.log, listed, columns.ranks)
         if held is None:
             return False
-        found.filtered = Filtered(listed, state.shared.feasible, False, state.shared.verdicts)
+        shared = state.shared
+        found.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts, late=shared.late)
         self.steps("predicate_evaluation")
         found.reached = "score"
         found.held = held

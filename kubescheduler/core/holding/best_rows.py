@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
 import numpy as np
 
 from clusterstate.growable import IntArray
-from kubescheduler.core.holding.held_scores import TOTAL
-from kubescheduler.core.holding.number_table import NumberTable
+from kubescheduler.core.holding.number_table import block_size
 from kubescheduler.core.selection import FirstByName, TieBreak
 
 STALE = 4
 """So many times as many entries as blocks are queued before those that are out of date are dropped."""
+FEW_BLOCKS = 2
+"""While fewer than one of so many blocks have changed, each is looked at; else all are."""
 
 Queued = tuple[int, int, int, int, int]
 """(a block's highest total, negated; the place by name of the first row that has it, -1 while that is not looked up;
@@ -20,27 +22,52 @@ the block; how often it had changed by then; the row)."""
 
 
 class BestRows:
-    """Of a table's totals, the highest of each block and the rows that have it; see ``NumberTable``."""
+    """Of totals that change in place, the highest of each block of rows and the rows that have it.
 
-    __slots__ = ("_changes", "_highest", "_orders", "_queue", "_ranks", "_table", "_tied")
+    Nothing is looked at before the first choice.
+    """
 
-    def __init__(self, table: NumberTable, totals: IntArray, ranks: IntArray) -> None:
-        """totals: (N,) those of the table. ranks: (N,) every row's place in the order of names."""
-        self._table = table
+    __slots__ = ("_changes", "_highest", "_orders", "_queue", "_ranks", "_size", "_tied", "_totals")
+
+    def __init__(self, totals: IntArray, ranks: IntArray) -> None:
+        """totals: (N,), which may be written to when ``changed`` is called then. ranks: (N,) every row's place in the
+        order of names."""
+        self._totals = totals
         self._ranks = ranks
-        self._highest: list[int] = np.maximum.reduceat(totals, np.arange(0, len(totals), table.size)).tolist()
-        self._changes = [0] * len(table)
-        self._tied: list[IntArray | None] = [None] * len(table)
-        self._orders: list[IntArray | None] = [None] * len(table)
-        self._queue: list[Queued] = [(-high, -1, at, 0, 0) for at, high in enumerate(self._highest)]
-        heapify(self._queue)
+        self._size = block_size(len(totals))
+        self._orders: list[IntArray | None] = [None] * -(-len(totals) // self._size)
+        self._highest: list[int] | None = None
 
-    def changed(self, at: int) -> None:
+    def _look(self) -> list[int]:
+        """The highest total of each block."""
+        highest: list[int] = np.maximum.reduceat(self._totals, np.arange(0, len(self._totals), self._size)).tolist()
+        self._highest = highest
+        self._changes = [0] * len(highest)
+        self._tied: list[IntArray | None] = [None] * len(highest)
+        self._queue: list[Queued] = [(-high, -1, at, 0, 0) for at, high in enumerate(highest)]
+        heapify(self._queue)
+        return highest
+
+    def changed(self, rows: Sequence[int]) -> None:
+        """The totals of some rows have changed."""
+        if self._highest is None or not rows:
+            return
+        if len(rows) > 1:
+            blocks = {row // self._size for row in rows}
+            if len(blocks) * FEW_BLOCKS > len(self._orders):
+                self._highest = None
+                return
+            for at in blocks:
+                self._changed(at, self._highest)
+        else:
+            self._changed(rows[0] // self._size, self._highest)
+
+    def _changed(self, at: int, highest: list[int]) -> None:
         """A block's totals have changed."""
         self._changes[at] += 1
         self._tied[at] = None
         first = self._first(at)
-        self._highest[at] = -first[0]
+        highest[at] = -first[0]
         if len(self._queue) > STALE * len(self._changes):
             self._queue = [queued for queued in self._queue if queued[3] == self._changes[queued[2]]]
             heapify(self._queue)
@@ -48,18 +75,19 @@ class BestRows:
 
     def choose(self, tie_break: TieBreak) -> int:
         """The chosen row."""
+        highest = self._look() if self._highest is None else self._highest
         if type(tie_break) is FirstByName:
             return self._first_of_all()
-        best = max(self._highest)
-        tied = [self._rows(block) for block, high in enumerate(self._highest) if high == best]
+        best = max(highest)
+        tied = [self._rows(block, best) for block, high in enumerate(highest) if high == best]
         return tie_break.choose(tied[0] if len(tied) == 1 else np.concatenate(tied), self._ranks)
 
-    def _rows(self, at: int) -> IntArray:
+    def _rows(self, at: int, best: int) -> IntArray:
         """The rows that have a block's highest total, ascending."""
         tied = self._tied[at]
         if tied is None:
-            here = np.flatnonzero(self._table.block(at)[TOTAL] == self._highest[at])
-            tied = self._tied[at] = here + at * self._table.size
+            start = at * self._size
+            tied = self._tied[at] = np.flatnonzero(self._totals[start : start + self._size] == best) + start
         return tied
 
     def _first_of_all(self) -> int:
@@ -76,10 +104,9 @@ class BestRows:
 
     def _first(self, at: int) -> Queued:
         """What is queued of a block as it is now."""
-        start = at * self._table.size
+        start = at * self._size
         order = self._orders[at]
         if order is None:
-            order = self._orders[at] = self._ranks[start : start + self._table.size].argsort()
-        totals = self._table.block(at)[TOTAL]
-        here = order.item(totals[order].argmax())
-        return -totals.item(here), self._ranks.item(start + here), at, self._changes[at], start + here
+            order = self._orders[at] = self._ranks[start : start + self._size].argsort() + start
+        row = order.item(self._totals[order].argmax())
+        return -self._totals.item(row), self._ranks.item(row), at, self._changes[at], row

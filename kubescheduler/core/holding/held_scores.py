@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from clusterstate.growable import IntArray
 from clusterstate.objects import FrozenMap
 from clusterstate.topology.row_groups import GroupedScores
-from kubescheduler.core.holding.number_table import Blocks, line
 from kubescheduler.core.holding.whole_scores import WholeScores, laid_out
 from kubescheduler.core.score_table import Scores
 
@@ -53,18 +52,18 @@ NO_SHIFTS = Shifts()
 class HeldScores:
     """What a table of scores said when a decision was made."""
 
-    __slots__ = ("_blocks", "_feasible", "_layout", "_raws", "_scores", "_shifts", "_totals", "whole")
+    __slots__ = ("_feasible", "_layout", "_line_of", "_raws", "_scores", "_shifts", "_totals", "whole")
 
     def __init__(
         self,
-        blocks: Blocks,
+        line_of: Callable[[int], IntArray],
         layout: ScoreLayout,
         feasible: IntArray,
         shifts: Shifts = NO_SHIFTS,
         whole: WholeScores | None = None,
     ) -> None:
-        """feasible: (n,) the rows that fit."""
-        self._blocks = blocks
+        """line_of: of an index of the table, (N,) what stood there then. feasible: (n,) the rows that fit."""
+        self._line_of = line_of
         self._shifts = shifts
         self._layout = layout
         self._feasible = feasible
@@ -127,5 +126,5 @@ class HeldScores:
         return found
 
     def _line(self, index: int) -> IntArray:
-        numbers: IntArray = line(self._blocks, index)[self._feasible]
+        numbers: IntArray = self._line_of(index)[self._feasible]
         return numbers

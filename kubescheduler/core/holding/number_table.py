@@ -11,6 +11,12 @@ from clusterstate.growable import IntArray
 
 LEAST_IN_BLOCK = 64
 
+
+def block_size(rows: int) -> int:
+    """How many rows a block has where there are so many."""
+    return max(LEAST_IN_BLOCK, isqrt(rows))
+
+
 Blocks = tuple[IntArray, ...]
 """(K, b) int64 each, side by side; not to be written to."""
 
@@ -22,16 +28,8 @@ class NumberTable:
 
     def __init__(self, numbers: IntArray) -> None:
         """numbers: (K, N), N ≥ 1."""
-        self.size = max(LEAST_IN_BLOCK, isqrt(numbers.shape[1]))
+        self.size = block_size(numbers.shape[1])
         self._blocks = [numbers[:, at : at + self.size] for at in range(0, numbers.shape[1], self.size)]
-
-    def __len__(self) -> int:
-        """How many blocks there are."""
-        return len(self._blocks)
-
-    def block(self, at: int) -> IntArray:
-        """(K, b) the numbers of a block's rows; not to be written to."""
-        return self._blocks[at]
 
     def row(self, row: int) -> list[int]:
         """The K numbers of a row."""
@@ -39,12 +37,11 @@ class NumberTable:
         numbers: list[int] = self._blocks[at][:, here].tolist()
         return numbers
 
-    def put(self, row: int, numbers: Sequence[int]) -> int:
-        """Sets the K numbers of a row; its block."""
+    def put(self, row: int, numbers: Sequence[int]) -> None:
+        """Sets the K numbers of a row."""
         at, here = divmod(row, self.size)
         block = self._blocks[at] = self._blocks[at].copy()
         block[:, here] = numbers
-        return at
 
     def blocks(self) -> Blocks:
         """All blocks as they are now, which later changes leave alone."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import numpy as np
@@ -13,50 +12,24 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.holding.held_scores import LOWEST, NO_SHIFTS, TOTAL, HeldScores, ScoreLayout, Shifts
+from kubescheduler.core.holding.best_totals import BestTotals
+from kubescheduler.core.holding.held_scores import LOWEST, NO_SHIFTS, TOTAL, HeldScores, Shifts
 from kubescheduler.core.holding.levels import Levels, Move
 from kubescheduler.core.holding.number_table import NumberTable, line
+from kubescheduler.core.holding.score_lines import ScoreLines
 from kubescheduler.core.holding.whole_scores import WholeScores
-from kubescheduler.core.score_table import Scores
 from kubescheduler.core.selection import TieBreak
-from priorities.types import PriorityConfig
-
-if TYPE_CHECKING:
-    from kubescheduler.core.holding.best_by_group import BestByGroup
-    from kubescheduler.core.holding.best_rows import BestRows
 
 MOST_OTHERS = 32
 """Rows that are put in one by one as a rule scores them otherwise than most."""
 FARTHEST = 1 << 61
 """Totals up to which all of them may be shifted."""
 
-MOST_WEIGHT = 1 << 40
-"""Weight of a rule up to which its scores never bring a total near the end of 64 bits."""
-
 Numbers = Sequence[tuple[str, int]]
 """(rule, its raw number) of one row."""
 
 Reduce = Callable[[str, IntArray], IntArray]
 """Of (rule, (k,) distinct raw numbers) the (k,) scores that they come to."""
-
-
-class Totalled(Protocol):
-    """What a decision's rules gave; see Decision."""
-
-    @property
-    def totals(self) -> IntArray:
-        """(n,) int64 of the rows that fit."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, Scores]:
-        """By rule, before the weight."""
-        ...
-
-    @property
-    def raws(self) -> Mapping[str, Scores]:
-        """By rule, before normalisation; empty for releases that keep no raw scores."""
-        ...
 
 
 class TotalTable:
@@ -66,111 +39,54 @@ class TotalTable:
         "_addends",
         "_base",
         "_best",
-        "_by_group",
         "_finals",
         "_has_lowest",
         "_is_near",
         "_layout",
         "_levels",
         "_normalised",
-        "_ranks",
         "_raws",
         "_shifts",
         "_table",
-        "_totals",
         "_weights",
         "moved_on",
     )
 
-    def __init__(
-        self,
-        scored: Totalled,
-        rules: Mapping[str, PriorityConfig],
-        whole: Mapping[str, IntArray],
-        moving: Container[str],
-        weights: Mapping[str, int],
-        fitted: IntArray,
-        ranks: IntArray,
-    ) -> None:
-        """rules: by name, those that are not constant. whole: their raw numbers on all rows, (N,) each. moving: those
-        of which single rows change, also where all have one score. fitted: (n,) the rows that were scored. ranks: (N,)
-        every row's place in the order of names."""
-        size = len(ranks)
-        lines = [_spread(scored.totals, fitted, size, LOWEST)]
-        finals: dict[str, int] = {}
-        raws: dict[str, int] = {}
-        for name, final in scored.scores.items():
-            rule = rules.get(name)
-            varies = name in moving or not isinstance(final, int)
-            if varies:
-                finals[name] = raws[name] = len(lines)
-                lines.append(whole[name] if rule is not None and rule.reduce is None else _spread(final, fitted, size))
-            reduced = rule is not None and rule.reduce is not None
-            if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
-                raws[name] = len(lines)
-                lines.append(whole[name])
+    def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
+        """ranks: (N,) every row's place in the order of names."""
         self.moved_on = ""
         """The rule of which ``put`` found that other rows score differently."""
-        self._finals, self._raws = finals, raws
-        self._normalised = [(name, rules[name].valuewise) for name in finals if raws[name] != finals[name]]
+        self._finals, self._raws = lines.layout.finals, lines.layout.numbers
+        self._normalised = lines.normalised
         self._levels: dict[str, Levels] = {}
-        self._layout = ScoreLayout(
-            tuple(scored.scores),
-            finals,
-            {name: at for name, at in raws.items() if name in scored.raws},
-            raws,
-            {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
-            {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
-        )
-        self._addends = [(at, weights[name]) for name, at in finals.items()]
-        self._weights = weights
+        self._layout = lines.layout
+        self._addends, self._weights = lines.addends, lines.weights
         self._shifts = NO_SHIFTS
-        highest, lowest = int(scored.totals.max()), int(scored.totals.min())
+        totals = lines.numbers[TOTAL]
+        highest, lowest = int(totals[lines.fitted].max()), int(totals[lines.fitted].min())
         self._is_near = lowest > -FARTHEST and highest < FARTHEST
         self._has_lowest = lowest == LOWEST
-        self._table = NumberTable(np.array(lines))
-        self._totals: IntArray | None = None
-        self._ranks = ranks
-        self._best: BestRows | None = None
-        self._by_group: BestByGroup | None = None
-        numbers = self._table.row(int(fitted[0]))
-        self._base = numbers[TOTAL] - sum(weight * numbers[at] for at, weight in self._addends)
+        self._table = NumberTable(np.array(lines.numbers))
+        self._best = BestTotals(totals.copy(), ranks)
+        self._base = lines.base
 
     def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
         """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return HeldScores(self._table.blocks(), self._layout, feasible, self._shifts, whole)
+        return HeldScores(partial(line, self._table.blocks()), self._layout, feasible, self._shifts, whole)
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
-        every = self._every_total()
-        totals: IntArray = every.copy() if len(feasible) == len(every) else every[feasible]
+        totals = self._best.of(feasible)
         totals += self._shifts.total
         return totals
 
-    def _every_total(self) -> IntArray:
-        """(N,) the totals of the table, kept current from then on."""
-        if self._totals is None:
-            self._totals = line(self._table.blocks(), TOTAL)
-        return self._totals
-
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
-        if self._best is None:
-            from kubescheduler.core.holding.best_rows import BestRows
-
-            self._best = BestRows(self._table, line(self._table.blocks(), TOTAL), self._ranks)
         return self._best.choose(tie_break)
 
     def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
-        """The first row by name of those with the highest total together with scores of another rule; None: it is not
-        known without all of them."""
-        if not (self._is_near and 0 <= weight <= MOST_WEIGHT):
-            return None
-        if self._by_group is None or self._by_group.groups is not scores.groups:
-            from kubescheduler.core.holding.best_by_group import BestByGroup
-
-            self._by_group = BestByGroup(scores.groups, self._every_total(), self._ranks)
-        return self._by_group.choose(scores, weight)
+        """See ``BestTotals``."""
+        return self._best.choose_with(scores, weight) if self._is_near else None
 
     def set_raw(self, name: str, number: int) -> None:
         """The raw number that a rule gives every row, where it gives them all one."""
@@ -202,7 +118,7 @@ class TotalTable:
     def _put_totals(self, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask) -> bool:
         """Works out the totals of rows and puts them in. False: one is too large to be told from a row that does not
         fit."""
-        changed: set[int] = set()
+        changed: list[int] = []
         levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
         shift = self._shifts.total
         for row, found in after.items():
@@ -215,14 +131,10 @@ class TotalTable:
                 if found[TOTAL] == LOWEST or (shift and not self._is_near):
                     return False
             if found != before[row]:
-                changed.add(self._table.put(row, found))
-                if self._totals is not None:
-                    self._totals[row] = found[TOTAL]
-                if self._by_group is not None and not self._by_group.changed(row):
-                    self._by_group = None
-        if self._best is not None:
-            for block in changed:
-                self._best.changed(block)
+                self._table.put(row, found)
+                self._best.totals[row] = found[TOTAL]
+                changed.append(row)
+        self._best.changed(changed)
         return True
 
     def _moves(
@@ -250,7 +162,7 @@ class TotalTable:
         levels = self._levels.get(name)
         if levels is None:
             blocks = self._table.blocks()
-            there = line(blocks, TOTAL) != LOWEST
+            there = self._best.totals != LOWEST
             numbers, finals = line(blocks, self._raws[name])[there], line(blocks, self._finals[name])[there]
             levels = self._levels[name] = Levels(numbers, finals)
         more = levels.change(moves, partial(reduce, name))
@@ -271,7 +183,7 @@ class TotalTable:
     ) -> bool:
         """Adds the rows that have one of some raw numbers; whether they are few."""
         blocks = self._table.blocks()
-        found = np.isin(line(blocks, raw), list(numbers)) & (line(blocks, TOTAL) != LOWEST)
+        found = np.isin(line(blocks, raw), list(numbers)) & (self._best.totals != LOWEST)
         rows = [row for row in found.nonzero()[0].tolist() if row not in before]
         if len(rows) > MOST_OTHERS:
             return False
@@ -285,12 +197,3 @@ class TotalTable:
         total = self._shifts.total + self._weights[name] * by
         self._shifts = Shifts(total, {**self._shifts.finals, name: levels.by_number()})
         self._is_near = self._is_near and abs(total) < FARTHEST
-
-
-def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> IntArray:
-    """(size,) int64: (n,) numbers of some rows, or the one that they all have, and another number elsewhere."""
-    if len(rows) == size and not isinstance(numbers, int):
-        return numbers
-    out = np.full(size, elsewhere, np.int64)
-    out[rows] = numbers
-    return out

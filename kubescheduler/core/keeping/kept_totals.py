@@ -8,6 +8,7 @@ number, are scored anew for every decision and added to it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,14 +20,20 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.held_scores import HeldScores
-from kubescheduler.core.holding.total_table import Totalled
 from kubescheduler.core.holding.whole_scores import WholeScores
-from kubescheduler.core.keeping.shared_totals import SharedTotals
 from kubescheduler.core.score_table import Scores, one_for_all
 from kubescheduler.core.scoring import raw_and_reduced
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.verdicts import Refreshes, ScoreState
 from priorities.types import PriorityConfig
+
+if TYPE_CHECKING:
+    from kubescheduler.core.holding.score_lines import Totalled
+    from kubescheduler.core.keeping.shared_totals import SharedTotals
+
+
+class AwaitedTotals:
+    """Stands for totals that some classes will share once there is a second pod of any of them."""
 
 
 class KeptTotals:
@@ -161,12 +168,16 @@ def kept_totals(
     )
     shared = state.shared_totals.get(key)
     if shared is None:
-        state.shared = state.shared_totals[key] = SharedTotals(weights)
+        state.shared = state.shared_totals[key] = AwaitedTotals()
         return None
+    if isinstance(shared, AwaitedTotals):
+        from kubescheduler.core.keeping.shared_totals import SharedTotals
+
+        shared = state.shared_totals[key] = SharedTotals(weights)
     state.shared = shared
     patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
     wholes = tuple([score for score in scores if score not in patched])
-    if not shared.is_current(log, listed, ranks):
+    if not shared.is_current(snapshot, log, listed, ranks):
         shared.begin(state, snapshot, log, scored, listed, ranks, wholes)
     return KeptTotals(state, snapshot, log, scored, weights, shared, wholes)
 

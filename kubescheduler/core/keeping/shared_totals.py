@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import msgspec
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
@@ -19,15 +18,14 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import wrap
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.total_table import Totalled, TotalTable
-from kubescheduler.core.holding.whole_scores import VolatileRules
-from kubescheduler.core.keeping.row_answers import Answers, RowAnswers
-from kubescheduler.core.score_table import Scores
+from kubescheduler.core.holding.score_lines import Totalled
+from kubescheduler.core.holding.total_table import TotalTable
+from kubescheduler.core.keeping.amount_table import AmountTable
+from kubescheduler.core.keeping.amount_totals import AmountTotals
+from kubescheduler.core.keeping.row_answers import Answers
 from kubescheduler.core.scoring import reduced
 from kubescheduler.core.verdicts import Refreshes, ScoreState
-from predicates.types import Verdict
 
 FEW = 32
 """Rows of which something else is said than at the last decision, that are patched one by one."""
@@ -39,48 +37,13 @@ LOOKED_AT = 128
 """Rows that have changed since the last decision, whether or not something else is said of them."""
 
 
-class SharedTotals:
+class SharedTotals(AmountTotals):
     """What was decided for pods of some classes: brought up to date by ``patch``, as long as it can.
 
     The classes have the same verdicts, and the same scores but for rules that are scored anew for every decision.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_answered",
-        "_far",
-        "_fits",
-        "_flags",
-        "_listed",
-        "_made_of",
-        "_moving",
-        "_names",
-        "_pods_version",
-        "_position",
-        "_raws",
-        "_reduced",
-        "_rows",
-        "_scored",
-        "_seen",
-        "_shared_raws",
-        "_table",
-        "_weights",
-        "_wholes",
-        "feasible",
-        "ranks",
-        "unresolvable",
-        "verdicts",
-        "version",
-        "volatile",
-    )
-
-    def __init__(self, weights: Mapping[str, int]) -> None:
-        """Nothing was decided yet. weights: of every rule."""
-        self._weights = weights
-        self._listed: Mask | None = None
-        self._made_of: object = None
-        self.volatile = VolatileRules()
-        """The rules that are scored anew for every decision, as patching them keeps failing."""
+    __slots__ = ("__weakref__", "_answered", "_seen", "_shared_raws", "_table")
 
     def begin(
         self,
@@ -92,42 +55,34 @@ class SharedTotals:
         ranks: IntArray,
         wholes: Sequence[ScoreState],
     ) -> None:
-        """As of now: state was brought up to date, and all rows that fit were scored. listed: (N,) the rows that were
-        looked at. ranks: (N,) every row's place in the order of names. wholes: the rules that are scored anew for every
-        decision."""
-        self._scored = scored
-        self._wholes = wholes
-        self._listed = None
-        self.ranks = ranks
-        self._flags = state.steady_flags
-        self.version = log.version_of(self._flags)
-        self._pods_version = log.version_of(state.pod_flags)
-        self._position = log.position
+        """See ``BegunTotals``."""
+        super().begin(state, snapshot, log, scored, listed, ranks, wholes)
         self._table: TotalTable | None = None
         self._shared_raws: dict[str, int] = {}
         self._answered: dict[int, Answers] = {}
-        self._sort_scores(state, snapshot)
-        self._read_checks(state)
         self._listed = listed
 
-    def is_current(self, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
+    def _read_checks(self, state: ClassState) -> None:
+        """What the verdicts are now."""
+        super()._read_checks(state)
+        self._seen = [(check, check.verdict, check.unresolvable) for check in state.checks]
+
+    def is_current(self, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
         """Whether ``patch`` may still bring it up to date."""
-        return listed is self._listed and ranks is self.ranks and self._changed(log) is not None
+        if listed is not self._listed or ranks is not self.ranks or not self._steady(log):
+            return False
+        if not self._by_amounts:
+            return self._changed(log) is not None
+        if self._amount_table is None:
+            return snapshot.amount_codes.since(self._codes_position) is not None
+        return self._amount_table.is_of(snapshot.amount_codes)
 
     @property
-    def table(self) -> TotalTable:
+    def table(self) -> TotalTable | AmountTable:
         """What all rules come to but those that are scored anew; there is one after ``patch``."""
-        assert self._table is not None
-        return self._table
-
-    def _read_checks(self, state: ClassState) -> None:
-        self._seen = [(check, check.verdict, check.unresolvable) for check in state.checks]
-        self._fits, self.feasible = state.fits, state.feasible
-        asked = [check for check in state.checks if not check.skipped]
-        self.verdicts: tuple[tuple[str, Verdict], ...] = tuple([(c.predicate.name, c.verdict) for c in asked])
-        self.unresolvable: dict[str, Mask] = {
-            check.predicate.name: check.unresolvable for check in asked if check.unresolvable is not None
-        }
+        table = self._amount_table if self._by_amounts else self._table
+        assert table is not None
+        return table
 
     # --- bringing it up to date ------------------------------------------------------------
 
@@ -136,10 +91,10 @@ class SharedTotals:
         begun anew."""
         if listed is not self._listed or ranks is not self.ranks:
             return False
-        rows = self._changed(log)
         self._listed = None
+        patched = self._patched_by_amounts if self._by_amounts else self._patched_by_rows
         try:
-            if rows is None or not self._patched(rows, state, snapshot, log, listed):
+            if not self._steady(log) or not patched(state, snapshot, log, listed):
                 return False
         except (SchedulingError, CustomCodeError):
             return False
@@ -147,12 +102,15 @@ class SharedTotals:
         self._position = log.position
         return True
 
+    def _note_looked_at(self, log: ChangeLog) -> None:
+        """Verdicts that follow from the amounts on rows are as they were."""
+        for check in self._rows.checks:
+            check.position = log.position
+
     def _changed(self, log: ChangeLog) -> list[int] | None:
-        """The rows whose pods have changed; None: too many, or something else has changed."""
-        if log.version_of(self._flags) != self.version:
-            return None
+        """The rows whose pods have changed; None: too many."""
         many, most = (MANY, LOOKED_AT) if self._answered else (SOME, FEW)
-        if log.nodes_until > self._position or log.position - self._position > many:
+        if log.position - self._position > many:
             return None
         recent = log.since(self._position)
         if recent is None:
@@ -160,8 +118,11 @@ class SharedTotals:
         rows = dict.fromkeys([row for row, _ in recent])
         return None if len(rows) > most else list(rows)
 
-    def _patched(self, rows: list[int], state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> bool:
+    def _patched_by_rows(self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> bool:
         """Raises as rules do."""
+        rows = self._changed(log)
+        if rows is None:
+            return False
         version = log.version_of(state.pod_flags)
         pods_changed = state.timed or version != self._pods_version
         self._pods_version = version
@@ -181,7 +142,7 @@ class SharedTotals:
         raws = self._raws if table is not None else self._raws.copy()
         if pods_changed and self._far and not self._far_changes(changes, state.info, snapshot, log):
             return False
-        table = table or self._build(state, fitted, raws)
+        table = table or self._table_by_rows(state, fitted, raws)
         for name, raw in self._shared_raws.items():
             table.set_raw(name, raw)
         self._shared_raws.clear()
@@ -219,8 +180,7 @@ class SharedTotals:
         """The rows that have come to fit or no longer do; None: too many, or a check errs. passes: row → whether it
         passes now the checks that look at one row alone, of those that have changed."""
         if self._stand_as_seen() and not self._refuse_any(passes):
-            for check in self._rows.checks:
-                check.position = log.position
+            self._note_looked_at(log)
             if not (pods_changed and _far_checks_changed(state, log)):
                 return NO_NUMBERS
         state.check(snapshot, log, listed)
@@ -281,20 +241,6 @@ class SharedTotals:
         self._shared_raws[name] = score.uniform
         return True
 
-    def _shared_stand(self, info: PodInfo, snapshot: Snapshot) -> bool:
-        """Whether the scores that are one number for all rows are so now that other rows fit."""
-        view = None
-        for score in self._reduced:
-            before = self._scored.scores[score.config.name]
-            if score.uniform is not None or not isinstance(before, int) or score in self._moving:
-                continue
-            view = view or snapshot.take(self.feasible)
-            now = reduced(info, score, view, self.feasible)
-            if not isinstance(now, int) or now != before:
-                self.volatile.failed(score.config.name)
-                return False
-        return True
-
     def _reduce(self, state: ClassState, snapshot: Snapshot, name: str, numbers: IntArray) -> IntArray:
         """(k,) the scores that (k,) distinct raw numbers come to, of a rule that looks at nothing else."""
         reduce = state.scores[name].config.reduce
@@ -303,54 +249,10 @@ class SharedTotals:
 
     # --- the table -------------------------------------------------------------------------
 
-    def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
-        """Which scores are asked row by row, and which stay."""
-        scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
-        scores = [s for s in scores if s not in self._wholes and not s.config.stands(state.info, snapshot)]
-        self._raws = {score.config.name: score.raw for score in state.scores.values() if score not in self._wholes}
-        self._far = [score for score in scores if score.of_pods_anywhere]
-        self._reduced = [score for score in scores if score.config.reduce is not None]
-        self._moving = [score for score in scores if score.of_own_pods and not score.of_pods_anywhere]
-        self._names = [score.config.name for score in self._moving]
-        checks = tuple([s for s in state.checks if s.of_own_pods and not s.skipped and s not in state.far_checks])
-        made_of = checks, tuple(self._moving), self.version
-        if made_of != self._made_of:
-            self._made_of = made_of
-            self._rows = RowAnswers(state.info, *made_of[:2])
-
-    def _build(self, state: ClassState, fitted: IntArray, raws: Mapping[str, IntArray]) -> TotalTable:
+    def _table_by_rows(self, state: ClassState, fitted: IntArray, raws: Mapping[str, IntArray]) -> TotalTable:
         """The table of all numbers. fitted: (n,) the rows that were scored. raws: rule → its raw numbers then."""
-        rules = {name: state.config for name, state in state.scores.items()}
-        table = TotalTable(self._kept(), rules, raws, self._names, self._weights, fitted, self.ranks)
-        self._table = table
-        self._scored = _Steady(NO_NUMBERS, _without_numbers(self._scored.scores), _without_numbers(self._scored.raws))
+        table = self._table = TotalTable(self._lines(state, fitted, raws), self.ranks)
         return table
-
-    def _kept(self) -> Totalled:
-        """What was decided without the rules that are scored anew."""
-        if not self._wholes:
-            return self._scored
-        wholes = {score.config.name for score in self._wholes}
-        totals = self._scored.totals
-        for name in wholes:
-            final = self._scored.scores[name]
-            weight = self._weights[name]
-            totals = totals - (np.int64(wrap(weight * final)) if isinstance(final, int) else np.int64(weight) * final)
-        scores = {name: final for name, final in self._scored.scores.items() if name not in wholes}
-        return _Steady(totals, scores, {name: raw for name, raw in self._scored.raws.items() if name not in wholes})
-
-
-class _Steady(msgspec.Struct, frozen=True, eq=False):
-    """See Totalled."""
-
-    totals: IntArray
-    scores: Mapping[str, Scores]
-    raws: Mapping[str, Scores]
-
-
-def _without_numbers(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-    """The rules in order, with the one score that all rows have, or no numbers."""
-    return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
 
 
 def _far_checks_changed(state: ClassState, log: ChangeLog) -> bool:

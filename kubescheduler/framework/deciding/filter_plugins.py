@@ -12,6 +12,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.holding.late_verdicts import LateVerdicts
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated.nominated_judging import Found, nominated_changes
 from kubescheduler.core.nominated.nominated_memory import NominatedMemory, NominatedRefusals, apart_from
@@ -39,6 +40,7 @@ class Passed(msgspec.Struct, eq=False):
     pending: Mapping[str, Mask] = msgspec.field(default_factory=dict)
     with_nominated: RowValues[Found] = NO_VALUES
     nominated_codes: RowValues[Code] = NO_VALUES
+    late: LateVerdicts | None = None
 
 
 class Filtering(msgspec.Struct, frozen=True, eq=False):

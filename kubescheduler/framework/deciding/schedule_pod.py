@@ -147,7 +147,9 @@ class Deciding(msgspec.Struct, eq=False):
         self.scoring = True
         self.cycle.skip_filter |= state.skips[0]
         self.cycle.skip_score |= state.skips[1]
-        self.found.passed = Passed(listed, shared.feasible, False, shared.verdicts, shared.unresolvable)
+        self.found.passed = Passed(
+            listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable, late=shared.late
+        )
         priorities = scheduler.compiled.algorithm.priorities
         self.source = ScoreSource(state.info, scheduler.cache.snapshot, priorities, columns.log, extender_scale=SCALE)
         row: int = kept.choose(self.held, scheduler.tie_break)
@@ -321,6 +323,7 @@ class Deciding(msgspec.Struct, eq=False):
             judged=found.judged,
             absent=absent,
             unresolvable=passed.unresolvable,
+            late=passed.late,
             nominated_codes=passed.nominated_codes,
             pending=passed.pending,
             refused=found.refused if found.filtered is None else {**found.refused, **found.filtered.refused},

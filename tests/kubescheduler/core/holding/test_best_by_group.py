@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
 from unittest.mock import patch
 
-import attrs
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clusterstate.growable import IntArray
 from clusterstate.topology.row_groups import GroupedScores, RowGroups
-from kubescheduler.core.holding import best_by_group
-from kubescheduler.core.holding.total_table import TotalTable
+from kubescheduler.core.holding import best_by_group, best_totals
+from kubescheduler.core.holding.best_totals import BestTotals
+from kubescheduler.core.holding.held_scores import LOWEST
 
 ROWS = 6
 small = st.integers(0, 3)
 numbers = st.lists(small, min_size=ROWS, max_size=ROWS)
-
-
-@attrs.frozen
-class Totals:
-    """What one rule gives, whose scores are the totals."""
-
-    totals: IntArray
-
-    @property
-    def scores(self) -> dict[str, IntArray]:
-        """Of the rule."""
-        return {"rule": self.totals}
-
-    @property
-    def raws(self) -> dict[str, Any]:
-        """None are kept."""
-        return {}
 
 
 def groups_of(numbers: list[int]) -> RowGroups:
@@ -73,13 +54,12 @@ def test_law_the_first_by_name_of_the_rows_with_the_highest_sum(
     """Whichever rows change, come to fit or no longer do, and have scores of their own; or it is said not to be known,
     which never happens where nothing is limited. limits: of groups, of rows passed over, of what is queued."""
     every = np.arange(ROWS)
-    table = TotalTable(
-        Totals(np.array(totals)), {}, {"rule": np.array(totals)}, ["rule"], {"rule": 1}, every, np.array(ranks)
-    )
+    table = BestTotals(np.array(totals), np.array(ranks))
     both = [groups_of(numbers) for numbers in kinds]
     fits = np.ones(ROWS, np.bool_)
     now = list(totals)
     with (
+        patch.object(best_totals, "FEWEST_ROWS", 0),
         patch.object(best_by_group, "MOST_GROUPS", limits[0]),
         patch.object(best_by_group, "MOST_PASSED_OVER", limits[1]),
         patch.object(best_by_group, "STALE", limits[2]),
@@ -87,7 +67,8 @@ def test_law_the_first_by_name_of_the_rows_with_the_highest_sum(
         for row, number, fit, which, own in steps:
             fits[row] = fit
             now[row] = number
-            assert table.put({row: [("rule", number)]}, fits, lambda _, found: found)
+            table.totals[row] = number if fit else LOWEST
+            table.changed([row])
             if not fits.any():
                 continue
             groups = both[which]

@@ -15,6 +15,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.holding import best_rows, number_table, total_table
 from kubescheduler.core.holding.held_scores import LOWEST, HeldScores
+from kubescheduler.core.holding.score_lines import score_lines
 from kubescheduler.core.holding.total_table import FARTHEST, TotalTable
 from kubescheduler.core.selection import FirstByName
 from priorities.types import PriorityConfig
@@ -103,7 +104,8 @@ class Changing:
         whole = {name: np.array([row[at] for row in self.rows], np.int64) for at, name in enumerate(("near", "far"))}
         fitted = self.fits.nonzero()[0]
         rules = {"near": near, "far": self.config}
-        self.table = TotalTable(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, self.ranks)
+        lines = score_lines(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, ROWS)
+        self.table = TotalTable(lines, self.ranks)
 
     def change(self, changes: dict[int, Row]) -> bool:
         """Whether the table went along."""
@@ -201,5 +203,5 @@ def test_what_is_queued_of_blocks_that_have_changed_since_is_dropped(monkeypatch
     for at in range(100):
         assert changing.change({at % ROWS: (at % 5, 0, True)})
         changing.compare()
-    assert changing.table._best is not None
-    assert len(changing.table._best._queue) <= best_rows.STALE * 4 + 1
+    assert changing.table._best._rows is not None
+    assert len(changing.table._best._rows._queue) <= best_rows.STALE * 4 + 1

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clusterstate.counting import pod_counts, tally
+from clusterstate.counting import amount_codes, pod_counts, tally
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core import verdicts
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.holding import best_by_group, number_table, total_table
-from kubescheduler.core.keeping import shared_totals
+from kubescheduler.core.holding import best_by_group, best_totals, number_table, total_table
+from kubescheduler.core.keeping import amount_table, shared_totals
 from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from priorities import spread_framework
+from tests.support.amount_steps import BEYOND_AMOUNTS, BY_AMOUNTS, FULL_DISKS, STEADY_REFUSALS
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TIES: dict[str, Callable[[], TieBreak]] = {
@@ -307,6 +308,10 @@ class Worlds:
 @example(LEVELS, 8)
 @example([("service", False), *LEVELS], 8)
 @example(UNLISTED, 8)
+@example(BY_AMOUNTS, 1)
+@example(BEYOND_AMOUNTS, 8)
+@example(STEADY_REFUSALS, 8)
+@example(FULL_DISKS, 8)
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
@@ -324,9 +329,12 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(verdicts, "PATCH_SHARE", share),
         patch.object(total_table, "MOST_OTHERS", share),
         patch.object(spread_framework, "FEWEST_ALIKE", 0),
+        patch.object(best_totals, "FEWEST_ROWS", 0),
         patch.object(best_by_group, "MOST_GROUPS", share + 1),
         patch.object(best_by_group, "MOST_PASSED_OVER", share),
         patch.object(best_by_group, "STALE", 1),
+        patch.object(amount_table, "LEAST_MOVES", share),
+        patch.object(amount_codes, "LONGEST", 16 if share == 1 else amount_codes.LONGEST),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:
