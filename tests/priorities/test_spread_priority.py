@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from clusterstate.objects import LabelSelector, Pod, Requirement, TopologySpreadConstraint
-from priorities.spread import SPREAD, UNQUALIFIED, spread_scores, spread_sums
+from priorities.spread import SPREAD, UNQUALIFIED, prepare, spread_scores, spread_sums
 from priorities.types import PriorityArgs, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 
@@ -105,3 +107,24 @@ def test_some_rows_get_what_all_rows_get(rows: list[int]) -> None:
         info = cluster.info(pod)
         whole = spread_sums(info, cluster.snapshot)
         assert spread_sums(info, cluster.snapshot.take(np.array(rows))).tolist() == whole[rows].tolist()
+
+
+SUBSETS = ["", "a", "b", "ab", "bc", "abc", "d", "ad", "abcd"]
+ASKING = {
+    "one key": soft("zone"),
+    "one key twice": soft("zone", "zone"),
+    "two keys": soft("zone", "host"),
+    "an invalid selector": soft("zone", selector=BAD),
+}
+
+
+@pytest.mark.parametrize("nodes", SUBSETS)
+@pytest.mark.parametrize("pod", ASKING.values(), ids=ASKING)
+def test_what_is_prepared_scores_as_row_by_row(pod: Pod, nodes: str) -> None:
+    """By domains where that is possible, whichever nodes fit."""
+    cluster = Cluster(NODES, [] if pod is ASKING["an invalid selector"] else pods_on(a=3, b=1, c=1))
+    info, snapshot = cluster.info(pod), cluster.snapshot
+    view = snapshot.take(np.array([cluster.columns.row_of[name] for name in nodes], np.int64))
+    sums = spread_sums(info, view)
+    found: Any = prepare(info, snapshot)(view)
+    assert [numbers.tolist() for numbers in found] == [sums.tolist(), spread_scores(info, view, sums).tolist()]
