@@ -12,11 +12,13 @@ import pytest
 from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.holding.total_table import TotalTable
+from kubescheduler.core.keeping.amount_table import AmountTable
 from kubescheduler.core.keeping.shared_totals import SharedTotals
 from kubescheduler.core.nominated.nominated_memory import KeptJudgements
 from kubescheduler.core.nominated.row_watch import RowWatch
 from kubescheduler.core.verdicts import CheckState, ScoreState
 from tests.kubescheduler.core.keeping.test_kept_totals import DOMAINS, Worlds, pod, said
+from tests.support.amount_steps import WITHOUT_TAINTS
 
 PLACES = {
     "fitting": (ClassState, "_fit"),
@@ -24,7 +26,9 @@ PLACES = {
     "a score": (ScoreState, "_map"),
     "domains": (ScopeReading, "changed_rows"),
     "sorting": (SharedTotals, "_sort_scores"),
-    "patching": (SharedTotals, "_patched"),
+    "patching": (SharedTotals, "_patched_by_rows"),
+    "patching by amounts": (SharedTotals, "_patched_by_amounts"),
+    "amounts": (AmountTable, "put"),
     "totals": (TotalTable, "_put_totals"),
     "judging": (KeptJudgements, "_take"),
     "watching": (RowWatch, "changed"),
@@ -35,6 +39,15 @@ NOMINATED: list[tuple[Any, ...]] = [
     *[("nominate", 4), ("run", "large", 2), ("drop", 0), ("run", "plain", 2), ("nominate", 5), ("run", "large", 2)],
 ]
 """Pods that others leave room for."""
+FILLING = [
+    ("service", False),
+    *WITHOUT_TAINTS,
+    ("run", "plain", 6),
+    ("run", "large", 6),
+    ("drop", 2),
+    ("run", "plain", 6),
+]
+"""Pods of which all follows from the amounts on nodes."""
 
 
 class Interrupting(Worlds):
@@ -82,7 +95,7 @@ def test_an_interrupted_attempt_leaves_nothing_half_done(place: str) -> None:
     """The next attempt decides as one that remembers nothing."""
     interrupted = 0
     for engine in ("1.16", "1.36"):
-        for steps in (DOMAINS, NOMINATED):
+        for steps in (DOMAINS, NOMINATED, FILLING):
             worlds = Interrupting(engine, place)
             for step in [("service", True), *steps]:
                 worlds.step(*step)
