@@ -41,6 +41,9 @@ WORN: tuple[dict[str, str], ...] = (
 )
 OWNERS = (None, ("ReplicaSet", "u"), ("ReplicaSet", "v"), ("Job", "j"))
 APART, NEAR, HARD, SOFT = RULES[1:]
+ELSEWHERE = {**NEAR, "namespace": "other"}
+"""In another namespace."""
+HARD_BY_EXPRESSION = {**HARD, "selector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}
 
 
 def node(at: int) -> dict[str, Any]:
@@ -65,10 +68,11 @@ def pod(name: str, worn: dict[str, str], owner: tuple[str, str] | None, rule: di
         spec["affinity"] = {kind: {required: [term], f"{preferred}IgnoredDuringExecution": [weighted]}}
     if "spread" in rule:
         action, key = rule["spread"]
-        selector = {"matchLabels": {key: "a"}}
+        selector = rule.get("selector", {"matchLabels": {key: "a"}})
         spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": action, "labelSelector": selector}
         spec["topologySpreadConstraints"] = [spread]
-    metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": name, "labels": worn}
+    namespace = rule.get("namespace", "default")
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": name, "labels": worn}
     if owner is not None:
         kind, uid = owner
         reference = {"apiVersion": "apps/v1", "kind": kind, "name": uid, "uid": uid, "controller": True}
@@ -119,6 +123,16 @@ TOLD_APART: dict[str, list[Any]] = {
         ("ask", J, None, SOFT),
         ("ask", T, None, SOFT),
         ("ask", A, None, SOFT),
+    ],
+    "one of them is in another namespace": [
+        *[("pod", T, None, PLAIN)] * 3,
+        ("ask", {}, None, ELSEWHERE),
+        ("ask", {}, None, NEAR),
+    ],
+    "an expression selects one of them": [
+        ("pod", B, None, PLAIN),
+        ("ask", {}, None, HARD_BY_EXPRESSION),
+        ("ask", A, None, HARD_BY_EXPRESSION),
     ],
     "a service selects one of them": [
         ("add", "Service", "s", "app"),
