@@ -31,3 +31,8 @@ FULL_DISKS = [
     *[("run", "disk", 8), *[("drop", 0), ("run", "disk", 1)] * 3],
 ]
 """The one node that is preferred fills up, so that all others score alike until a pod leaves it."""
+REFUSED_LONG_AGO = [
+    *[("service", False), *WITHOUT_TAINTS, ("run", "disk", 6), ("run", "image", 1), ("run", "bare large", 4)],
+    *[("run", "large", 1), ("run", "bare large", 5)],
+]
+"""What refuses a node is noted once more after several other changes."""

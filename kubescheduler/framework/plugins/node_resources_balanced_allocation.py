@@ -22,6 +22,7 @@ from priorities.requested_framework import (
     asks_for_any_1_36,
     balanced_allocation_1_20,
     balanced_allocation_1_36,
+    by_usage_of,
     devices_for,
     reads_of,
 )
@@ -79,7 +80,7 @@ def node_resources_balanced_allocation_1_36(
         pre_score=partial(asks_for_any_1_36, names),
         evidence=balance_evidence_1_36(NAME, names, devices),
         traits=spec_alone,
-        by_usage=always_by_usage,
+        by_usage=by_usage_of(devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
 

@@ -53,6 +53,7 @@ from priorities.normalize import curve, scaled
 from priorities.requested_evidence import least_formula, mean_evidence_1_36, most_formula, ratio_evidence_1_36
 from priorities.requested_framework import (
     Devices,
+    by_usage_of,
     devices_for,
     least_allocated_1_36,
     most_allocated_1_36,
@@ -60,7 +61,7 @@ from priorities.requested_framework import (
     requested_to_capacity_ratio_1_36,
 )
 from priorities.score_evidence import RuleEvidence
-from priorities.types import Map, PriorityConfig, always_by_usage
+from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesFit"
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
@@ -153,7 +154,7 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
         reads=reads_of(devices),
         evidence=_evidence(strategy, devices),
         traits=spec_alone,
-        by_usage=always_by_usage,
+        by_usage=by_usage_of(devices),
     )
     return ColumnPlugin(
         NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)
