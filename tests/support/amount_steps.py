@@ -36,3 +36,7 @@ REFUSED_LONG_AGO = [
     *[("run", "large", 1), ("run", "bare large", 5)],
 ]
 """What refuses a node is noted once more after several other changes."""
+ALONE_ONCE_FULL = [
+    *[("service", False), *WITHOUT_TAINTS, ("run", "bare large", 8), ("drop", 7), ("drop", 0), ("run", "bare large", 2)]
+]
+"""A full node is the only one that has changed, and has room again."""

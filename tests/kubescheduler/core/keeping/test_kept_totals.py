@@ -23,7 +23,14 @@ from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, R
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from priorities import spread_framework
-from tests.support.amount_steps import BEYOND_AMOUNTS, BY_AMOUNTS, FULL_DISKS, REFUSED_LONG_AGO, STEADY_REFUSALS
+from tests.support.amount_steps import (
+    ALONE_ONCE_FULL,
+    BEYOND_AMOUNTS,
+    BY_AMOUNTS,
+    FULL_DISKS,
+    REFUSED_LONG_AGO,
+    STEADY_REFUSALS,
+)
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TIES: dict[str, Callable[[], TieBreak]] = {
@@ -313,6 +320,7 @@ class Worlds:
 @example(STEADY_REFUSALS, 8)
 @example(FULL_DISKS, 8)
 @example(REFUSED_LONG_AGO, 1)
+@example(ALONE_ONCE_FULL, 8)
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
