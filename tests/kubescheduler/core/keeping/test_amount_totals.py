@@ -7,12 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import Reads
 from clusterstate.manifests.decode import Decoder
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.engine.engine_contract import cache_for
+from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
+from predicates.types import FitPredicate, Verdict
+from priorities.types import PriorityConfig
+from tests.support.build import cache_of, make_node, make_pod
 
 GPU = "example.com/gpu"
 GPU_FIRST = [{"name": GPU, "weight": 1}, {"name": "cpu", "weight": 1}]
@@ -40,24 +49,80 @@ def node_with_devices(at: int) -> list[dict[str, Any]]:
     return [manifest("Node", name, status=status), manifest("ResourceSlice", f"s{at}", spec=spec)]
 
 
+def pod_that_asks(name: str, **amounts: str) -> dict[str, Any]:
+    """A pod of one container; what it may use is what it asks for."""
+    container = {"name": "c", "resources": {"requests": amounts, "limits": amounts}}
+    return manifest("Pod", name, spec={"containers": [container]})
+
+
+class Deciding:
+    """A scheduler of 1.36, and for each decision one that remembers nothing."""
+
+    def __init__(self, folder: Path, profile: dict[str, Any], documents: list[dict[str, Any]]) -> None:
+        config = {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"}
+        path = folder / "config.json"
+        path.write_text(json.dumps({**config, "profiles": [profile]}))
+        self.engine: Engine = EngineSpec.parse(f"release=1.36,config={path}").engine(lambda _: None)
+        self.decode: Callable[[dict[str, Any]], Any] = Decoder().decode_object
+        self.cache: ClusterCache = cache_for(self.engine, [self.decode(document) for document in documents])
+        self.running = self.engine.scheduler(self.cache, FirstByName())
+
+    def decide(self, name: str, **amounts: str) -> Any:
+        """The pod as it was placed, alike by both; None: on no node."""
+        one = self.decode(pod_that_asks(name, **amounts))
+        found, anew = self.running.decide(one), self.engine.scheduler(self.cache, FirstByName()).decide(one)
+        assert (found.to_dict(), found.codes()) == (anew.to_dict(), anew.codes())
+        return None if found.host is None else self.cache.assume_pod(one, found.host)
+
+
 @pytest.mark.parametrize("plugin", SCORING)
 def test_nodes_with_equal_amounts_may_see_different_devices(plugin: str, tmp_path: Path) -> None:
     """Devices that stand for an extended resource are scored on every node as they are there (1.36)."""
-    profile = {"pluginConfig": [{"name": plugin, "args": SCORING[plugin]}]}
-    config = {"kind": "KubeSchedulerConfiguration", "apiVersion": "kubescheduler.config.k8s.io/v1"}
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({**config, "profiles": [profile]}))
-    engine = EngineSpec.parse(f"release=1.36,config={path}").engine(lambda _: None)
-    decode: Callable[[dict[str, Any]], Any] = Decoder().decode_object
     provider = manifest("DeviceClass", "gpus", spec={"extendedResourceName": GPU, "selectors": []})
     documents = [provider, *[document for at in range(12) for document in node_with_devices(at)]]
-    cache = cache_for(engine, [decode(document) for document in documents])
-    running = engine.scheduler(cache, FirstByName())
+    deciding = Deciding(tmp_path, {"pluginConfig": [{"name": plugin, "args": SCORING[plugin]}]}, documents)
     for at in range(16):
         limits = {GPU: "1"} if at % 2 else {}
-        container = {"name": "c", "resources": {"requests": {"cpu": "500m", **limits}, "limits": limits}}
-        one = decode(manifest("Pod", f"p{at}", spec={"containers": [container]}))
-        found = running.decide(one)
-        assert found.to_dict() == engine.scheduler(cache, FirstByName()).decide(one).to_dict()
-        assert found.host is not None
-        cache.assume_pod(one, found.host)
+        assert deciding.decide(f"p{at}", cpu="500m", **limits) is not None
+
+
+def test_what_is_refused_changes_with_the_classes_of_devices(tmp_path: Path) -> None:
+    """A node that has none of a resource refuses pods until a class provides it, also where its amounts were refused
+    before (1.36)."""
+    profile = {"plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}
+    native = {"cpu": "8", "memory": "16Gi", "pods": "20", GPU: "4"}
+    documents = [
+        manifest("Node", f"n{at}", status={"allocatable": {**native, **({GPU: "0"} if at < 2 else {})}})
+        for at in range(6)
+    ]
+    deciding = Deciding(tmp_path, profile, documents)
+    provider = deciding.decode(manifest("DeviceClass", "gpus", spec={"extendedResourceName": GPU, "selectors": []}))
+    for at, change in enumerate((None, deciding.cache.add, None, deciding.cache.remove)):
+        if change is not None:
+            change(provider)
+        for number in range(3):
+            assert deciding.decide(f"gpu{at}-{number}", cpu="100m", **{GPU: "1"}) is not None
+        plain = deciding.decode(pod_that_asks(f"plain{at}", cpu="100m"))
+        deciding.cache.assume_pod(plain, "n0")
+        placed = deciding.decide(f"gpu{at}-last", cpu="100m", **{GPU: "1"})
+        deciding.cache.forget_pod(placed)
+        deciding.cache.forget_pod(msgspec.structs.replace(plain, node_name="n0"))
+
+
+def test_time_changes_what_is_refused() -> None:
+    """A check that time alone changes is asked each time, also where nothing else looks beyond amounts."""
+    now = [0]
+
+    def check(_: Any, snapshot: Any) -> Verdict:
+        return {"late": np.array([name == "b" and now[0] > 0 for name in snapshot.names])}
+
+    late = FitPredicate("Late", check, Reads.NODE | Reads.ALL_NODES, moment=lambda *_: now[0])
+    first = PriorityConfig("First", lambda _, there: np.array([int(n == "b") for n in there.names]), reads=Reads.NODE)
+    cache = cache_of([make_node(name) for name in "abcd"])
+    scheduler = GenericScheduler(Algorithm("1.16", (late,), (WeightedPriority(first, 1),)), cache)
+    for number in range(6):
+        now[0] = number // 3
+        one = make_pod(f"p{number}")
+        host = scheduler.decide(one).host
+        assert host == "ba"[now[0]]
+        cache.assume_pod(one, host)
