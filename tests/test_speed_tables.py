@@ -69,7 +69,7 @@ def test_growth(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row for each release and axis: the ends, the exponent from the first size above 0, the steepest step."""
     monkeypatch.setattr(speed_tables, "saved_points", lambda path: POINTS)
     row = speed_tables.speed_tables()["growth"].splitlines()[2]
-    assert row == "| 1.36 | services | 0 | 1,000 | 100 → 1,000 | 0.50 | × 9.0, 10 → 100 | 80 → 100 |"
+    assert row == "| services | 0 | 1,000 | 1.36 | 100 → 1,000 | 0.50 | × 9.0, 10 → 100 | 80 → 100 |"
 
 
 def test_what_is_kept_is_complete() -> None:
