@@ -40,3 +40,8 @@ ALONE_ONCE_FULL = [
     *[("service", False), *WITHOUT_TAINTS, ("run", "bare large", 8), ("drop", 7), ("drop", 0), ("run", "bare large", 2)]
 ]
 """A full node is the only one that has changed, and has room again."""
+LIKED_AND_FULL = [
+    *[("service", False), *WITHOUT_TAINTS, ("run", "likes", 1), ("run", "owned", 14), ("put", (4, 0, ""))],
+    *[("run", "owned", 3), ("drop", 1), ("run", "owned", 2)],
+]
+"""The one node whose pod likes others is full when totals are begun; the others score alike until a pod leaves it."""

@@ -109,6 +109,25 @@ def test_what_is_refused_changes_with_the_classes_of_devices(tmp_path: Path) -> 
         deciding.cache.forget_pod(msgspec.structs.replace(plain, node_name="n0"))
 
 
+def test_sums_that_go_round_change_what_taking_pods_away_can_mend(tmp_path: Path) -> None:
+    """A node that has none of a resource seems to have room once its sum is past 64 bits, and refuses for good when a
+    pod leaves (1.36)."""
+    most = {"cpu": "8", "memory": "16Gi", "pods": "20", GPU: str((1 << 63) - 1)}
+    documents = [
+        manifest("Node", f"n{at}", status={"allocatable": {**most, **({GPU: "0"} if at < 2 else {})}})
+        for at in range(6)
+    ]
+    deciding = Deciding(tmp_path, {}, documents)
+    large = [deciding.decode(pod_that_asks(f"large{at}", **{GPU: str(1 << 62)})) for at in range(3)]
+    for one in large:
+        deciding.cache.assume_pod(one, "n0")
+    for at in range(3):
+        assert deciding.decide(f"p{at}", cpu="100m", **{GPU: "1"}) is not None
+    for at, one in enumerate(large):
+        deciding.cache.forget_pod(msgspec.structs.replace(one, node_name="n0"))
+        assert deciding.decide(f"after{at}", cpu="100m", **{GPU: "1"}) is not None
+
+
 def test_time_changes_what_is_refused() -> None:
     """A check that time alone changes is asked each time, also where nothing else looks beyond amounts."""
     now = [0]

@@ -28,6 +28,7 @@ from tests.support.amount_steps import (
     BEYOND_AMOUNTS,
     BY_AMOUNTS,
     FULL_DISKS,
+    LIKED_AND_FULL,
     REFUSED_LONG_AGO,
     STEADY_REFUSALS,
 )
@@ -321,6 +322,7 @@ class Worlds:
 @example(FULL_DISKS, 8)
 @example(REFUSED_LONG_AGO, 1)
 @example(ALONE_ONCE_FULL, 8)
+@example(LIKED_AND_FULL, 8)
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]))
 @settings(max_examples=15, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
