@@ -222,7 +222,9 @@ class _Then:
 
 def static_totals(lines: ScoreLines, moving: Sequence[str], fits: Mask) -> IntArray | None:
     """(N,) what the totals are without the rules that follow from amounts; ``REFUSED`` where no amounts would make a
-    row fit. None: one is too far from 0. fits: (N,) the other rows."""
+    row fit. None: one is too far from 0, or which rows fit is not known from totals. fits: (N,) the other rows."""
+    if (lines.numbers[TOTAL][lines.fitted] == LOWEST).any():
+        return None
     moves = {lines.layout.finals[name] for name in moving}
     base = wrap(lines.base)
     steady = [(lines.numbers[at], weight) for at, weight in lines.addends if at not in moves]

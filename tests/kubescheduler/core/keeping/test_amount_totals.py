@@ -20,7 +20,7 @@ from kubescheduler.core.selection import FirstByName
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate, Verdict
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, always_by_usage
 from tests.support.build import cache_of, make_node, make_pod
 
 GPU = "example.com/gpu"
@@ -145,3 +145,15 @@ def test_time_changes_what_is_refused() -> None:
         host = scheduler.decide(one).host
         assert host == "ba"[now[0]]
         cache.assume_pod(one, host)
+
+
+def test_the_lowest_total_is_not_taken_for_a_refusal() -> None:
+    """Where the totals of all nodes that fit come to -2^63, none is chosen that is refused."""
+
+    def check(_: Any, snapshot: Any) -> Verdict:
+        return {"not a": np.array([name == "a" for name in snapshot.names])}
+
+    rule = PriorityConfig("Large", lambda _, there: np.full(len(there), 16, np.int64), by_usage=always_by_usage)
+    algorithm = Algorithm("1.16", (FitPredicate("NotA", check, Reads.NODE),), (WeightedPriority(rule, 1 << 59),))
+    scheduler = GenericScheduler(algorithm, cache_of([make_node(name) for name in "abcd"]))
+    assert [scheduler.decide(make_pod(f"p{number}")).host for number in range(5)] == ["b"] * 5
