@@ -113,7 +113,9 @@ class ClassState:
                 self.scores[priority.config.name] = state
             else:
                 self.constants[priority.config.name] = constant
-        self._moving_checks = [s for s in self.checks if s.predicate.pre_reads or not s.of_nodes]
+        self._moving_checks = [
+            s for s in self.checks if s.predicate.pre_reads or not s.of_nodes or s.predicate.moment is not None
+        ]
         self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
         self.far_checks = [s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.moment is not None]
         self.timed = any(state.predicate.moment is not None for state in self.checks)

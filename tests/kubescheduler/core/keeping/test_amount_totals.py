@@ -128,14 +128,15 @@ def test_sums_that_go_round_change_what_taking_pods_away_can_mend(tmp_path: Path
         assert deciding.decide(f"after{at}", cpu="100m", **{GPU: "1"}) is not None
 
 
-def test_time_changes_what_is_refused() -> None:
+@pytest.mark.parametrize("reads", [Reads.NODE, Reads.NODE | Reads.ALL_NODES])
+def test_time_changes_what_is_refused(reads: Reads) -> None:
     """A check that time alone changes is asked each time, also where nothing else looks beyond amounts."""
     now = [0]
 
     def check(_: Any, snapshot: Any) -> Verdict:
         return {"late": np.array([name == "b" and now[0] > 0 for name in snapshot.names])}
 
-    late = FitPredicate("Late", check, Reads.NODE | Reads.ALL_NODES, moment=lambda *_: now[0])
+    late = FitPredicate("Late", check, reads, moment=lambda *_: now[0])
     first = PriorityConfig("First", lambda _, there: np.array([int(n == "b") for n in there.names]), reads=Reads.NODE)
     cache = cache_of([make_node(name) for name in "abcd"])
     scheduler = GenericScheduler(Algorithm("1.16", (late,), (WeightedPriority(first, 1),)), cache)
