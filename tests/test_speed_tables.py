@@ -11,6 +11,7 @@ from benchmarks.figures.figure_rows import save, saved
 from benchmarks.figures.headline import Headline, Sample
 from benchmarks.figures.side_by_side import Measured
 from benchmarks.growing.growth import Point, saved_points
+from clusterstate.release_names import RELEASE_NAMES
 from docs.generate import speed_tables
 from docs.generate.speed_tables import CHART, FIGURES, GROWTH, MOST_IMPORTANT, chart
 
@@ -76,7 +77,7 @@ def test_what_is_kept_is_complete() -> None:
     """Every figure was measured, README's rows are figures, and nothing names a place of the machine."""
     assert set(saved(FIGURES)) == TITLES >= set(MOST_IMPORTANT)
     assert {(point.release, point.axis) for point in saved_points(GROWTH)} >= {
-        (release, axis) for release in ("1.16", "1.36") for axis in ("nodes", "running", "classes", "services", "terms")
+        (release, axis) for release in RELEASE_NAMES for axis in ("nodes", "running", "classes", "services", "terms")
     }
     assert not any(one.arguments or one.lacking for one in saved(FIGURES).values())
 
