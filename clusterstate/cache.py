@@ -206,7 +206,8 @@ class ClusterCache:
         self._take(uid)
 
     def assume_pods(self, pods: Sequence[Pod], rows: Sequence[int], infos: Sequence[PodInfo]) -> None:
-        """As ``assume_pod`` of each, one after the other. rows: (k,) those of their nodes. infos: (k,) their classes.
+        """As ``assume_pod`` of each, one after the other, with a ``snapshot`` between. rows: (k,) those of their nodes.
+        infos: (k,) their classes.
 
         Raises ClusterStateError when one of them cannot be assumed; then none is.
         """
@@ -220,6 +221,9 @@ class ClusterCache:
         self._assumed.update(uids)
         for uid in uids:
             self.nominations.drop(uid)
+        self.columns.copied()
+        for row in rows[-1:]:
+            self.columns.images.touched(row)
 
     def forget_pods(self, pods: Sequence[Pod]) -> None:
         """As ``forget_pod`` of each, one after the other.

@@ -121,6 +121,22 @@ def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_of_images_that_change_after_a_run(engine: str) -> None:
+    """Every node that pods of a run came to, but the last one's, knows how many nodes had its images then."""
+    image = ContainerImage(("app:latest",), 700 << 20)
+    nodes = tuple(sized(f"n{at}", 4000, images=(image,)) for at in range(6))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
+    plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
+    one_by_one(plain, world.pods)
+    in_bulk(bulk, world.pods)
+    for scheduler in (plain, bulk):
+        for name in ("n0", "n1", "n2"):
+            scheduler.cache.add_node(sized(name, 4000))
+    after = tuple(small(f"after{at}") for at in range(8))
+    assert one_by_one(bulk, after) == one_by_one(plain, after)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("tie", ["by name", "random"])
 def test_fewer_pods_than_nodes(engine: str, tie: str) -> None:
     """Each pod may take another node, the last one included, and the ties count nodes that no pod takes."""
