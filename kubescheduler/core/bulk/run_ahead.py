@@ -143,6 +143,7 @@ class RunAhead(msgspec.Struct, eq=False):
             return None
         cache = self._ready.cache
         columns = cache.columns
+        columns.copied()
         names, listed = columns.published
         if self._shared is None or self._shared["names"] is not names or self._shared["listed"] is not listed:
             self._shared = placed_by(self._like.release, names, listed, columns.node_count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import attrs
@@ -12,14 +13,14 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import StaleDecisionError
-from clusterstate.objects import ObjectMeta, Pod, Service
+from clusterstate.objects import ContainerImage, ObjectMeta, Pod, Service
 from kubescheduler.core.bulk.run_ahead import RunAhead
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision
 from kubescheduler.engine.engine_contract import PodScheduler
 from tests.support.build import labels
 from tests.support.rich_worlds import DrawnCluster
-from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, one, runs, sized, small, state_of, whole
+from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, line, one, runs, sized, small, state_of, whole
 
 
 @attrs.define
@@ -132,6 +133,26 @@ def test_what_happens_between_pods(release: str, change: str) -> None:
         assert hosts[0] == hosts[1]
     assert state_of(ahead.scheduler) == state_of(plain)
     assert ahead.by_runs >= 13
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
+def test_numbers_of_images_that_change_after_a_run(release: str) -> None:
+    """Every node that pods of a run came to, but the last one's, knows how many nodes had its images then."""
+    image = ContainerImage(("app:latest",), 700 << 20)
+    nodes = tuple(sized(f"n{at}", 4000, images=(image,)) for at in range(6))
+    world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
+    plain, ahead = world.scheduler(release, "by name"), Ahead(world.scheduler(release, "by name"), longest=64)
+    for at, pod in enumerate(world.pods):
+        found = []
+        for scheduler, decide in ((plain, partial(one, plain)), (ahead.scheduler, ahead.decide)):
+            decision = decide(pod)
+            found.append(decision.host if at < 32 else line(decision))
+            if pod not in scheduler.cache:
+                scheduler.cache.assume_pod(pod, decision.host or "")
+            for name in ("n0", "n1", "n2") if at == 31 else ():
+                scheduler.cache.add_node(sized(name, 4000))
+        assert found[0] == found[1]
+    assert ahead.by_runs >= 31
 
 
 def test_pods_that_are_held_back_are_not_decided() -> None:
