@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
@@ -18,10 +17,9 @@ class ExecCertificate(msgspec.Struct, frozen=True):
     """When it expires (notAfter)."""
 
     @classmethod
-    def read(cls, path: str) -> ExecCertificate:
-        """The first certificate in a file. Raises OSError, and ValueError for what is none."""
+    def of(cls, pem: bytes) -> ExecCertificate:
+        """The first certificate of a chain. Raises ValueError for what is none."""
         from cryptography import x509
 
-        pem = Path(path).read_bytes()
         certificate = x509.load_pem_x509_certificates(pem)[0]
         return cls(pem, certificate.not_valid_before_utc, certificate.not_valid_after_utc)

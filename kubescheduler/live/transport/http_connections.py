@@ -138,7 +138,7 @@ class HttpConnections:
             notice_dead_peer(taken)
             tls = self._tls()
             _, connection = await loop.create_connection(
-                make, sock=taken, ssl=tls, server_hostname=None if tls is None else host
+                make, sock=taken, ssl=tls, server_hostname=None if tls is None else self._access.server_name or host
             )
         except BaseException:
             taken.close()

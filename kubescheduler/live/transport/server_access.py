@@ -1,37 +1,34 @@
-"""Where the API server is, and who we are to it; a kept client library reads kubeconfigs and runs exec plugins."""
+"""Where the API server is, and who we are to it."""
 
 from __future__ import annotations
 
-import logging
+import base64
 import math
 import os
 import ssl
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
-
-import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.transport.exec_certificates import ExecCertificate
+from kubescheduler.live.transport.exec_plugin import Credentials
+from kubescheduler.live.transport.kubeconfig import Kubeconfig, UserEntry
 
 TOKEN_AGE = 60.0
 """Seconds after which a token in a file is read anew. Upstream: client-go's cachingTokenSource."""
 
-UNREADABLE = (yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)
-"""What the client library raises for a kubeconfig that it cannot use, besides its own error."""
+EARLY = 10.0
+"""Seconds before its end at which a credential of an exec plugin is renewed."""
 
 NO_CONFIGURATION = "invalid configuration: no configuration has been provided"
 """Upstream's text when neither a kubeconfig, a server nor a service account is there."""
 
 MASTER_VARIABLE = "KUBERNETES_MASTER"
 """The environment variable with the address of a server, for want of anything else."""
-
-MISSING = "File does not exists: "
-"""How the client library begins what it says of a file of certificates that is not there."""
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -50,6 +47,8 @@ class ServerAccess:
         self._ssl = ssl_context
         self._token = token
         self._certificate: ExecCertificate | None = None
+        self.server_name = ""
+        """The name in the server's certificate; empty: that of the address."""
         self.rotated: Callable[[float], None] = nobody_asks
         """Told for how many seconds a certificate of an exec plugin had been valid when another one took its place."""
 
@@ -139,33 +138,24 @@ class ServiceAccountAccess(ServerAccess):
 
 
 class KubeconfigAccess(ServerAccess):
-    """What a kubeconfig says, with exec plugins, OIDC and tokens in files, renewed when they run out."""
+    """What a kubeconfig says, with exec plugins and tokens in files, renewed when they run out."""
 
     def __init__(self, path: str, context: str | None, master: str) -> None:
         super().__init__(master or "http://localhost:8080")
         self._path, self._context, self._master = path, context, master
-        self._loader: Any = None
         self._loaded_at = float("-inf")
-        self._files: tuple[object, ...] = ()
+        self._user = UserEntry()
+        self._expires: datetime | None = None
+        self._pair = (b"", b"")
 
     async def load(self) -> None:
         """Reads the file and gets the credentials. Raises ConfigError when that fails."""
-        from kubernetes_asyncio.client import Configuration
-        from kubernetes_asyncio.config import ConfigException, kube_config
-
-        # What it logs it raises as well: without a handler it would be written twice.
-        logging.getLogger("kubernetes_asyncio").addHandler(logging.NullHandler())
-        settings = Configuration()
-        settings.api_key = {}
+        config = Kubeconfig.read(self._path, self._context, needs_server=not self._master)
         try:
-            _check_contexts(self._path, self._context)
-            self._loader = await kube_config.load_kube_config(self._path, self._context, settings, persist_config=False)
-        except (ConfigException, *UNREADABLE) as error:
+            await self._take(config)
+        except (OSError, ValueError) as error:
             raise ConfigError(f"invalid configuration: {self._path}: {_reason(error)}") from None
         self._loaded_at = time.monotonic()
-        self.base_url = (self._master or str(settings.host)).rstrip("/")
-        self._token = str(settings.api_key.get("BearerToken", ""))
-        self._ssl = self._context_of(settings)
 
     async def headers(self) -> dict[str, str]:
         """The token; one that may have run out is got anew before."""
@@ -175,76 +165,76 @@ class KubeconfigAccess(ServerAccess):
 
     async def renew(self) -> bool:
         """Gets the credentials anew, where something gives them out; whether they are others."""
-        if not self._changes():
+        if self._user.exec is None and not self._user.token_file:
             return False
-        before, files = self._token, self._files
+        before = self._token, self._pair
         await self.load()
-        return self._token != before or self._files != files
-
-    @property
-    def _user(self) -> dict[str, Any]:
-        """The user's part of the file."""
-        user = getattr(self._loader, "_user", None)
-        value: dict[str, Any] = {} if user is None else user.value
-        return value
-
-    def _changes(self) -> bool:
-        return not self._user.keys().isdisjoint(("exec", "auth-provider", "tokenFile"))
+        return (self._token, self._pair) != before
 
     def _expired(self) -> bool:
-        if "tokenFile" in self._user:
+        if self._user.token_file:
             return time.monotonic() - self._loaded_at > TOKEN_AGE
-        expiry = getattr(self._loader, "exec_plugin_expiry", None)
-        return expiry is not None and expiry.timestamp() - time.time() < 10.0
+        return self._expires is not None and self._expires.timestamp() - time.time() < EARLY
 
-    def _context_of(self, settings: Any) -> ssl.SSLContext | None:
-        """What TLS needs to know: the server's authority, our certificate."""
-        if not self.secure:
-            return None
-        self._files = (settings.ssl_ca_cert, settings.cert_file, settings.key_file)
-        try:
-            context = ssl.create_default_context(cafile=settings.ssl_ca_cert or None)
-            if settings.cert_file:
-                context.load_cert_chain(settings.cert_file, settings.key_file)
-            self._take_certificate(settings.cert_file if "exec" in self._user else None)
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigError(f"invalid configuration: {self._path}: unable to load certificates: {error}") from None
-        if not settings.verify_ssl:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return context
+    async def _take(self, config: Kubeconfig) -> None:
+        """Raises OSError, and ValueError with what is wrong."""
+        user, given = config.user, Credentials()
+        if user.exec is not None:
+            given = await user.exec.credentials(config.cluster_info())
+        self.base_url = (self._master or config.url).rstrip("/")
+        self.server_name = config.cluster.tls_server_name
+        self._user, self._expires, self._token = user, given.expiration_timestamp, _token(user, given)
+        if self.secure:
+            pair = (given.client_certificate_data.encode(), given.client_key_data.encode())
+            if not pair[0]:
+                pair = config.client_pair()
+            self._ssl = _context(config.authority(), *pair, verify=not config.cluster.insecure_skip_tls_verify)
+            self._pair = pair
+            self._take_certificate(given.client_certificate_data.encode())
 
-    def _take_certificate(self, path: str | None) -> None:
-        """Notes the certificate that an exec plugin gave (None: it gave none), and the age of the one before.
+    def _take_certificate(self, pem: bytes) -> None:
+        """Notes the certificate that an exec plugin gave (empty: it gave none), and the age of the one before.
 
-        Raises OSError, and ValueError for what is none. Upstream: client-go's refreshCredsLocked.
+        Raises ValueError for what is none. Upstream: client-go's refreshCredsLocked.
         """
-        before, self._certificate = self._certificate, ExecCertificate.read(path) if path else None
+        before, self._certificate = self._certificate, ExecCertificate.of(pem) if pem else None
         if before is not None and before != self._certificate:
             self.rotated((datetime.now(UTC) - before.since).total_seconds())
 
 
-def _check_contexts(paths: str, context: str | None) -> None:
-    """Raises ValueError for a kubeconfig that is no mapping, or that does not have the context that is asked for."""
-    known: dict[str, None] = {}
-    current = ""
-    for path in filter(None, paths.split(os.pathsep)):
-        document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        if not isinstance(document, dict):
-            raise ValueError("no kubeconfig: it has no clusters, users and contexts")
-        known.update((str(entry.get("name")), None) for entry in document.get("contexts") or ())
-        current = current or str(document.get("current-context") or "")
-    wanted = context or current
-    if wanted and wanted not in known:
-        there = f"there is {', '.join(known)}" if known else "there are no contexts"
-        raise ValueError(f'context "{wanted}" does not exist; {there}')
+def _token(user: UserEntry, given: Credentials) -> str:
+    """The header Authorization. Raises OSError for a file that cannot be read, ValueError for one without a token."""
+    if given.token:
+        return f"Bearer {given.token}"
+    if user.token_file:
+        text = Path(user.token_file).read_text(encoding="utf-8").strip()
+        if not text:
+            raise ValueError(f'token file "{user.token_file}" is empty')
+        return f"Bearer {text}"
+    if user.token:
+        return f"Bearer {user.token}"
+    both = f"{user.username}:{user.password}"
+    return f"Basic {base64.b64encode(both.encode()).decode()}" if user.username else ""
+
+
+def _context(authority: bytes, certificate: bytes, key: bytes, *, verify: bool) -> ssl.SSLContext:
+    """What TLS needs to know, of PEM. authority: empty for the machine's own. Raises ValueError."""
+    try:
+        context = ssl.create_default_context(cadata=authority.decode("ascii", "ignore") or None)
+        if certificate:
+            with tempfile.NamedTemporaryFile() as file:  # OpenSSL wants a file; nobody else may read this one
+                file.write(certificate + b"\n" + key)
+                file.flush()
+                context.load_cert_chain(file.name)
+    except ssl.SSLError as error:
+        raise ValueError(f"unable to load certificates: {error}") from None
+    if not verify:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong with a kubeconfig, in one line."""
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
-    text = str(error)
-    if text.startswith(MISSING):
-        return f"open {text.removeprefix(MISSING)}: no such file or directory"
-    return " ".join(text.split())
+    """What is wrong with what a kubeconfig names, in one line."""
+    if isinstance(error, OSError) and error.filename:
+        return f"open {error.filename}: {(error.strerror or str(error)).lower()}"
+    return " ".join(str(error).split())

@@ -218,7 +218,7 @@ def one_context(**cluster: str) -> str:
         pytest.param(one_context(), "y", 'context "y" does not exist; there is x', id="unknown context"),
         pytest.param('{"current-context": "y"}', None, 'context "y" does not exist; there are no contexts', id="none"),
         pytest.param(
-            "a: [\n", None, "line 2, column 1: expected the node content, but found '<stream end>'", id="YAML"
+            "a: [\n", None, "line 2, column 1: while parsing a flow node, did not find expected node content", id="YAML"
         ),
         pytest.param(
             one_context(**{"certificate-authority": "/no/ca.crt"}),
@@ -273,8 +273,15 @@ def test_a_file_that_is_no_kubeconfig_is_refused_in_words(tmp_path: Path, text: 
 
 
 def test_a_plugin_that_is_not_there_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What the client library logs is not written beside the error that it raises."""
+    """Nothing is written beside the error that is raised."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nowhere", "interactiveMode": "Never"}
     with pytest.raises(ConfigError, match="/nowhere"):
         own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
     assert capfd.readouterr().err == ""
+
+
+def test_a_name_for_the_servers_certificate(tmp_path: Path) -> None:
+    """tls-server-name is what the certificate is held against, in place of the address."""
+    (tmp_path / "kubeconfig").write_text(one_context(**{"tls-server-name": "api.example"}))
+    access = own_loop.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
+    assert access.server_name == "api.example"

@@ -1,0 +1,240 @@
+"""Kubeconfigs: which server a context names, and who it says we are. Upstream: client-go's tools/clientcmd."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clusterstate.errors import ConfigError, DecodeError
+from kubescheduler.live.transport.exec_plugin import ExecPlugin
+from kubescheduler.sources.file_bytes import UNREADABLE, TooLongError, read_file
+from kubescheduler.sources.yaml_stream import parse_yaml
+
+NO_KUBECONFIG = "no kubeconfig: it has no clusters, users and contexts"
+LISTS = ("clusters", "users", "contexts")
+
+
+class ClusterEntry(msgspec.Struct, frozen=True, rename="kebab"):
+    """A server, and by what it is known."""
+
+    server: str = ""
+    certificate_authority: str = ""
+    """A file."""
+    certificate_authority_data: str = ""
+    """Base64; goes before the file."""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    """The name in the server's certificate, where it is not that of the address."""
+    proxy_url: str = ""
+    extensions: tuple[Any, ...] = ()
+
+
+class AuthProvider(msgspec.Struct, frozen=True):
+    """The way before exec plugins, which upstream has taken out of its clients."""
+
+    name: str = ""
+
+
+class UserEntry(msgspec.Struct, frozen=True, rename="kebab"):
+    """Who we are."""
+
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    """Goes before the token."""
+    username: str = ""
+    password: str = ""
+    client_certificate: str = ""
+    """A file."""
+    client_certificate_data: str = ""
+    """Base64; goes before the file, as that of the key does."""
+    client_key: str = ""
+    client_key_data: str = ""
+    exec: ExecPlugin | None = None
+    auth_provider: AuthProvider | None = None
+    as_user: str = msgspec.field(default="", name="as")
+    as_uid: str = ""
+    as_groups: tuple[str, ...] = ()
+    as_user_extra: dict[str, tuple[str, ...]] = {}
+
+
+class ContextEntry(msgspec.Struct, frozen=True):
+    """Which server as whom."""
+
+    cluster: str = ""
+    user: str = ""
+
+
+ENTRIES = {"cluster": ClusterEntry, "user": UserEntry, "context": ContextEntry}
+
+
+class Kubeconfig(msgspec.Struct, frozen=True):
+    """What one context stands for; paths in it are absolute."""
+
+    cluster: ClusterEntry
+    user: UserEntry
+
+    @classmethod
+    def read(cls, paths: str, context: str | None = None, *, needs_server: bool = True) -> Kubeconfig:
+        """Reads files whose paths are separated as in KUBECONFIG; of several the first that has an entry counts.
+
+        context: None for the current one. needs_server: whether the file has to say where the server is.
+        Raises ConfigError for what cannot be read or used, with file and path of the fault.
+        """
+        known: dict[str, dict[str, Any]] = {key: {} for key in LISTS}
+        current = ""
+        for path in filter(None, paths.split(os.pathsep)):
+            document = _document(path)
+            for key in LISTS:
+                known[key] = _entries(document, key, path) | known[key]
+            current = current or str(document.get("current-context") or "")
+        try:
+            return _chosen(cls, known, context or current, needs_server=needs_server)
+        except ValueError as error:
+            raise ConfigError(f"invalid configuration: {paths}: {error}") from None
+
+    @property
+    def url(self) -> str:
+        """Of the server; an address without a scheme is one of HTTPS where the file has anything to do with TLS."""
+        cluster, user = self.cluster, self.user
+        if not cluster.server or "://" in cluster.server:
+            return cluster.server
+        trust = cluster.certificate_authority or cluster.certificate_authority_data or cluster.insecure_skip_tls_verify
+        tls = trust or user.client_certificate or user.client_certificate_data
+        return f"{'https' if tls else 'http'}://{cluster.server}"
+
+    def authority(self) -> bytes:
+        """PEM; empty: the machine's own. Raises ValueError and OSError."""
+        return _bytes(self.cluster, "certificate-authority")
+
+    def client_pair(self) -> tuple[bytes, bytes]:
+        """(certificate, key) as PEM, both empty where there are none. Raises ValueError and OSError."""
+        return _bytes(self.user, "client-certificate"), _bytes(self.user, "client-key")
+
+    def cluster_info(self) -> dict[str, Any]:
+        """What an exec plugin is told of the cluster, if it wants to know. Upstream: ConfigToExecCluster."""
+        cluster = self.cluster
+        named = (
+            one["extension"] for one in cluster.extensions if one.get("name") == "client.authentication.k8s.io/exec"
+        )
+        found = {
+            "server": self.url,
+            "tls-server-name": cluster.tls_server_name,
+            "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
+            "certificate-authority-data": base64.b64encode(self.authority()).decode(),
+            "config": next(named, None),
+        }
+        return {key: value for key, value in found.items() if value}
+
+
+def _document(path: str) -> dict[str, Any]:
+    try:
+        documents = parse_yaml(path, read_file(path))
+    except DecodeError as error:
+        raise ConfigError(f"invalid configuration: {problem}" for problem in error.problems) from None
+    except TooLongError as error:
+        raise ConfigError(f"invalid configuration: {path}: {error}") from None
+    except UNREADABLE as error:
+        raise ConfigError(f"invalid configuration: {path}: cannot be read: {error}") from None
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise ConfigError(f"invalid configuration: {path}: {NO_KUBECONFIG}")
+    return documents[0]
+
+
+def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
+    """Name → entry, with paths from the file's folder. Raises ConfigError for the entries that are none."""
+    kind, problems = key[:-1], list[str]()
+    found: dict[str, Any] = {}
+    given = document.get(key) or []
+    if not isinstance(given, list):
+        raise ConfigError(f"invalid configuration: {path}: {key}: must be a list")
+    for index, one in enumerate(given):
+        place = f"invalid configuration: {path}: {key}[{index}]"
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            problems.append(f"{place}: must be an object with a name")
+            continue
+        if one["name"] in found:
+            problems.append(f'{place}: duplicate name "{one["name"]}" in list')
+        try:
+            entry = msgspec.convert(_without_null(one.get(kind) or {}), ENTRIES[kind])
+        except msgspec.ValidationError as error:
+            text, _, where = str(error).partition(" - at `$")
+            problems.append(f"{place}.{kind}{where.removesuffix('`')}: {text}")
+        else:
+            found[one["name"]] = _absolute(entry, Path(path).absolute().parent)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _without_null(value: Any) -> Any:
+    """Members that are null are as if they were not there, as in Go."""
+    if isinstance(value, dict):
+        return {key: _without_null(member) for key, member in value.items() if member is not None}
+    return [_without_null(item) for item in value] if isinstance(value, list) else value
+
+
+def _absolute(entry: Any, folder: Path) -> Any:
+    """The entry with the paths in it as they are seen from the file's folder."""
+    files = ("certificate_authority", "client_certificate", "client_key", "token_file")
+    changed = {name: str(folder / path) for name in files if (path := getattr(entry, name, ""))}
+    plugin = getattr(entry, "exec", None)
+    if plugin is not None and os.sep in plugin.command:
+        changed["exec"] = msgspec.structs.replace(plugin, command=str(folder / plugin.command))
+    return msgspec.structs.replace(entry, **changed) if changed else entry
+
+
+def _chosen(cls: type[Kubeconfig], known: dict[str, dict[str, Any]], name: str, *, needs_server: bool) -> Kubeconfig:
+    """The server and user of a context. Raises ValueError with upstream's text."""
+    contexts = known["contexts"]
+    there = f"there is {', '.join(contexts)}" if contexts else "there are no contexts"
+    if name and name not in contexts:
+        raise ValueError(f'context "{name}" does not exist; {there}')
+    if not name and needs_server:
+        raise ValueError(f"there is no current-context; {there}")
+    context = contexts.get(name, ContextEntry())
+    for kind, wanted in (("cluster", context.cluster), ("user", context.user)):
+        if wanted and wanted not in known[f"{kind}s"]:
+            raise ValueError(f'{kind} "{wanted}" was not found for context "{name}"')
+    cluster = known["clusters"].get(context.cluster, ClusterEntry())
+    if needs_server and not cluster.server:
+        raise ValueError(
+            f'no server found for cluster "{context.cluster}"'
+            if context.cluster
+            else f'cluster was not specified for context "{name}"'
+        )
+    user = known["users"].get(context.user, UserEntry())
+    _check_support(cluster, user, context)
+    return cls(cluster, user)
+
+
+def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry) -> None:
+    """Raises ValueError for what would have us be somebody else, or go another way, if it were passed over."""
+    place = f'user "{context.user}"'
+    if user.auth_provider is not None:
+        # Upstream: restclient.GetAuthProvider, in a program without such plugins.
+        raise ValueError(
+            f'{place}: no Auth Provider found for name "{user.auth_provider.name}"; use an exec plugin instead'
+        )
+    if user.exec is not None and (fault := user.exec.fault()):
+        raise ValueError(f"{place}: {fault}")
+    if user.as_user or user.as_uid or user.as_groups or user.as_user_extra:
+        raise ValueError(f"{place}: as, as-uid, as-groups and as-user-extra are not supported: name the user itself")
+    if cluster.proxy_url:
+        raise ValueError(f'cluster "{context.cluster}": proxy-url is not supported')
+
+
+def _bytes(entry: ClusterEntry | UserEntry, key: str) -> bytes:
+    """What stands in an entry itself, else in the file that it names. Raises ValueError, OSError."""
+    name = key.replace("-", "_")
+    data, path = getattr(entry, f"{name}_data"), getattr(entry, name)
+    if not data:
+        return Path(path).read_bytes() if path else b""
+    try:
+        return base64.b64decode(data, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"{key}-data: this is no base64: {error}") from None
