@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, nearest
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import strictness_of
@@ -20,11 +19,13 @@ from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
 from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
+from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.engine.releases import release_named
 from kubescheduler.sources.cluster_input import no_collection
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
 if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
     from clusterstate.manifests.strictness import Judgement, Strictness
     from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
@@ -257,7 +258,7 @@ class Cluster(WhatIf):
 
     def cache(self, view: ReleaseView | None = None) -> ClusterCache:
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
-        return ClusterCache.of(self.objects, release_named(self._release).default_view if view is None else view)
+        return filled_cache(self.objects, release_named(self._release).default_view if view is None else view)
 
     def with_accompanying(self, accompanying: Iterable[ReadObject]) -> Self:
         """With decoded objects, each in place of one with its kind and name; see ``PodsToPlace.accompanying``.

@@ -16,6 +16,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.replayed_runs import Journal, RunsToReplay
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.turns import OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
 
@@ -42,7 +43,9 @@ class Scheduler:
     ``"record FILE"`` keeps their answers by request, ``"replay FILE"`` answers from there alone, and an unknown request
     raises InputError. ``notes`` says so.
 
-    Raises ConfigError with every fault of policy, configuration, gates and plugins.
+    Threads may share one: each call, also on a decision of its, waits until no other is under way. Between ``decide``
+    and ``bind`` others may bind as well; ``run`` does both in one. Raises ConfigError with every fault of policy,
+    configuration, gates and plugins.
 
     >>> from kubescheduler import Cluster
     >>> cluster = Cluster(release="1.36").node("a", cpu=2).node("b", cpu=4).pod("web-1", node="b", cpu=3)
@@ -103,6 +106,7 @@ class Scheduler:
                 f"a cluster of release {cluster.release} cannot be scheduled by release {engine.release}, which fills "
                 f'manifests in otherwise; give it cluster.for_release("{engine.release}")'
             )
+        self.turn = OneAtATime()
         self._read = cluster
         self._notes = dict.fromkeys(notes)
         self._bound: dict[str, tuple[Pod, str]] = {}
@@ -117,6 +121,7 @@ class Scheduler:
         return self._read.release
 
     @property
+    @in_turn
     def notes(self) -> tuple[str, ...]:
         """What the configuration, and the manifests of pods so far, have that a reader would not expect, as texts."""
         return tuple(self._notes)
@@ -127,6 +132,7 @@ class Scheduler:
         return self._running
 
     @property
+    @in_turn
     def cluster(self) -> Cluster:
         """The cluster with the pods that were bound."""
         there = {key: (pod, host) for key, (pod, host) in self._bound.items() if self._read.find_pod(key) is not None}
@@ -139,6 +145,7 @@ class Scheduler:
     def __repr__(self) -> str:
         return f"<Scheduler of release {self.release}: {len(self._bound)} bound>"
 
+    @in_turn
     def decide(self, pod: Any, *, preempt: bool = False, thorough: bool = False) -> Decision:
         """Where a pod goes, and why; the cluster stays as it is.
 
@@ -159,6 +166,7 @@ class Scheduler:
             )
         return self._hinted(self._running.decide(pods[0], preempt=preempt, thorough=thorough))
 
+    @in_turn
     def hints(self, pod: Any, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> PodHints:
         """What would make a pod fit, or go to a node: changes of the pod, of nodes, of running pods, and of the
         configuration, each tried by deciding; the smallest first. The cluster stays as it is.
@@ -182,6 +190,7 @@ class Scheduler:
             raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")
         return self.hint_search().hints(pods[0], node=node or "", top=top, pairs=pairs)
 
+    @in_turn
     def hint_search(self) -> HintSearch:
         """What finds hints, over a cache of its own of the cluster as it is now; kept until something is bound.
 
@@ -197,8 +206,9 @@ class Scheduler:
         return self._hinting
 
     def _hinted(self, decision: Decision) -> Decision:
-        return attrs.evolve(decision, hinter=self.hints)
+        return attrs.evolve(decision, hinter=self.hints, turn=self.turn)
 
+    @in_turn
     def bind(self, decision: Decision) -> None:
         """Has the pod run on the decision's host from now on. Raises ClusterStateError for a decision without one.
 
@@ -222,6 +232,7 @@ class Scheduler:
         self._journal.bound(pod, host)
         self._bound[key_of(pod)[1]] = (pod, host)
 
+    @in_turn
     def pending(self) -> list[Pod]:
         """The pods of the cluster that wait for a node, in the order of the queue.
 
@@ -231,6 +242,7 @@ class Scheduler:
         """
         return [pod for pod in self._read.pending() if key_of(pod)[1] not in self._bound]
 
+    @in_turn
     def run(self, *pods: Any) -> dict[str, Decision]:
         """Decides one pod after the other, by default the pending ones, and binds each that has a node.
 
@@ -249,7 +261,7 @@ class Scheduler:
             if isinstance(part, Decision):
                 out[key_of(part.pod)[1]] = part
                 continue
-            for decision in runs.decisions(part, hinter=self.hints):
+            for decision in runs.decisions(part, hinter=self.hints, turn=self.turn):
                 out[key_of(decision.pod)[1]] = decision
             for pod, host in zip(part.pods, part.hosts, strict=True):
                 self._note(pod, host)

@@ -19,6 +19,7 @@ from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
 from kubescheduler.core.score_table import Scores, ScoreTable
+from kubescheduler.core.turns import in_turn
 from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
@@ -95,6 +96,7 @@ class Decision(FilterResults, DecisionViews):
         return self.error if self.error is not None else self.fit_message()
 
     @property
+    @in_turn
     def notes(self) -> tuple[str, ...]:
         """What a reader of the reasons does not see in them: refusing nodes that do not say how much they have."""
         kept = (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking and self.host else ()
@@ -119,17 +121,20 @@ class Decision(FilterResults, DecisionViews):
         return self._by_name(self.totals) if len(self.totals) else {}
 
     @property
+    @in_turn
     def totals(self) -> IntArray:
         """(n,) int64: the weighted sums of ``feasible``; empty when nothing was scored."""
         return self._totals if self._held is None else self._held.totals
 
     @property
+    @in_turn
     def scores(self) -> ScoreTable:
         """By priority, the scores of ``feasible`` before the weight; ``scores.to_dict()`` has them by node."""
         scores = self._scores if self._held is None else self._held.scores
         return ScoreTable(scores, self.names, self.feasible)
 
     @property
+    @in_turn
     def raws(self) -> Mapping[str, Scores]:
         """By plugin, its scores before they were normalised; empty for legacy releases."""
         return self._raws if self._held is None else self._held.raws
@@ -142,6 +147,7 @@ class Decision(FilterResults, DecisionViews):
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
         return self._by_name(self.raws[priority] if priority in self.raws else self.scores[priority])
 
+    @in_turn
     def raw_scores(self, priority: str) -> Scores:
         """One rule's scores of ``feasible`` before they were normalised; for legacy releases worked out now.
 
@@ -151,6 +157,7 @@ class Decision(FilterResults, DecisionViews):
             return self.raws[priority] if priority in self.raws else self.scores[priority]
         return self.score_source.raw(self, priority)
 
+    @in_turn
     def score_evidence(self, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, in the order of ``scores``, then what extenders gave it.
 
@@ -160,6 +167,7 @@ class Decision(FilterResults, DecisionViews):
         """
         return () if self.score_source is None else self.score_source.evidence(self, node, rules)
 
+    @in_turn
     def why(self, node: str) -> NodeExplanation:
         """Every check's reasons for refusing a node, with what each was made of: worked out now, by the rules that
         decided, and remembered.
@@ -197,6 +205,7 @@ class Decision(FilterResults, DecisionViews):
             known |= {self.names[row] for row in np.flatnonzero(self.known).tolist()}
         return sorted((self.reasons().keys() | self.checks().keys()) & known, key=str.encode)
 
+    @in_turn
     def thorough(self) -> Decision:
         """The same pod decided once more with every score, also when just one node fits, which a release takes
         unscored. Itself where extenders took part, who are not asked again, and where the host is from a kept ranking,

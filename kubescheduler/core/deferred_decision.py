@@ -10,6 +10,7 @@ import attrs
 from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.turns import AT_ONCE
 
 ASK, SHARED = "_ask", "_shared"
 
@@ -38,9 +39,10 @@ class DeferredDecision(Decision):
         shared = object.__getattribute__(self, SHARED)
         if name in shared:
             return shared[name]
-        found = object.__getattribute__(self, ASK)()
-        for field in FIELDS.difference(shared, OWN):
-            object.__setattr__(self, field, getattr(found, field))
+        with shared.get("turn", AT_ONCE):
+            found = object.__getattribute__(self, ASK)()
+            for field in FIELDS.difference(shared, OWN):
+                object.__setattr__(self, field, getattr(found, field))
         return object.__getattribute__(self, name)
 
 

@@ -12,6 +12,7 @@ from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.holding.late_verdicts import LateVerdicts
 from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
 from kubescheduler.core.status import Code, Status
+from kubescheduler.core.turns import AT_ONCE, Turn, in_turn
 from predicates.types import NodeError, Verdict
 from predicates.verdict_masks import failing
 
@@ -65,13 +66,17 @@ class FilterResults:
     """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
     post_filter_message: str = ""
     """What the PostFilter plugins said, where the release reports it (1.36)."""
+    turn: Turn = attrs.field(default=AT_ONCE, repr=False)
+    """What is held while more is put together from what the scheduler, perhaps another thread's by now, works on."""
 
     @property
+    @in_turn
     def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
         """(check, its verdict on all N rows on its own), in the order they run."""
         return self._verdicts if self._late is None else self._late.verdicts
 
     @property
+    @in_turn
     def unresolvable(self) -> Mapping[str, Mask]:
         """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
         return self._unresolvable if self._late is None else self._late.unresolvable

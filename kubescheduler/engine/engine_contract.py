@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
+from clusterstate.objects import Pod
+from kubescheduler.sources.cross_objects import uid_problems
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
-    from clusterstate.objects import ClusterObject, Pod
+    from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm, Extender
     from kubescheduler.core.bulk.bulk_run import PlacedRun
@@ -90,8 +92,23 @@ class Engine(Protocol):
 
 
 def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:
-    """A fresh cache of objects, as the engine's release sees them under its feature gates: the one way to make one."""
-    return ClusterCache.of(objects, engine.view)
+    """A fresh cache of objects, as the engine's release sees them under its feature gates: the one way to make one.
+
+    Raises DecodeError that names every pod that the release cannot tell from another.
+    """
+    return filled_cache(objects, engine.view)
+
+
+def filled_cache(objects: Iterable[ClusterObject], view: ReleaseView) -> ClusterCache:
+    """A fresh cache of objects as a release sees them. Raises DecodeError as ``cache_for`` does."""
+    every = list(objects)
+    try:
+        return ClusterCache.of(every, view)
+    except ClusterStateError:
+        running = (obj for obj in every if isinstance(obj, Pod) and obj.node_name)
+        if problems := [*uid_problems(running, option="--no-defaulting (in Python defaulting=False)")]:
+            raise DecodeError(problems) from None
+        raise
 
 
 def check_view(cache: ClusterCache, engine: Engine) -> None:

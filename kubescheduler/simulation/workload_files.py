@@ -101,10 +101,10 @@ def workload_in(  # noqa: PLR0913
 
 
 def _clashes(workload: Workload, cluster: Iterable[ClusterObject]) -> Iterator[str]:
-    running = {obj.key: obj.node_name for obj in cluster if isinstance(obj, Pod) and obj.node_name}
-    owners = {obj.metadata.uid: obj.key for obj in cluster if isinstance(obj, Pod) and obj.node_name}
+    there = [obj for obj in cluster if isinstance(obj, Pod) and obj.node_name]
+    running = {pod.key: pod.node_name for pod in there}
     pods = list(workload.pods())
     for key in dict.fromkeys(pod.key for pod in pods if pod.key in running):
         yield f"Pod {key}: it already runs on {running[key]}; rename it, or remove it from the cluster"
     yield from repeated_names((pod for pod in pods if pod.key not in running), "the workload")
-    yield from uid_problems(pods, owners)
+    yield from uid_problems([*there, *pods])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.objects import FrozenMap, Node, Pod
+from clusterstate.objects import Node, Pod
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item
@@ -19,8 +19,6 @@ MOST_HINTS = 10
 """Missing names for which the nearest one is looked for: it takes long among thousands."""
 
 _FINISHED = ("Succeeded", "Failed")
-
-NO_OWNERS: Mapping[str, str] = FrozenMap()
 
 
 class UnreadableManifests(DecodeError):
@@ -94,12 +92,10 @@ def repeated_names(pods: Iterable[Pod], where: str) -> Iterator[str]:
             yield f"Pod {key}: it is {count} times in {where}; rename the others"
 
 
-def uid_problems(
-    pods: Iterable[Pod], owners: Mapping[str, str] = NO_OWNERS, option: str = "--no-defaulting"
-) -> Iterator[str]:
+def uid_problems(pods: Iterable[Pod], option: str = "--no-defaulting") -> Iterator[str]:
     """Of each pod without a uid, by which pods are distinguished, or with that of another; one that is copied from
-    another has to lose the other's. owners: uid → the key of the pod that has it. option: what leaves pods without."""
-    known = dict(owners)
+    another has to lose the other's. option: what leaves pods without."""
+    known: dict[str, str] = {}
     for pod in pods:
         uid = pod.metadata.uid
         if not uid:

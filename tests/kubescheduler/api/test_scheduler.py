@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
 from clusterstate.view_records import VIEW_1_16
 from kubescheduler import RELEASES, Cluster, Scheduler, migrate, pod
+from kubescheduler.core.turns import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 
 POLICY = {
@@ -197,3 +202,67 @@ def test_migrating_a_configuration_from_python() -> None:
     """What ``kubescheduler migrate`` takes, ``migrate`` takes too."""
     older = {"apiVersion": "kubescheduler.config.k8s.io/v1beta2", "kind": "KubeSchedulerConfiguration"}
     assert migrate(older).plain()["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_eight_threads_share_a_scheduler(release: str) -> None:
+    """Each call waits for the others': every pod is bound once, and each decision adds up."""
+    scheduler, faults = Scheduler(cluster_of(6, release)), []
+
+    def work(thread: int) -> None:
+        try:
+            for number in range(12):
+                decision = scheduler.decide(pod(f"a-{thread}-{number}", cpu="10m", labels={"app": str(number % 3)}))
+                assert decision.total()[decision.host or ""] == max(decision.totals)
+                scheduler.bind(decision)
+                [placed] = scheduler.run(pod(f"b-{thread}-{number}", cpu="10m")).values()
+                assert placed.total()[placed.host or ""] == max(placed.totals)
+        except Exception as error:  # in a thread nobody else would see it
+            faults.append(error)
+
+    in_threads(work)
+    assert faults == []
+    bound = scheduler.cluster.pods
+    assert len(bound) == len({each.key for each in bound}) == 8 * 24
+
+
+def test_threads_share_a_cluster() -> None:
+    """Schedulers of one cluster in different threads decide as one in a single thread does."""
+    cluster, found = cluster_of(6, "1.36"), []
+
+    def work(_: int) -> None:
+        decisions = Scheduler(cluster).run(*(pod(f"p-{number}", cpu="10m") for number in range(30)))
+        found.append([(decision.host, decision.total()) for decision in decisions.values()])
+
+    work(0)
+    in_threads(work)
+    assert found == [found[0]] * 9
+
+
+def test_a_copy_takes_turns_of_its_own() -> None:
+    """Locks cannot be copied, so a copy has a new one."""
+    turn = OneAtATime()
+    with turn, copy.deepcopy(turn) as _, pickle.loads(pickle.dumps(turn)) as _:
+        assert copy.deepcopy(turn) is not turn
+
+
+def cluster_of(nodes: int, release: str) -> Cluster:
+    """So many empty nodes."""
+    cluster = Cluster(release=release)
+    for number in range(nodes):
+        cluster = cluster.node(f"n{number}", cpu=8)
+    return cluster
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Has eight threads do it, which take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)

@@ -13,6 +13,14 @@ from tests.kubescheduler.cli.conftest import CLUSTER, Outcome, Run, in_a_process
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml")
 POLICY = (*SCHEDULE, "--policy-config-file", "policy.json")
 
+DECIDING = (
+    SCHEDULE,
+    ("capacity", *SCHEDULE[1:]),
+    ("hint", *SCHEDULE[1:]),
+    ("simulate", *SCHEDULE[1:]),
+    ("compare", *SCHEDULE[1:], "--old", "release=1.16", "--new", "release=1.36"),
+)
+
 
 @attrs.frozen
 class Case:
@@ -104,6 +112,24 @@ KINDS: dict[str, Case] = {
     ),
     "a pod without uid": Case(
         (*SCHEDULE, "--no-defaulting"), (("Pod /web: metadata.uid: missing", "--no-defaulting"),)
+    ),
+    **{
+        f"{args[0]}: a running pod without uid": Case(
+            (*args, "--no-defaulting"),
+            (("Pod default/old: metadata.uid: missing", "--no-defaulting"),),
+            {
+                "cluster.yaml": CLUSTER + "---\n" + pod("old", metadata=", namespace: default", spec=", nodeName: n2"),
+                "pod.yaml": pod("web", metadata=", namespace: default, uid: u1"),
+            },
+        )
+        for args in DECIDING
+    },
+    "capacity: two running pods of one uid": Case(
+        ("capacity", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+        (("Pod default/b: metadata.uid: it is that of Pod default/a",),),
+        {
+            "running.yaml": "---\n".join(pod(name, metadata=", uid: u1", spec=", nodeName: n2") for name in "ab"),
+        },
     ),
     "an unknown priority class": Case(
         SCHEDULE,
