@@ -1,26 +1,19 @@
-"""Settings of hypothesis, signals, and API servers for tests."""
+"""Signals and API servers for tests."""
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from kubescheduler.live.transport.io_thread import IoThread
     from tests.support.apiserver.front_server import FrontServer
     from tests.support.apiserver.real_server import RealServer
 
-pytest_plugins = ["pytester"]
-
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ci" if os.environ.get("CI") else "local")
-
+pytest_plugins = ["pytester", "tests.support.laws"]
 
 # A shell that starts the tests in the background ignores SIGINT, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -114,6 +114,20 @@ def test_fix_takes_nothing_else(clone: Clone) -> None:
     assert done.stderr == "check: --fix takes nothing after it; got kept.py\n"
 
 
+def test_laws(clone: Clone) -> None:
+    """Laws alone, with as many times the time that a test has; what else is given goes to pytest."""
+    assert clone.run("--laws", "50", "-x").returncode == 0
+    assert clone.ran() == [f"{PYTEST} --laws 50 --timeout 15000 -x"]
+
+
+@pytest.mark.parametrize("times", [[], ["0"], ["many"]], ids=["missing", "none", "a word"])
+def test_laws_take_a_number(clone: Clone, times: list[str]) -> None:
+    """A usage error, before anything runs."""
+    done = clone.run("--laws", *times)
+    assert (done.returncode, clone.ran()) == (2, [])
+    assert done.stderr == f"check: --laws takes how many times their examples laws run; got '{''.join(times)}'\n"
+
+
 def test_fast_without_changes(clone: Clone) -> None:
     """Nothing changed, nothing runs but the question for tests."""
     assert clone.run("--fast").returncode == 0

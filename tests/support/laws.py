@@ -1,0 +1,42 @@
+"""How laws run: the settings of hypothesis, and ``--laws N``."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
+
+# Not Phase.explain: it traces every line, and CPython 3.11 was seen to loop for ever under its tracing.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
+settings.register_profile("local", deadline=None, phases=PHASES)
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, phases=PHASES, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--laws N``, which ``./check --laws N`` passes on."""
+    parser.addoption("--laws", type=int, metavar="N", help="only the laws, each with N times its examples")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--laws N`` only the laws are left."""
+    times: int | None = config.getoption("--laws")
+    if times is None:
+        return
+    laws = [item for item in items if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)]
+    for law in {law.obj.__func__ if hasattr(law.obj, "__func__") else law.obj: law for law in laws}.values():
+        multiply_examples(law, times)
+    config.hook.pytest_deselected(items=[item for item in items if item not in laws])
+    items[:] = laws
+
+
+def multiply_examples(law: pytest.Function, times: int) -> None:
+    """Lets a law run so many times the examples that it has otherwise."""
+    # hypothesis lets nobody change the settings of a decorated test, so these are its own attributes.
+    machine = law.cls is not None and hasattr(law.cls, "settings")
+    holder, name = (law.cls, "settings") if machine else (law.obj, "_hypothesis_internal_use_settings")
+    given = getattr(holder, name, None) or settings.default
+    setattr(holder, name, settings(given, max_examples=given.max_examples * times))
