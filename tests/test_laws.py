@@ -60,7 +60,7 @@ def test_laws_run_with_more_examples(
     passed: int,
     examples: tuple[int, int, int],
 ) -> None:
-    """A plain law, one with settings of its own and a state machine; a test that is none runs only without the option."""
+    """A plain law, one with settings of its own and a state machine; others run only without it."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     pytester.makepyfile(LAWS)
     ran = pytester.runpytest_subprocess("-s", "-p", "tests.support.laws", *options)

@@ -38,5 +38,5 @@ def multiply_examples(law: pytest.Function, times: int) -> None:
     # hypothesis lets nobody change the settings of a decorated test, so these are its own attributes.
     machine = law.cls is not None and hasattr(law.cls, "settings")
     holder, name = (law.cls, "settings") if machine else (law.obj, "_hypothesis_internal_use_settings")
-    given = getattr(holder, name, None) or settings.default
+    given: settings = getattr(holder, name, None) or settings()
     setattr(holder, name, settings(given, max_examples=given.max_examples * times))
