@@ -25,7 +25,6 @@ KEPT_FIELDS = frozenset(
         "restartPolicy",
         "action",
         "protocol",
-        "hostIP",
         "schedulerName",
         "volumeBindingMode",
         "volumeMode",
@@ -61,6 +60,17 @@ LABELS = frozenset({"labels", "matchLabels", "nodeSelector", "selector"})
 """Fields whose members are keys of labels with their values."""
 NAMED_BY_KEY = frozenset({"disruptedPods"})
 """Fields whose members are names themselves."""
+AS_WRITTEN = {"expression": "CEL expressions", "attributes": "devices' attributes"}
+"""Field that devices are chosen by → what it is called; a text in it may be asked for in parts, so none is replaced."""
+ADDRESSES = frozenset({"hostIP"})
+"""Fields with an address of a host."""
+KEPT_ADDRESSES = frozenset({"", "0.0.0.0", "127.0.0.1", "::", "::1"})
+"""Addresses that every host has."""
+FIRST_ADDRESS = "240.0.0.0"
+"""Before the addresses that stand for others: nobody may have these, see RFC 1112."""
+COMPARISONS = frozenset({"Gt", "Lt"})
+"""Operators that compare numbers, which therefore stay."""
+COMPARED = "operator"
 DROPPED = frozenset({"parameters"})
 """Fields that nothing but a driver reads."""
 DRIVERS = frozenset({"CSIDriver", "CSINode"})
@@ -78,10 +88,21 @@ KEPT_LABELS = frozenset(
 )
 """Labels of nodes whose values are everybody's; release 1.16 counts volumes by the type of the instance."""
 
-KEPT_NAMES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease", "latest", "true", "false", "yes"})
-"""Texts that are everybody's."""
-KEPT_BEGINNING = "system-"
-"""Of the priority classes that every cluster has."""
+KEPT_NAMES = frozenset(
+    {
+        "default",
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+        "latest",
+        "true",
+        "false",
+        "yes",
+        "system-node-critical",
+        "system-cluster-critical",
+    }
+)
+"""Texts that are everybody's, the priority classes among them that every cluster has."""
 
 NAMING_ANNOTATIONS = frozenset({"volume.beta.kubernetes.io/storage-class", "volume.kubernetes.io/selected-node"})
 """Annotations that scheduling reads, with a name in them."""

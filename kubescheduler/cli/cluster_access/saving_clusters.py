@@ -26,7 +26,7 @@ def save_server_cluster(server: ServerCluster, path: str, option: str, *, redact
     metadata = {"metadata": {"resourceVersion": found.version}} if found.version else {}
     head = {"apiVersion": "v1", "kind": "List", **metadata}
     manifests = _manifests(found)
-    items = redacted(Item(address, manifest) for manifest in manifests) if redact else manifests
+    items = redacted((Item(address, manifest) for manifest in manifests), remark) if redact else manifests
     save_list(path, head, items, option)
     counts = ", ".join(f"{number} {kind}" for kind, number in found.counts.items())
     at = f" at resourceVersion {found.version}" if found.version else ""

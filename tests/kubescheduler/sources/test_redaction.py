@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -108,17 +109,90 @@ def test_order_of_names() -> None:
     ("key", "text"),
     [
         pytest.param("kubernetes.io/arch", "amd64", id="well-known label"),
-        pytest.param("cores", "16", id="number"),
         pytest.param("spot", "true", id="truth"),
         pytest.param("empty", "", id="empty"),
     ],
 )
 def test_what_names_nobody_stays(key: str, text: str) -> None:
-    """Numbers may be compared, and architectures are everybody's."""
+    """Architectures are everybody's."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {key: text, "team": "corp"}}}
     hidden, asking = without_names(node, pod(nodeSelector={key: text, "team": "corp"}))
     assert hidden["metadata"]["labels"][key] == asking["spec"]["nodeSelector"][key] == text
     assert hidden["metadata"]["labels"]["team"] == asking["spec"]["nodeSelector"]["team"] != "corp"
+
+
+@pytest.mark.parametrize("operator", ["Gt", "Lt", "In"])
+def test_numbers_stay_where_they_are_compared(operator: str) -> None:
+    """A text of digits alone is a name like any other, unless some affinity reads it as a number."""
+    terms = [{"matchExpressions": [{"key": "cores", "operator": operator, "values": ["8"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    labels = {"cores": "16", "account": "4711"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "1001", "labels": labels}}
+    hidden, asking = without_names(node, pod(affinity=affinity, nodeName="1001"))
+    compared = operator != "In"
+    assert (hidden["metadata"]["labels"]["cores"] == "16") is compared
+    assert ('["8"]' in json.dumps(asking)) is compared
+    assert hidden["metadata"]["name"] == asking["spec"]["nodeName"] != "1001"
+    assert hidden["metadata"]["labels"]["account"] != "4711"
+
+
+def test_taints_that_are_compared_as_numbers() -> None:
+    """A toleration of 1.36 may compare a taint's value."""
+    taint = {"key": "level", "value": "7", "effect": "NoSchedule"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [taint]}}
+    hidden, asking = without_names(node, pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}]))
+    assert hidden["spec"]["taints"][0]["value"] == "7"
+    assert asking["spec"]["tolerations"][0]["value"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        pytest.param("system-node-critical", True, id="everybody's"),
+        pytest.param("system-cluster-critical", True, id="everybody's too"),
+        pytest.param("system-corp", False, id="beginning alike"),
+    ],
+)
+def test_names_that_begin_with_system(name: str, kept: bool) -> None:
+    """Only the priority classes stay that every cluster has."""
+    (hidden,) = without_names(pod(priorityClassName=name))
+    assert (hidden["spec"]["priorityClassName"] == name) is kept
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        pytest.param("10.20.30.40", False, id="host"),
+        pytest.param("2001:db8::1", False, id="IPv6"),
+        pytest.param("0.0.0.0", True, id="any"),
+        pytest.param("127.0.0.1", True, id="loopback"),
+    ],
+)
+def test_addresses_of_hosts(address: str, kept: bool) -> None:
+    """An address is replaced by one that nobody has, the same one everywhere."""
+    ports = [{"containerPort": 80, "hostPort": 80, "hostIP": address}]
+    given = pod(containers=[{"name": "c", "image": "i", "ports": ports}] * 2)
+    (hidden,) = without_names(given)
+    first, second = (container["ports"][0]["hostIP"] for container in hidden["spec"]["containers"])
+    assert first == second
+    assert (first == address) is kept
+    assert ipaddress.ip_address(first).version in (4, 6)
+
+
+def test_what_stays_as_written_is_said() -> None:
+    """CEL may ask for any part of a text, so expressions and what they read stay; a note counts them."""
+    expression = 'device.attributes["gpu.corp"].owner == "corp-team"'
+    spec = {"selectors": [{"cel": {"expression": expression}}]}
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "corp"},
+        "spec": spec,
+    }
+    notes: list[str] = []
+    (hidden,) = redacted([Item("", device_class)], notes.append)
+    assert hidden["spec"]["selectors"] == spec["selectors"]
+    assert notes == ["CEL expressions stay as written, 1 in all: decisions read them, so look for names in them"]
 
 
 @pytest.mark.parametrize(
