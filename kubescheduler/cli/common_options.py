@@ -38,8 +38,33 @@ ERROR_STATUS = "2 an error: wrong input or usage, or an attempt that an error en
 FILE = click.Path()
 """A file's name as it was given; shells complete it. Whether it is there is seen when it is read."""
 
+
+class ReleaseName(OneOf):
+    """A choice of releases, each also by a version of it; one that is not there is answered with its neighbours."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The minor release that is meant."""
+        if value in self.choices:
+            return value
+        from clusterstate.errors import ConfigError
+        from clusterstate.release_steps import minor, release_of
+
+        if minor(value) in RELEASE_NAMES:
+            if minor(value) in self.choices:
+                return minor(value)
+            self.fail(f"{value!r} is not one of {', '.join(self.choices)}", param, ctx)
+        try:
+            return release_of(value, self.choices)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
 RELEASE = click.option(
-    "--release", type=OneOf(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True, help="Whose rules to decide by."
+    "--release",
+    type=ReleaseName(RELEASE_NAMES),
+    default=DEFAULT_RELEASE,
+    show_default=True,
+    help="Whose rules to decide by.",
 )
 
 FAILURE_DOMAINS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, POLICY_RELEASES
-from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf
+from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, ReleaseName
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_release",
-    type=OneOf(POLICY_RELEASES),
+    type=ReleaseName(POLICY_RELEASES),
     default=DEFAULT_RELEASE,
     show_default=True,
     help="The release whose reading of a policy counts; a configuration says its own.",
 )
 @click.option(
     "--to",
-    type=OneOf(FRAMEWORK_RELEASES),
+    type=ReleaseName(FRAMEWORK_RELEASES),
     default=FRAMEWORK_RELEASES[-1],
     show_default=True,
     help="For which release.",

@@ -10,6 +10,7 @@ import msgspec
 
 from clusterstate.objects import FrozenMap
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.release_steps import minor
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.engine.releases import release_named
 from kubescheduler.extender.access import LIVE, ExtenderAccess
@@ -66,6 +67,11 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
     """How extenders are asked: ``live``, ``pass``, ``record FILE`` or ``replay FILE``."""
     certificate_places: Mapping[str, str] = FrozenMap()
     """Certificate or key file as an extender's tlsConfig names it → where it is here; others are where that says."""
+
+    def __post_init__(self) -> None:
+        """A version is its release: everything asks for that."""
+        if self.release not in RELEASE_NAMES and (release := minor(self.release)):
+            msgspec.structs.force_setattr(self, "release", release)
 
     @property
     def extender_access(self) -> ExtenderAccess:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.errors import ConfigError, nearest
 from clusterstate.release_names import RELEASE_NAMES
+from clusterstate.release_steps import release_of
 from kubescheduler.engine.release_record import Release
 
 if TYPE_CHECKING:
@@ -40,11 +40,8 @@ RELEASES = ReleaseTable()
 
 
 def release_named(name: str) -> Release:
-    """The record of a release. Raises ConfigError for one that is not known."""
-    if name not in RELEASES:
-        known = ", ".join(RELEASES)
-        raise ConfigError(f"release {name} is not known; known are {known}{nearest(str(name), RELEASES)}")
-    return RELEASES[name]
+    """The record of a release, or of the one that a version is of. Raises ConfigError for one that is not known."""
+    return RELEASES[name if name in RELEASE_NAMES else release_of(name)]
 
 
 def daemons_among(names: Iterable[str]) -> DaemonController:

@@ -77,8 +77,9 @@ def _gates(release: str) -> list[str]:
 def _release(said: Any) -> str:
     """The release that is chosen; the default while there is none."""
     from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+    from clusterstate.release_steps import minor
 
-    chosen = said.get("release")
+    chosen = minor(said.get("release"))
     return chosen if chosen in RELEASE_NAMES else DEFAULT_RELEASE
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import Fields, step
 from clusterstate.release_names import LEGACY_RELEASES, RELEASE_NAMES
+from clusterstate.release_steps import release_of
 from kubescheduler.config.config_text import read_document
 from kubescheduler.lab.exercises.check_kinds import read_checks
 from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
@@ -40,11 +41,7 @@ def read_exercise(folder: Path) -> Exercise:
     faults = [*document.set_twice()]
     root = Fields(document, faults)
     only_keys(root, KEYS)
-    release = root.text("release", RELEASE_NAMES[-1])
-    if release not in RELEASE_NAMES:
-        root.fault(
-            ".release", f"{release} is not known; known are {', '.join(RELEASE_NAMES)}{nearest(release, RELEASE_NAMES)}"
-        )
+    release = _release(root)
     main = ExerciseScenario("", needed_texts(root, "cluster"), root.texts("pods"), read_checks(root.children("checks")))
     if not root.sequence("checks"):
         root.fault(".checks", "has to name at least one")
@@ -67,6 +64,15 @@ def read_exercise(folder: Path) -> Exercise:
     if faults:
         raise ConfigError(f"{path}: {fault}" for fault in faults)
     return exercise
+
+
+def _release(root: Fields) -> str:
+    release = root.text("release", RELEASE_NAMES[-1])
+    try:
+        return release_of(release)
+    except ConfigError as error:
+        root.fault(".release", str(error).removeprefix("release "))
+        return release
 
 
 def _editable(fields: Fields) -> EditableFile:

@@ -56,6 +56,23 @@ def test_settings_of_flags(folder: Path, schedule: Run) -> None:
 # --- registry ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("where", ["option", "settings"])
+def test_names_of_releases(folder: Path, kubescheduler: Run, where: str) -> None:
+    """A version is its release; one that is not there is answered with its neighbours, not with what looks like it."""
+
+    def registry(release: str) -> Outcome:
+        if where == "option":
+            return kubescheduler("registry", "--release", release)
+        (folder / "kubescheduler.toml").write_text(f'release = "{release}"\n')
+        return kubescheduler("registry")
+
+    assert "SchedulingGates" in registry("v1.36.2").out
+    asked = registry("1.25")
+    assert asked.status == 2
+    assert "it is between 1.20 and 1.36, more like 1.36" in asked.err
+    assert "did you mean" not in asked.err
+
+
 def test_registry(kubescheduler: Run) -> None:
     """Predicates, priorities and providers as a table."""
     outcome = kubescheduler("registry")

@@ -283,3 +283,10 @@ def test_names_that_are_taken() -> None:
 
     with pytest.raises(RegistryError, match="a plugin named NodeName already exists"):
         EngineSpec("1.36", plugins=(with_plugin("NodeName", makes_picky),)).engine(lambda _: None)
+
+
+@pytest.mark.parametrize("release", ["v1.36", "1.36.2", "v1.36.0-gke.1"])
+def test_a_version_is_its_release(release: str) -> None:
+    """However the release is named, its minor release decides."""
+    assert EngineSpec.parse(f"release={release}").release == EngineSpec(release).release == "1.36"
+    assert msgspec.structs.replace(EngineSpec(), release=release) == EngineSpec("1.36")

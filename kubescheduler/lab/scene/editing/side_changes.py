@@ -9,6 +9,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import RELEASE_NAMES
+from clusterstate.release_steps import minor
 from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, PASS
@@ -70,13 +71,13 @@ def with_usable(scene: Scene, text: str, side: Side) -> Change:
 def _release(scene: Scene, asked: Mapping[str, Any]) -> Change:
     want = parameters(OfRelease, asked)
     side = in_release(scene.side(want.side), want.release)
-    return with_usable(scene, f"Made side {side.id} decide as release {want.release} does", side)
+    return with_usable(scene, f"Made side {side.id} decide as release {side.release} does", side)
 
 
 def in_release(side: Side, release: str) -> Side:
     """The side with another release; its name follows where it is the default. Raises ConfigError for an unknown
     release."""
-    release_named(release)
+    release = release_named(release).name
     name = default_name(release) if side.name == default_name(side.release) else side.name
     return msgspec.structs.replace(side, name=name, spec=msgspec.structs.replace(side.spec, release=release))
 
@@ -91,9 +92,9 @@ def _add_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
     else:
         if want.release is None:
             raise SceneFault(f"release: which one? There are {', '.join(RELEASE_NAMES)}")
-        release_named(want.release)
+        release = release_named(want.release).name
         extenders = scene.state.sides[0].spec.extenders
-        side = Side(letter, want.name or default_name(want.release), EngineSpec(want.release, extenders=extenders))
+        side = Side(letter, want.name or default_name(release), EngineSpec(release, extenders=extenders))
     if want.kind is not None:
         side = side.with_document(want.kind, want.text)
     return with_usable(scene, f"Added side {letter}, release {side.release}", side)
@@ -128,8 +129,8 @@ def _name_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
 def _migrate(scene: Scene, asked: Mapping[str, Any]) -> Change:
     want = parameters(Migration, asked)
     source = scene.side(want.from_)
-    if want.to in RELEASE_NAMES:
-        letter, release, name = free_letter(scene), want.to, ""
+    if minor(want.to) is not None:
+        letter, release, name = free_letter(scene), release_named(want.to).name, ""
     else:
         target = scene.side(want.to)
         letter, release, name = target.id, target.release, target.name

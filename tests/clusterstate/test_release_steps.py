@@ -1,0 +1,70 @@
+"""Releases by whatever name they go."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from clusterstate.release_names import RELEASE_NAMES
+from clusterstate.release_steps import LIKE_THE_NEXT, STEPS, minor, release_of
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("1.36", "1.36"),
+        ("v1.36", "1.36"),
+        ("1.36.2", "1.36"),
+        ("v1.20.15-gke.1", "1.20"),
+        ("v1.20.15_rke2r1", "1.20"),
+        ("1.20+", "1.20"),
+        (" v1.4.12 ", "1.4"),
+    ],
+)
+def test_versions(text: str, release: str) -> None:
+    """A version is its minor release."""
+    assert release_of(text) == release
+
+
+@pytest.mark.parametrize(
+    "text", ["", "latest", "1", "1.", "v", "1.036", "1,36", "136", "1.36x", 1.36, None, [], "1.3.6"]
+)
+def test_no_version_is_guessed(text: object) -> None:
+    """What is no version of a release is refused with the releases there are, and with no other name."""
+    with pytest.raises(ConfigError, match=r"is not known; known are 1\.4, 1\.16, 1\.20, 1\.36") as raised:
+        release_of(text)
+    assert "did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("1.25", ["it is between 1.20 and 1.36, more like 1.36: ", "1.28 (v1beta2 is gone, ", "; from 1.20 by 1.21 ("]),
+        ("1.15", ["it is between 1.4 and 1.16, more like 1.16: from that it differs by 1.16 ("]),
+        ("1.17", ["it is between 1.16 and 1.20, more like 1.20: ", "from 1.16 by 1.17 (scores run from 0 to 100)"]),
+        ("1.22", ["more like 1.20: from that it differs by 1.21 (", "; from 1.36 by 1.23 (v1beta3, no policies,"]),
+        ("1.5", ["it is between 1.4 and 1.16, more like 1.4: from that it differs by what is not known here"]),
+        ("v1.37.0", ["release v1.37.0 is", "newer than all of them: 1.36 is next to it", "what is not known here"]),
+        ("1.2", ["it is older than all of them: 1.4 is next to it"]),
+    ],
+)
+def test_advice(name: str, said: list[str]) -> None:
+    """A release that is not here is answered with its neighbours, the one it is more like, and what lies between."""
+    with pytest.raises(ConfigError) as raised:
+        release_of(name)
+    assert [part for part in said if part not in str(raised.value)] == []
+
+
+def test_advice_among_some() -> None:
+    """Neighbours are looked for among the releases that are asked about."""
+    with pytest.raises(ConfigError, match=r"known are 1\.4, 1\.16; it is newer than all of them: 1\.16 is next to it"):
+        release_of("1.17", ("1.4", "1.16"))
+
+
+def test_steps_stand_once_in_order() -> None:
+    """The table is in the order releases came out, and every release that is here but the first is in it."""
+    assert [*STEPS] == sorted(STEPS, key=lambda name: int(minor(name)[2:]))  # type: ignore[index]
+    assert {*LIKE_THE_NEXT, *RELEASE_NAMES[1:]} <= {*STEPS}
+    assert all(int(a[2:]) < int(b[2:]) for a, b in itertools.pairwise(LIKE_THE_NEXT))
