@@ -110,6 +110,23 @@ def test_an_argument_that_is_changed_again(page: Page) -> None:
     assert (len(asked), field.input_value()) == (2, "7")
 
 
+def test_an_argument_that_is_being_typed(page: Page) -> None:
+    """Answers to what was said before do not change it, nor what else is drawn anew meanwhile."""
+    page.locator(".arguments details", has_text="InterPodAffinity").locator("summary").click()
+    field = page.locator(".arguments label.field", has_text="hardPodAffinityWeight").locator("input")
+    hold_answer(page, "edit")
+    field.fill("5")
+    field.press("Tab")
+    held(page)
+    field.press("Control+a")
+    page.keyboard.type("71")
+    let_go(page)
+    assert field.input_value() == "71"
+    field.press("Tab")
+    settled(page)
+    assert field.input_value() == "71"
+
+
 def test_a_threshold_makes_its_node_win(page: Page) -> None:
     """The weight that a threshold names, set by a click on it, makes that node the first."""
     threshold = page.locator(".thresholds button").first

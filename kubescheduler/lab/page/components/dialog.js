@@ -12,7 +12,8 @@ export function closeDialog() {
   dialog.value = null;
 }
 
-export function Dialog({ title, children, wide = false }) {
+// close(): what the cross and Escape do; for a part of the page that draws its own dialog.
+export function Dialog({ title, children, wide = false, close = closeDialog }) {
   const place = useRef(null);
   const name = useId();
   useLayoutEffect(() => {
@@ -21,17 +22,17 @@ export function Dialog({ title, children, wide = false }) {
     place.current.querySelector("[data-focus]")?.focus();
     return () => before?.isConnected && before.focus();
   }, []);
-  const outside = (event) => event.target === place.current && closeDialog();
+  const outside = (event) => event.target === place.current && close();
   return html`<dialog
     ref=${place}
     class=${wide ? "wide" : ""}
     aria-labelledby=${name}
-    onClose=${closeDialog}
+    onClose=${close}
     onPointerDown=${outside}
   >
     <header>
       <h2 id=${name}>${title}</h2>
-      <${IconButton} name="close" label="Close" onClick=${closeDialog} />
+      <${IconButton} name="close" label="Close" onClick=${close} />
     </header>
     <div class="body">${children}</div>
   </dialog>`;

@@ -14,7 +14,7 @@ export default function EditYaml({ kind, name }) {
   const title = `${kind === "pod" ? "Pod" : "Node"} ${name}`;
   if (known.problems) return html`<${Dialog} title=${title}><${Faults} problems=${known.problems} /></${Dialog}>`;
   if (!known.answer) return html`<${Dialog} title=${title}><${Loading} text="Reading it" /></${Dialog}>`;
-  const editor = html`<${Editor} label=${title} value=${known.answer.yaml} onInput=${setText} readOnly=${!live()} />`;
+  const editor = html`<${Editor} label=${title} value=${text ?? known.answer.yaml} onInput=${setText} readOnly=${!live()} />`;
   if (!live()) return html`<${Dialog} title=${title} wide>${editor}</${Dialog}>`;
   const build = () => ({ do: "editYaml", kind, key: name, text: text ?? known.answer.yaml });
   return html`<${EditForm} title=${title} action="Apply" build=${build} wide>${editor}</${EditForm}>`;

@@ -5,7 +5,7 @@ import { openDialog } from "../components/dialog.js";
 import { Answered } from "../components/states.js";
 import { Markdown } from "../markdown/markdown.js";
 import { announce, toast } from "../store.js";
-import { html, useEffect, useRef, useState, useSheet } from "../ui.js";
+import { html, useRef, useState, useSheet } from "../ui.js";
 import { Checks } from "./exercise/checks.js";
 import { ExerciseFiles } from "./exercise/exercise_files.js";
 import { ExerciseList } from "./exercise/exercise_list.js";
@@ -53,12 +53,11 @@ function Panel({ exercise, learn }) {
   `;
 }
 
-// Checks and hints change nothing in the scene: the newest answer counts, whichever question it was to.
+// Saving, checks and hints give newer answers than the question did; one that is of an older scene no longer counts.
 export default function Exercise() {
   const known = useAnswer("exercise");
   const [newer, learn] = useState(null);
-  useEffect(() => learn(null), [known.answer]);
   return html`<${Answered} known=${known} text="Reading the exercise">
-    ${(answer) => (answer.name ? html`<${Panel} key=${answer.name} exercise=${newer ?? answer} learn=${learn} />` : null)}
+    ${(answer) => (answer.name ? html`<${Panel} key=${answer.name} exercise=${newer?.name === answer.name && newer.version >= answer.version ? newer : answer} learn=${learn} />` : null)}
   </${Answered}>`;
 }

@@ -3,7 +3,7 @@
 import { editInSlot, live } from "../../api.js";
 import { Markdown } from "../../markdown/markdown.js";
 import { side } from "../../store.js";
-import { html, useEffect, useState } from "../../ui.js";
+import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const NUMBERS = new Set(["int", "number"]);
 
@@ -26,7 +26,7 @@ function read(field, text) {
   return text;
 }
 
-function Control({ field, text, set, faulty }) {
+function Control({ field, text, type, set, faulty }) {
   const shared = { value: text, disabled: !live(), "aria-invalid": faulty ? "true" : undefined };
   if (field.type === "choice" || field.type === "bool") {
     const choices = field.type === "bool" ? ["true", "false"] : field.choices;
@@ -35,24 +35,33 @@ function Control({ field, text, set, faulty }) {
       ${choices.map((each) => html`<option value=${each}>${each}</option>`)}
     </select>`;
   }
-  const change = (event) => set(event.target.value);
+  const typed = { onInput: (event) => type(event.target.value), onChange: (event) => set(event.target.value) };
   if (field.type === "list" || field.type === "object") {
-    return html`<textarea ...${shared} rows="4" spellcheck="false" onChange=${change}></textarea>`;
+    return html`<textarea ...${shared} ...${typed} rows="4" spellcheck="false"></textarea>`;
   }
-  return html`<input ...${shared} type=${NUMBERS.has(field.type) ? "number" : "text"} step="any" onChange=${change} />`;
+  return html`<input ...${shared} ...${typed} type=${NUMBERS.has(field.type) ? "number" : "text"} step="any" />`;
 }
 
 function Field({ rule, field }) {
   const [text, setText] = useState(shown(field));
   const [problem, setProblem] = useState(null);
-  useEffect(() => setText(shown(field)), [JSON.stringify(field.value)]);
+  const typing = useRef(false);
+  // An answer to what was said before is not written over what is being typed.
+  useEffect(() => {
+    if (!typing.current) setText(shown(field));
+  }, [JSON.stringify(field.value)]);
+  const type = (next) => {
+    typing.current = true;
+    setText(next);
+  };
   const set = (next) => {
+    typing.current = false;
     setText(next);
     try {
       const value = read(field, next);
       setProblem(null);
       editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: `args ${rule} ${field.path}` }).then(
-        (answer) => answer === null && setText(shown(field)),
+        (answer) => answer === null && !typing.current && setText(shown(field)),
       );
     } catch (fault) {
       setProblem(fault.message);
@@ -64,7 +73,7 @@ function Field({ rule, field }) {
       <code>${field.path}</code>
       ${JSON.stringify(field.value) === usual ? null : html` <small>default ${usual ?? "none"}</small>`}
     </span>
-    <${Control} field=${field} text=${text} set=${set} faulty=${problem} />
+    <${Control} field=${field} text=${text} type=${type} set=${set} faulty=${problem} />
     ${problem ? html`<small class="refused"><span aria-hidden="true">✗</span> ${problem}</small>` : null}
   </label>`;
 }

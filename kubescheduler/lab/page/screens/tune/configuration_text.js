@@ -13,47 +13,49 @@ function records(problems) {
   return problems.map((each) => (typeof each === "string" ? { text: each } : each));
 }
 
-// [text shown, its problems, what a person types]. Text of the form comes in while nobody's typing is unkept.
+// What a person types, until the form that is shown has it: {text, problems: null before it was tried, version: of the
+// scene that has it, null before it is kept}. A form of an older scene says nothing about it.
 function useDraft(side, form, hold) {
-  const [draft, setDraft] = useState(form.text);
-  const [problems, setProblems] = useState(records(form.problems ?? []));
-  const unkept = useRef(false);
-  const typed = useRef(0);
-  const callOff = useRef(null);
-  useEffect(() => {
-    if (unkept.current) return;
-    setDraft(form.text);
-    setProblems(records(form.problems ?? []));
-  }, [form.text, JSON.stringify(form.problems)]);
-  useEffect(() => () => callOff.current?.(), []);
+  const [draft, setDraft] = useState(null);
+  const newest = useRef(null);
+  const waits = useRef(null);
+  const counts = draft !== null && !(draft.version !== null && form.version >= draft.version);
   const tried = async (text) => {
-    const mine = typed.current;
+    waits.current = null;
+    const learn = (more) => newest.current === text && setDraft({ text, problems: [], version: null, ...more });
     const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
-    if (!found) return;
-    setProblems(records(found.problems ?? []));
-    if (found.problems?.length) return;
+    if (!found || newest.current !== text) return;
+    if (found.problems?.length) return void learn({ problems: records(found.problems) });
     hold();
-    await editInSlot({ do: "configure", side: side.id, kind: form.writes ?? form.kind, text }, { slot: "configure", join: `text ${side.id}` });
-    if (typed.current === mine) unkept.current = false;
+    const change = { do: "configure", side: side.id, kind: form.writes ?? form.kind, text };
+    const answer = await editInSlot(change, { slot: "configure", join: `text ${side.id}` });
+    if (answer) learn({ version: answer.version });
   };
   const type = (text) => {
-    unkept.current = true;
-    typed.current += 1;
-    setDraft(text);
-    callOff.current?.();
-    callOff.current = soon(() => tried(text), PAUSE);
+    newest.current = text;
+    setDraft((before) => ({ text, problems: before?.problems ?? [], version: null }));
+    waits.current?.callOff();
+    waits.current = { text, callOff: soon(() => tried(text), PAUSE) };
   };
   const drop = () => {
-    callOff.current?.();
-    unkept.current = false;
-    setDraft(form.text);
-    setProblems(records(form.problems ?? []));
+    waits.current?.callOff();
+    newest.current = waits.current = null;
+    setDraft(null);
   };
-  return { draft, problems, type, drop, kept: draft === form.text };
+  // What was typed last is tried also by one who leaves at once.
+  useEffect(
+    () => () => {
+      waits.current?.callOff();
+      if (waits.current) tried(waits.current.text);
+    },
+    [],
+  );
+  const { text, problems } = counts ? draft : { text: form.text, problems: records(form.problems ?? []) };
+  return { text, problems, type, drop, kept: !counts };
 }
 
 export function ConfigurationText({ side, form, hold }) {
-  const { draft, problems, type, drop, kept } = useDraft(side, form, hold);
+  const { text, problems, type, drop, kept } = useDraft(side, form, hold);
   return html`
     <p class="toolbar">
       <span class="quiet">${NAMES[form.writes ?? form.kind]}, release ${form.release}</span>
@@ -66,7 +68,7 @@ export function ConfigurationText({ side, form, hold }) {
     </p>
     <${Editor}
       label=${`${NAMES[form.writes ?? form.kind]} as text`}
-      value=${draft}
+      value=${text}
       onInput=${type}
       problems=${problems}
       readOnly=${!live()}

@@ -1,0 +1,204 @@
+"""Typing in the lab's editors: what was typed stays, however fast, and whatever is answered meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, show_screen
+
+CHARACTERS = 2000
+WORDS = ["scheduler", "puts", "pods,", "2", "or", "3,", "on", "nodes:", "'eu-1'", "{zone=b}", "(hdd)", "[ssd]", '"x"']
+SHOWN = """async (content) => {
+    const { EditorView } = await import(new URL("vendor/codemirror.js", document.baseURI));
+    return EditorView.findFromDOM(content).state.doc.toString();
+}"""
+
+
+def comments(characters: int) -> str:
+    """Lines of YAML's comments: after each key the text can be read, so that each pause has something to keep."""
+    words, lengths = itertools.cycle(WORDS), itertools.cycle([3, 9, 1, 6])
+    lines = iter(lambda: " ".join(["#", *itertools.islice(words, next(lengths))]), None)
+    return "\n".join(itertools.islice(lines, characters))[: characters - 1] + "\n"
+
+
+def tuned(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """Tune, with a pod whose ranking follows every change."""
+    page = lab_pages.opened(lab, "screen=tune")
+    page.locator(".pod-choice", has_text="wq6rb").click()
+    page.wait_for_selector(".ranking li")
+    return page
+
+
+def exercise(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """An exercise, whose file is saved while it is typed."""
+    return lab_pages.opened(lab, "exercise=02-taints")
+
+
+def enlarged(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """The same file in a dialog."""
+    page = exercise(lab, lab_pages)
+    page.get_by_role("button", name="Larger").click()
+    return page
+
+
+def manifests(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """The dialog that adds what is written in it."""
+    page = lab_pages.opened(lab)
+    page.get_by_role("button", name="Add").first.click()
+    page.get_by_role("menuitem", name="From YAML").click()
+    return page
+
+
+def edited_pod(lab: RunningLab, lab_pages: LabPages) -> Page:
+    """The dialog with a pod as YAML."""
+    page = lab_pages.opened(lab)
+    page.locator(".pod-box").first.click()
+    page.get_by_role("menuitem", name="Edit YAML").click()
+    return page
+
+
+Opened = Callable[[RunningLab, LabPages], Page]
+PLACES: dict[Opened, str] = {
+    tuned: ".tune-text",
+    exercise: ".exercise-file",
+    enlarged: "dialog",
+    manifests: "dialog",
+    edited_pod: "dialog",
+}
+
+
+class Pane:
+    """The editor of a page of its own, with the caret at the end of its text."""
+
+    def __init__(self, page: Page, place: str) -> None:
+        self.page = page
+        self.content = page.locator(f"{place} .editor-host:not([hidden]) .cm-content")
+        self.content.wait_for()
+        settled(page)
+        self.content.focus()
+        page.keyboard.press("Control+End")
+        if not self.text.endswith("\n"):
+            page.keyboard.press("Enter")
+        self.before = self.text
+
+    @property
+    def text(self) -> str:
+        return str(self.content.evaluate(SHOWN))
+
+
+def kept(lab: RunningLab, page: Page, opened: Opened) -> str:
+    """What the server has of the text of Tune, or of an exercise's file."""
+    tab = page.evaluate("sessionStorage.getItem('lab-tab')")
+    if opened is tuned:
+        return str(lab.ask("tune", tab=tab, side="a")["text"])
+    return str(lab.ask("exercise", tab=tab)["files"][0]["text"])
+
+
+@pytest.mark.timeout(1500)  # 6,000 keys take minutes
+@pytest.mark.parametrize("milliseconds", [0, 20, 60])
+def test_every_key_is_kept(milliseconds: int, lab: RunningLab, lab_pages: LabPages) -> None:
+    """In the editor, and in what is kept of it. Each pane gets a key in turn, as many milliseconds after its last."""
+    panes = {opened: Pane(opened(lab, lab_pages), PLACES[opened]) for opened in (tuned, exercise, manifests)}
+    typed = comments(CHARACTERS)
+    for key in typed:
+        for pane in panes.values():
+            pane.page.keyboard.type(key, delay=milliseconds / len(panes))
+    for pane in panes.values():
+        assert pane.text == pane.before + typed
+    panes[tuned].page.locator(".tune-text [role=status]", has_text="in step").wait_for()
+    panes[exercise].page.locator(".exercise-file [role=status]", has_text="Saved").wait_for()
+    for opened in (tuned, exercise):
+        assert kept(lab, panes[opened].page, opened) == panes[opened].before + typed
+        settled(panes[opened].page)
+        assert panes[opened].text == panes[opened].before + typed
+
+
+@pytest.mark.parametrize("opened", [enlarged, edited_pod], ids=lambda opened: opened.__name__)
+def test_every_key_is_kept_in_dialogs(opened: Opened, lab: RunningLab, lab_pages: LabPages) -> None:
+    """As fast as the browser takes the keys."""
+    pane, typed = Pane(opened(lab, lab_pages), PLACES[opened]), comments(400)
+    pane.page.keyboard.type(typed)
+    settled(pane.page)
+    assert pane.text == pane.before + typed
+
+
+def test_code_is_only_shown(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Keys change neither what is shown of a file with code nor the file."""
+    pane = Pane(lab_pages.opened(lab, "exercise=07-predicate"), PLACES[exercise])
+    pane.page.keyboard.type(comments(100))
+    assert pane.text == pane.before == kept(lab, pane.page, exercise)
+
+
+def test_keys_are_kept_while_the_editor_comes(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Typing begins in the plain field that stands there first, and goes on in the editor, at the same place."""
+    waiting: list[Any] = []
+    page = lab_pages.opened(lab)
+    page.route("**/vendor/codemirror.js", lambda route: waiting.extend([route]))
+    show_screen(page, "Tune")
+    field = page.locator(".tune-text textarea")
+    field.focus()
+    page.keyboard.press("Control+Home")
+    first, second = "# typed first\n", "# and then, in the editor\n"
+    before = field.input_value()
+    page.keyboard.type(first)
+    while not waiting:
+        page.wait_for_timeout(1)
+    waiting[0].continue_()
+    content = page.locator(".tune-text .editor-host:not([hidden]) .cm-content")
+    content.wait_for()
+    page.keyboard.type(second)
+    settled(page)
+    assert content.evaluate(SHOWN) == first + second + before
+    assert kept(lab, page, tuned) == first + second + before
+
+
+def test_an_answer_waits_until_the_editor_is_left(lab: RunningLab, lab_pages: LabPages) -> None:
+    """A slider's change that arrives while the caret is in the text comes in once it is no longer there."""
+    page = tuned(lab, lab_pages)
+    content = page.locator(".tune-text .editor-host:not([hidden]) .cm-content")
+    content.wait_for()
+    settled(page)
+    before = content.evaluate(SHOWN)
+    hold_answer(page, "edit")
+    slider = page.get_by_role("slider", name="NodeResourcesFit", exact=True)
+    slider.focus()
+    slider.press("ArrowRight")
+    held(page)
+    content.focus()
+    let_go(page)
+    assert content.evaluate(SHOWN) == before
+    page.locator(".tune-text", has_text="changed elsewhere").wait_for()
+    slider.focus()
+    settled(page)
+    tab = page.evaluate("sessionStorage.getItem('lab-tab')")
+    assert content.evaluate(SHOWN) == lab.ask("tune", tab=tab, side="a")["text"] != before
+
+
+def test_what_was_typed_last_is_kept_by_one_who_leaves(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Another screen at once, before the pause after which a text is tried."""
+    page = tuned(lab, lab_pages)
+    content = page.locator(".tune-text .editor-host:not([hidden]) .cm-content")
+    content.press("Control+Home")
+    with page.expect_response("**/api/edit"):
+        page.keyboard.type("# the last word\n")
+        show_screen(page, "Cluster")
+    assert kept(lab, page, tuned).startswith("# the last word\n")
+
+
+def test_an_older_answer_to_a_saved_file_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
+    """What the exercise was before a file was saved arrives afterwards: the file stays as it was typed."""
+    page = lab_pages.opened(lab, "exercise=02-taints")
+    pane = Pane(page, PLACES[exercise])
+    hold_answer(page, "exercise")
+    page.keyboard.type("# one")
+    page.locator(".exercise-file [role=status]", has_text="Saved").wait_for()
+    held(page)
+    page.keyboard.type(" and two")
+    page.locator(".exercise-file [role=status]", has_text="Saved").wait_for()
+    page.get_by_role("button", name="Check", exact=True).focus()
+    let_go(page)
+    assert pane.text == pane.before + "# one and two"
