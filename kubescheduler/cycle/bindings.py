@@ -112,7 +112,11 @@ class InOrderBinding:
             held = next(self._cycle)
         except StopIteration as end:
             self._outcome, self._finished = end.value, True
-            for then in self._then:
+            follow, self._then = (
+                self._then,
+                [],
+            )  # an attempt has its binding, which would have it: nobody frees a circle
+            for then in follow:
                 then(self)
         else:
             held.when_settled(lambda: self._ready.append(self))

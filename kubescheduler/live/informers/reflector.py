@@ -212,6 +212,7 @@ class Reflector:
                 bookmark = parse_name(event.object)
                 if bookmark.ends_initial_events:
                     self._replace(list(found.items()), bookmark.metadata.resource_version)
+                    found.clear()  # the stream goes on for minutes, and would keep each object as it was at first
                     return lines[at + 1 :]
             elif event.type == "ERROR":
                 self._fail(event.object)

@@ -195,7 +195,7 @@ class SchedulerProcess:
     # --- ending ----------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """Bindings are finished first, and the lease is given back last but for the connections."""
+        """Bindings are finished first, then the lease is given back, then what waits of events is written."""
         context, state = self._context, self._state
         state.stopping.set()
         if self.parts is not None:
@@ -208,7 +208,8 @@ class SchedulerProcess:
 
     def _end_parts(self, parts: SchedulerParts) -> None:
         state, context = self._state, self._context
-        ending = Ending(context.io, context.clients.all, context.log, lost=state.lost.is_set())
+        clients = [client for client in context.clients.all if client is not parts.events.api]
+        ending = Ending(context.io, clients, context.log, context.clock, lost=state.lost.is_set())
         self.hangs = not ending.finish(parts.scheduler.close)
         for awaited in (state.caught_up, parts.informers.synced, state.leading):
             awaited.set()
@@ -217,7 +218,8 @@ class SchedulerProcess:
         parts.preemptions.close()
         if parts.candidacy is not None:
             parts.candidacy.cancel_succession()
-        parts.events.stop()
+        parts.events.take_no_more()
         parts.informers.stop()
         if parts.candidacy is not None:
             parts.candidacy.end(ending.wait)
+        parts.events.stop(ending.left)

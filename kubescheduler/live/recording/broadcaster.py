@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -21,8 +22,9 @@ from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 
-WRITES = 4
-"""Events that are written at the same time: while there is much to bind, bindings come first."""
+WRITES = 32
+"""Events that are written at the same time: enough to keep pace with bindings, although each waits for the server's
+disk; more would take turns of the server from bindings."""
 WAITING = 50_000
 """Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull, but with a goroutine for
 each event that is taken out of the channel."""
@@ -70,7 +72,8 @@ class EventBroadcaster:
         clock: WallClock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        self._api = api
+        self.api = api
+        """By which events are written, and nothing else."""
         self._io = io
         self._rules = rules
         self._surface = surface
@@ -101,9 +104,13 @@ class EventBroadcaster:
         """From now on events are those of the release."""
         self._core = False
 
-    def stop(self) -> None:
-        """Nothing more is written, as upstream, where what waits is lost."""
-        self._io.wait(self._stop())
+    def take_no_more(self) -> None:
+        """What is recorded from now on is not written; what waits is, without regard to the client's limit."""
+        self._io.wait(self._take_no_more())
+
+    def stop(self, seconds: float = 0.0) -> None:
+        """What waits is given so many seconds to be written; nothing is after that."""
+        self._io.wait(self._stop(seconds))
 
     def recorder(self, profiles: Sequence[str]) -> PodEventRecorder:
         """Records events about pods on behalf of the profiles of these names."""
@@ -170,12 +177,22 @@ class EventBroadcaster:
         every = ((REFRESH, self._refresh), (FINISHED, self._finish))
         self.tasks = [asyncio.create_task(self._every(seconds, work)) for seconds, work in every]
 
-    async def _stop(self) -> None:
+    async def _take_no_more(self) -> None:
         tasks, self.tasks = self.tasks, []
+        await _cancel(tasks)
+        self.api.bucket.lift()
+
+    async def _stop(self, seconds: float) -> None:
+        await self._take_no_more()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._under_way:
+                    await asyncio.wait(self._under_way)
+        lost = len(self._waiting) + len(self._under_way)
         self._waiting.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if lost:
+            self._trouble(f'"Events were not written before the end" count={lost}')
+        await _cancel(list(self._under_way))
 
     def _take(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self.tasks and len(self._waiting) < WAITING:
@@ -223,7 +240,7 @@ class EventBroadcaster:
 
     async def _send(self, known: KnownEvent) -> None:
         """A new event is created, a series patched, or created whole where it is gone."""
-        event = known.event
+        event = known.event()
         path = f"/apis/{self._rules.group_version}/namespaces/{event['metadata']['namespace']}/events"
         if known.count:
             patch = self._series.patch(known)
@@ -232,7 +249,7 @@ class EventBroadcaster:
                 return
             event = {**event, **patch}
         if await self._ask("POST", path, event, JSON, event) not in (0, 409):
-            self._series.forget(known.event)
+            self._series.forget(event)
 
     async def _write_core(self, event: Document) -> None:
         now = self._clock.monotonic()
@@ -247,14 +264,18 @@ class EventBroadcaster:
         await self._ask("POST", path, event, JSON, event)
 
     async def _ask(self, method: str, path: str, body: Document, content_type: str, event: Document) -> int:
-        """0: the server took it; else its status. A server that cannot be reached is asked again, and then given up."""
+        """0: the server took it; else its status. A server that cannot be reached is asked again, and then given up.
+
+        That an event is there already (409) is no fault: it was created by a request whose answer was lost, or by
+        another process after a patch found nothing.
+        """
         data = msgspec.json.encode(body)
         for last in (*(False,) * (TRIES - 1), True):
             try:
-                await self._api.request(method, path, (), data, content_type)
+                await self.api.request(method, path, (), data, content_type)
             except ApiError as error:
                 if error.code or last:
-                    if error.code not in (404, 409) or method == "POST":
+                    if error.code != 409 and (error.code != 404 or method == "POST"):
                         name = event["metadata"]["name"]
                         self._trouble(f'"Server rejected event (will not retry!)" err="{error}" event="{name}"')
                     return error.code or -1
@@ -270,6 +291,12 @@ class EventBroadcaster:
     async def _finish(self) -> None:
         for known in self._series.finish(self._clock.monotonic()):
             await self._send(known)
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _reference(pod: Pod, version: str) -> Document:

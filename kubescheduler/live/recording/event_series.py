@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from hashlib import blake2b
 from typing import Any
 
 import attrs
+import msgspec
 
 from kubescheduler.live.recording.event_rules import EventRules
 
@@ -14,14 +15,17 @@ REFRESH = 30 * 60.0
 FINISHED = 6 * 60.0
 """Seconds without anything new after which an event is forgotten, and how often that is looked at."""
 
+ALIKE = ("action", "reason", "reportingController", "reportingInstance", "regarding", "related")
+"""Members that events of one series have in common."""
+
 Document = dict[str, Any]
 
 
 @attrs.define(eq=False)
 class KnownEvent:
-    """An event that was written."""
+    """An event that was written. There is one for each pod of the last minutes, so that it is kept short."""
 
-    event: Document
+    body: bytes
     """As it was sent."""
     last: float
     """When it came last, by the monotonic clock."""
@@ -30,13 +34,18 @@ class KnownEvent:
     count: int = 0
     """Of its series; 0: it came once."""
 
+    def event(self) -> Document:
+        """As it was sent."""
+        found: Document = msgspec.json.decode(self.body)
+        return found
+
 
 @attrs.define(eq=False)
 class EventSeries:
     """The events that may come again. Used on the I/O thread."""
 
     rules: EventRules
-    _known: dict[Hashable, KnownEvent] = attrs.field(factory=dict)
+    _known: dict[bytes, KnownEvent] = attrs.field(factory=dict)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -49,7 +58,7 @@ class EventSeries:
         key = self._key(event)
         known = self._known.get(key)
         if known is None:
-            self._known[key] = known = KnownEvent(event, now, event["eventTime"])
+            self._known[key] = known = KnownEvent(msgspec.json.encode(event), now, event["eventTime"])
             return known
         known.last, known.last_text = now, event["eventTime"]
         if known.count:
@@ -77,13 +86,9 @@ class EventSeries:
         """What is sent of a series."""
         return {"series": self.rules.series(known.count, known.last_text)}
 
-    def _key(self, event: Document) -> Hashable:
-        parts = (
-            "action",
-            "reason",
-            "reportingController",
-            "reportingInstance",
-            *(("type",) if self.rules.by_type else ()),
-        )
-        objects = (tuple(sorted((event.get(member) or {}).items())) for member in ("regarding", "related"))
-        return (*(event[part] for part in parts), *objects)
+    def _key(self, event: Document) -> bytes:
+        """Equal for equal events alone, as far as 128 bits can tell."""
+        parts = [event.get(part) for part in ALIKE]
+        return blake2b(
+            msgspec.json.encode([*parts, event["type"] if self.rules.by_type else ""]), digest_size=16
+        ).digest()

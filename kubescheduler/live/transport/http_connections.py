@@ -20,6 +20,7 @@ from kubescheduler.live.transport.dead_peers import notice_dead_peer
 from kubescheduler.live.transport.http_connection import HttpConnection
 from kubescheduler.live.transport.http_stream import HttpStream
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.tls_connection import TlsConnection
 
 IDLE = 60.0
 """Seconds after which a connection that was not used is not used again."""
@@ -132,18 +133,27 @@ class HttpConnections:
             raise dial_error(host, port, error) from None
 
     async def _connected(self, host: str, port: int, make: Callable[[], Carrier]) -> Carrier:
-        loop = asyncio.get_running_loop()
         taken = await aiohappyeyeballs.start_connection(await self._addresses(host, port), happy_eyeballs_delay=RACE)
         try:
             notice_dead_peer(taken)
-            tls = self._tls()
-            _, connection = await loop.create_connection(
-                make, sock=taken, ssl=tls, server_hostname=None if tls is None else self._access.server_name or host
-            )
+            return await self._secured(taken, host, make)
         except BaseException:
             taken.close()
             raise
-        return connection
+
+    async def _secured(self, taken: socket.socket, host: str, make: Callable[[], Carrier]) -> Carrier:
+        """What reads the answers, by plain HTTP or once both sides know one another."""
+        loop, context = asyncio.get_running_loop(), self._tls()
+        if context is None:
+            return (await loop.create_connection(make, sock=taken))[1]
+        inner, name = make(), self._access.server_name or host
+        transport, tls = await loop.create_connection(lambda: TlsConnection(inner, context, hostname=name), sock=taken)
+        try:
+            await tls.shaken
+        except BaseException:
+            transport.abort()
+            raise
+        return inner
 
     async def _addresses(self, host: str, port: int) -> Sequence[AddrInfoType]:
         """Where the server may be reached. Upstream: client-go's ResolverLatency."""

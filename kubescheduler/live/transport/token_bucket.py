@@ -37,6 +37,10 @@ class TokenBucket:
         self._last = now
         return max(0.0, -self._tokens / self._limits.qps)
 
+    def lift(self) -> None:
+        """From now on there is no limit."""
+        self._limits = Limits(0.0, 0)
+
     async def take(self) -> float:
         """Waits for a token; the seconds that it took."""
         delay = self.reserve()

@@ -66,6 +66,29 @@ def test_a_clean_end(io: IoThread, api_server: FrontServer, tmp_path: Path, rele
         assert ENDED[release] in last_line(process)
 
 
+def test_events_that_wait_are_written_at_the_end(io: IoThread, api_server: FrontServer, tmp_path: Path) -> None:
+    """SIGTERM in the middle of a backlog: each pod that was bound has its event, although the limit is two a second."""
+    names = [f"p{number}" for number in range(60)]
+    api_server.storage.create(NODES, "", a_node("n1", cpu="64"))
+    for name in names:
+        api_server.storage.create(PODS, "default", a_pod(name))
+    go_on = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/events"):
+            await go_on.wait()
+
+    api_server.faults.append(hold)
+    flags = (f"--master={api_server.url}", "--leader-elect=false", "--kube-api-qps=2", "--kube-api-burst=100")
+    with started(tmp_path, "1.36", *flags) as process:
+        process.until(lambda: all(bound(api_server, name) for name in names), api_server)
+        process.send(signal.SIGTERM)
+        io.call(go_on.set)
+        assert process.status() == 0
+    events = [one.body["regarding"]["name"] for one in api_server.asked if one.path.endswith("/events")]
+    assert sorted(set(events)) == sorted(names)
+
+
 def test_the_second_signal(api_server: FrontServer, tmp_path: Path) -> None:
     """It ends the process at once, with status 1, and the lock is kept."""
     api_server.storage.create(NODES, "", a_node("n1"))

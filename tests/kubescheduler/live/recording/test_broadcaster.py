@@ -117,6 +117,68 @@ def test_few_are_written_at_the_same_time(io: IoThread, server: ApiServer, broad
     assert sorted(posted(server)) == sorted(names)
 
 
+def test_what_waits_is_written_at_the_end(
+    io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions
+) -> None:
+    """All of it, and no longer at the pace of the client's limit; what comes then is not taken."""
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(1.0, 1)), clock=clock)
+    made = EventBroadcaster(client, io, RULES_1_36, Surface("host", versions.of), trouble=pytest.fail, clock=clock)
+    io.wait(_begun(made))
+    gate = Gate(io)
+    server.faults.append(gate)
+    recorder = made.recorder(["default-scheduler"])
+    names = [f"p{number}" for number in range(10 * WRITES)]
+    for name in names:
+        recorder.event(a_pod(name), "Normal", "Scheduled", "Binding", "assigned")
+    assert gate.full.wait(SECONDS)
+    made.take_no_more()
+    recorder.event(a_pod("late"), "Normal", "Scheduled", "Binding", "assigned")
+    gate.open()
+    made.stop(SECONDS)
+    assert sorted(posted(server)) == sorted(names)
+    assert len(clock.slept) < WRITES
+    io.wait(client.close())
+
+
+def test_what_cannot_be_written_at_the_end_is_counted(
+    io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions
+) -> None:
+    """A server that does not answer keeps no process from ending, and the log says how many events it cost."""
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
+    troubles: list[str] = []
+    made = EventBroadcaster(client, io, RULES_1_36, Surface("host", versions.of), trouble=troubles.append, clock=clock)
+    io.wait(_begun(made))
+    gate = Gate(io)
+    server.faults.append(gate)
+    recorder = made.recorder(["default-scheduler"])
+    for number in range(2 * WRITES):
+        recorder.event(a_pod(f"p{number}"), "Normal", "Scheduled", "Binding", "assigned")
+    assert gate.full.wait(SECONDS)
+    made.stop(0.0)
+    assert troubles == [f'"Events were not written before the end" count={2 * WRITES}']
+    gate.open()
+    io.wait(client.close())
+
+
+def test_an_event_that_is_there_already_is_no_fault(
+    io: IoThread, server: ApiServer, broadcaster: EventBroadcaster, clock: StoodClock
+) -> None:
+    """A series whose patch found nothing is created, and by then another may have: the fixture sees no error line."""
+
+    async def refuse(request: web.Request) -> web.StreamResponse | None:
+        code = {"PATCH": 404, "POST": 409}.get(request.method) if request.path.startswith(EVENTS) else None
+        return None if code is None else web.json_response({}, status=code)
+
+    recorder = broadcaster.recorder(["default-scheduler"])
+    for number in range(2):
+        recorder.event(a_pod("p"), "Warning", "FailedScheduling", "Scheduling", "no")
+        if not number:
+            until(io, server, 1)
+            server.faults.append(refuse)
+    until(io, server, 2)
+    assert [one.method for one in server.asked if one.path.startswith(EVENTS)] == ["POST", "PATCH", "POST"]
+
+
 def test_an_event_says_what_was_seen_when_it_was_recorded(
     io: IoThread, server: ApiServer, broadcaster: EventBroadcaster, clock: StoodClock, versions: Versions
 ) -> None:
