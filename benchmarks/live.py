@@ -79,8 +79,15 @@ class RunningScheduler:
 
     def memory(self) -> float:
         """The most that was resident, MiB."""
+        return self._status("VmHWM")
+
+    def resident(self) -> float:
+        """What is resident, MiB."""
+        return self._status("VmRSS")
+
+    def _status(self, key: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
+        return int(next(line for line in status.splitlines() if line.startswith(key)).split()[1]) / 1024
 
     def end(self) -> str:
         """Its log."""

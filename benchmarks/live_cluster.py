@@ -73,7 +73,8 @@ class LiveCluster:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def _session(self) -> aiohttp.ClientSession:
+    def session(self) -> aiohttp.ClientSession:
+        """For requests to the server."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return aiohttp.ClientSession(
@@ -84,7 +85,7 @@ class LiveCluster:
         )
 
     async def _post(self, path: str, objects: Iterable[Manifest]) -> None:
-        async with self._session() as session:
+        async with self.session() as session:
             left = iter(objects)
 
             async def work() -> None:
@@ -97,7 +98,7 @@ class LiveCluster:
 
     async def _clear(self) -> None:
         now = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-        async with self._session() as session:
+        async with self.session() as session:
             async with session.get(PODS, params=BACKLOG, headers={"Accept": SHORT_LIST}) as answer:
                 names = iter([item["metadata"]["name"] for item in (await answer.json())["items"] or ()])
 
@@ -110,7 +111,7 @@ class LiveCluster:
 
     async def _read_pods(self) -> float:
         started, last = time.monotonic(), b""
-        async with self._session() as session, session.get("/api/v1/pods", params=INITIAL) as stream:
+        async with self.session() as session, session.get("/api/v1/pods", params=INITIAL) as stream:
             async for chunk in stream.content.iter_any():
                 if INITIAL_EVENTS_END in last + chunk:
                     break
@@ -121,7 +122,7 @@ class LiveCluster:
         self, pods: int, ready: Callable[[], None], first: Callable[[], None], seconds: float
     ) -> list[float]:
         moments: list[float] = []
-        async with self._session() as session:
+        async with self.session() as session:
             async with session.get(PODS, params={"limit": "1"}) as answer:
                 version = (await answer.json())["metadata"]["resourceVersion"]
             query = {"fieldSelector": "spec.nodeName!=", "watch": "true", "resourceVersion": version}

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from clusterstate.manifests.decode import Decoder, Prepare
+from clusterstate.manifests.decode import Decoder
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.informers.informer_rules import InformerRules
@@ -28,7 +28,6 @@ class Informers:
     """Reads and watches every kind that a release reads.
 
     deliver: gets the changes of each kind in order, on the I/O thread. outage: logs what goes wrong.
-    prepare: the defaults that the release's own decoder fills in.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class Informers:
         deliver: Callable[[list[ObjectChange]], None],
         *,
         outage: ServerOutage,
-        prepare: Prepare | None = None,
         clock: WallClock | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -50,7 +48,7 @@ class Informers:
         """Whether every kind was read whole, and delivered."""
         self.stores = {kind.kind: StoredObjects(kind.kind) for kind in rules.kinds}
         """Kind → what is known of it."""
-        decoder = Decoder(prepare=prepare)
+        decoder = Decoder(prepare=rules.prepare)
         self._clock = SystemClock() if clock is None else clock
         self._rng = random.Random() if rng is None else rng
         self._rules = rules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from clusterstate.objects import Pod
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import RULES_1_16, RULES_1_20, RULES_1_36, InformerRules
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.informers.server_outage import ServerOutage
+from kubescheduler.live.informers.stored_objects import Stored
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
@@ -102,6 +105,39 @@ def test_everything_arrives(io: IoThread, api: ApiClient, api_server: FrontServe
         api_server.storage.delete(PODS, "default", "a")
         found.until(lambda: [one for one in found.order if one != "=a"] == ["+a", "+b", "=b", "-b", "-a"])
     assert found.troubles == []
+
+
+def test_an_object_is_let_go_when_it_has_changed(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
+    """What a stream told first is not kept for as long as it goes on, which would be each pod twice."""
+    api_server.storage.create(PODS, "default", a_pod("a"))
+    with reading(api, io, RULES_1_36) as found:
+        first = next(change.new for change in found.inbox.take() if change.kind == "Pod")
+        api_server.storage.change(PODS, "default", "a", lambda pod: pod["spec"].update(nodeName="n"))
+        found.until(lambda: "=a" in found.order)
+        assert [one for one in gc.get_referrers(first) if isinstance(one, Stored)] == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        pytest.param(RULES_1_16, True, id="1.16, which writes pods whole"),
+        pytest.param(RULES_1_20, True, id="1.20"),
+        pytest.param(RULES_1_36, False, id="1.36"),
+    ],
+)
+def test_who_wrote_which_field(
+    io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules, kept: bool
+) -> None:
+    """It is half of a pod's memory, and 1.36 does without."""
+    pod = a_pod("a")
+    pod["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Update"}]
+    api_server.storage.create(PODS, "default", pod)
+    with reading(api, io, rules) as found:
+        obj = next(change.new for change in found.inbox.take() if change.kind == "Pod")
+    assert isinstance(obj, Pod)
+    assert obj.manifest is not None
+    assert obj.manifest["metadata"]["name"] == "a"
+    assert ("managedFields" in obj.manifest["metadata"]) is kept
 
 
 def test_requests_of_1_36(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
