@@ -20,7 +20,7 @@ from clusterstate.release_names import RELEASE_NAMES
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
-MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 25, 400, 60
+MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 25, 600, 60
 ROOMY = ("kubescheduler/framework/plugins", "predicates")
 """Folders with one rule a file; they may hold more files than others."""
 RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
@@ -122,7 +122,7 @@ def undocumented(files: list[SourceFile]) -> Iterator[str]:
 
 
 def long_files(files: list[SourceFile]) -> Iterator[str]:
-    """Files over 400 lines."""
+    """Files over 600 lines."""
     for file in files:
         if (lines := len(file.text.splitlines())) > MOST_LINES:
             yield f"{file.path}: {lines} lines"
@@ -146,7 +146,7 @@ COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
     "basenames that occur twice": repeated_basenames,
     "class names that occur twice": repeated_classes,
     "public without docstring": undocumented,
-    "files over 400 lines": long_files,
+    "files over 600 lines": long_files,
     "functions over 60 lines": long_functions,
 }
 """What is counted; of the two counts per release, those outside the releases' records."""
@@ -157,7 +157,7 @@ AT_THEIR_AIM = (
     "comparisons with a release",
     "class names that occur twice",
     "public without docstring",
-    "files over 400 lines",
+    "files over 600 lines",
     "functions over 60 lines",
 )
 """Counts that are 0 and stay so."""
