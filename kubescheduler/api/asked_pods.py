@@ -41,6 +41,8 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
     """What comes of fields that the API does not have."""
     daemons: DaemonController | None = None
     """What makes the pods of DaemonSets; None: the release's controller."""
+    running: bool = False
+    """Whether pods that run may be asked about."""
 
     def read(self, given: Any, what: str) -> PodsToPlace:
         """The pods, and what else is given. what: their name in errors. Raises DecodeError with every fault."""
@@ -51,7 +53,8 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
                 found = merged([found, self._of_one(thing, what, found.objects)])
             except DecodeError as error:
                 problems += error.problems
-        problems += (f"{named(pod)}: {fault}" for pod in found.pods if (fault := self._runs(pod)))
+        if not self.running:
+            problems += (f"{named(pod)}: {fault}" for pod in found.pods if (fault := self._runs(pod)))
         if len(found.pods) > 1:
             problems += repeated_names(found.pods, what)
             problems += uid_problems(found.pods, option="defaulting=False")

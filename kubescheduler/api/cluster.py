@@ -307,11 +307,12 @@ class Cluster(WhatIf):
         *,
         validate: Judgement | None = None,
         daemons: DaemonController | None = None,
+        running: bool = False,
     ) -> PodsToPlace:
         """The pods to decide, and what else is given with them, which has to be in the cluster; see ``pods_from``.
 
         Its ``notes`` are for the caller to tell. daemons: what makes the pods of DaemonSets, by default the release's
-        controller.
+        controller. running: a pod that runs in the cluster may be asked about.
 
         >>> spec = {"template": {"spec": {"containers": [{"name": "c"}]}}}
         >>> agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec}
@@ -322,7 +323,7 @@ class Cluster(WhatIf):
 
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
         find, classes = partial(self._find, "Pod"), self._classes
-        asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons)
+        asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons, running)
         return asking.read(given, what)
 
     # --- inside ------------------------------------------------------------------------------

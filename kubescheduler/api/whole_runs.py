@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,7 +14,7 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
 from kubescheduler.api.argument_checks import (
     GATES,
@@ -50,6 +50,7 @@ def compare(  # noqa: PLR0913
     *,
     old: Any = "",
     new: Any,
+    running: bool | str = False,
     mode: str = "independent",
     preempt: bool = False,
     names: Sequence[str] | None = None,
@@ -60,7 +61,9 @@ def compare(  # noqa: PLR0913
 ) -> Comparison:
     """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
 
-    pods: as for ``Cluster.pods_from``, by default the pending ones. old, new: text like
+    pods: as for ``Cluster.pods_from``, by default the pending ones; one that runs is taken out of the cluster and
+    decided anew. running: instead, so are all running pods, or those of a selector: ``"app=web"``,
+    ``"deployment/web"``, ``"metadata.namespace=shop"``. old, new: text like
     ``"release=1.36,config=scheduler.yaml"``, or a dict of a Scheduler's arguments and ``release``; what does not name a
     release is of the cluster's; new may be a list of several. The cluster is read again for the newest of the releases.
     mode: ``"independent"``, each pod on the same cluster, or ``"sequence"``, each scheduler running on from its own
@@ -83,9 +86,12 @@ def compare(  # noqa: PLR0913
         [
             *wrong_type("names", names, (list, tuple), "a list of names"),
             *wrong_type("extenders", extenders, TEXT, "live, pass, record FILE or replay FILE"),
+            *wrong_type("running", running, (bool, str), "True or a selector of running pods"),
+            *(["running: pods are given besides; give one of the two"] if running and pods is not None else []),
         ]
     )
     from kubescheduler.comparison.comparing import compare as run
+    from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
@@ -96,11 +102,18 @@ def compare(  # noqa: PLR0913
     ]
     releases = [spec.release for spec in specs]
     seen = cluster.for_release(newest(releases).name, newest_gates(specs))
-    asked = PodsToPlace(seen.pending()) if pods is None else seen.to_place(pods, daemons=daemons_among(releases))
+    if running:
+        picked = running_pods(seen.objects, ALL if running is True else running)
+        asked = PodsToPlace(picked.pods)
+    else:
+        given = pods is not None
+        daemons = daemons_among(releases)
+        asked = seen.to_place(pods, daemons=daemons, running=True) if given else PodsToPlace(seen.pending())
+        picked = without_stayers(asked.pods)
     how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds}
-    objects = joined(without(seen, asked.pods), asked.objects)
-    found = run(objects, asked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
-    return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *found.notes))
+    objects = joined(without(seen, picked.pods), asked.objects)
+    found = run(objects, picked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
+    return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *picked.notes, *found.notes))
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
@@ -118,10 +131,10 @@ def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
     return specs
 
 
-def without(cluster: Cluster, pods: Sequence[Pod]) -> list[Any]:
-    """The cluster's objects but for pods that may be pending in it."""
+def without(cluster: Iterable[ClusterObject], pods: Iterable[Pod]) -> list[ClusterObject]:
+    """The cluster's objects but for those of the pods that are pending in it."""
     keys = {key_of(pod) for pod in pods}
-    return [obj for obj in cluster if not (isinstance(obj, Pod) and key_of(obj) in keys)]
+    return [obj for obj in cluster if not (isinstance(obj, Pod) and not obj.node_name and key_of(obj) in keys)]
 
 
 def simulate(

@@ -138,6 +138,37 @@ class OneOrTwoWords(click.Option):
             taken.process = process
 
 
+class SelectorOption(click.Option):
+    """An option whose value may be left out; the name of something that is there is no selector, but an argument."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Has the parser give back a word that names a file or folder."""
+        super().add_to_parser(parser, ctx)
+        for name in self.opts:
+            taken = parser._long_opt[name]
+            plain = taken.process
+
+            def process(value: Any, state: Any, plain: Any = plain) -> None:
+                import os
+
+                if value == "-" or (isinstance(value, str) and "=" not in value and os.path.exists(value)):
+                    state.rargs.insert(0, value)
+                    value = self.flag_value
+                plain(value, state)
+
+            taken.process = process
+
+
+RUNNING = click.option(
+    "--running",
+    cls=SelectorOption,
+    is_flag=False,
+    flag_value="all",
+    metavar="[SELECTOR]",
+    help="Take each running pod out of the cluster and decide it anew: all, or those of app=web, deployment/web, "
+    "metadata.namespace=shop, spec.nodeName=n1.",
+)
+
 EXTENDERS = click.option(
     "--extenders",
     cls=OneOrTwoWords,

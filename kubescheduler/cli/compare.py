@@ -15,6 +15,7 @@ from kubescheduler.cli.common_options import (
     NO_DEFAULTING,
     PLUGIN,
     PREEMPT,
+    RUNNING,
     VALIDATE,
     OneOf,
     pod_files_option,
@@ -51,6 +52,7 @@ SPEC = "KEY=VALUE,…"
 )
 @MIRROR
 @click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
+@RUNNING
 @click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
 @click.option(
     "--old",
@@ -104,6 +106,7 @@ def compare(
     pod_files: tuple[str, ...],
     mirror: str | None,
     pending: bool,
+    running: str | None,
     limit: int | None,
     old: str,
     new: tuple[str, ...],
@@ -134,6 +137,7 @@ def compare(
     Examples:
       kubescheduler compare cluster.yaml --pending --old policy=policy.json --new release=1.36,config=sched.yaml
       kubescheduler compare cluster.yaml --pods web.yaml --new release=1.20 --new release=1.36 -o wide
+      kubescheduler compare cluster.yaml --running app=web --new release=1.36
       kubescheduler compare openb_nodes.csv --pods openb_pods.csv --limit 2000 --new release=1.36 --mode sequence
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tie-break upstream --seeds 50
       kubescheduler compare --mirror day.jsonl.gz --mode sequence --old release=1.20 --new release=1.36
@@ -145,13 +149,15 @@ def compare(
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
-    _check_usage(cluster, pod_files, mirror, pending=pending)
+    _check_usage(cluster, pod_files, mirror, running, pending=pending)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
         tolerated = attempt(problems, lambda: causes(tolerate))
         sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
         specs = [spec for spec, _ in sides or ()]
-        inputs = attempt(problems, lambda: _inputs(cluster, pod_files, mirror, specs, not no_defaulting, validate))
+        inputs = attempt(
+            problems, lambda: _inputs(cluster, pod_files, mirror, running, specs, not no_defaulting, validate)
+        )
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
@@ -183,13 +189,13 @@ def _compared(
 
 
 def _check_usage(
-    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], mirror: str | None, *, pending: bool
+    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], mirror: str | None, running: str | None, *, pending: bool
 ) -> None:
     check_mirror(mirror, cluster, pod_files)
-    if mirror is not None:
+    if mirror is not None and running is None:
         return
-    if bool(pod_files) == pending:
-        raise click.UsageError("say which pods to compare: either --pods FILE or --pending")
+    if mirror is not None or [bool(pod_files), pending, running is not None].count(True) != 1:
+        raise click.UsageError("say which pods to compare: one of --pods FILE, --pending and --running")
     check_standard_input(cluster, pod_files)
 
 
@@ -247,27 +253,35 @@ def _inputs(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
     mirror: str | None,
+    running: str | None,
     specs: Sequence[EngineSpec],
     defaulting: bool,
     validate: Judgement | None,
 ) -> tuple[list[ClusterObject], list[Pod]]:
-    """The cluster's objects and the pods: a recorded day's, the files', or pending ones.
+    """The cluster's objects and the pods: a recorded day's, the files', running ones, or pending ones.
 
     Raises DecodeError with every fault.
     """
-    return _read(cluster, files, specs, defaulting, validate) if mirror is None else _mirrored(mirror, specs)
+    return (
+        _mirrored(mirror, specs) if mirror is not None else _read(cluster, files, running, specs, defaulting, validate)
+    )
 
 
 def _read(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
+    running: str | None,
     specs: Sequence[EngineSpec],
     defaulting: bool,
     validate: Judgement | None,
 ) -> tuple[list[ClusterObject], list[Pod]]:
-    """What files hold; pending pods without files of pods. Raises DecodeError with every fault."""
+    """What files hold; without files of pods the running ones that are picked, or the pending ones.
+
+    Raises DecodeError with every fault.
+    """
     from clusterstate.errors import DecodeError
     from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_inputs, read_shown
+    from kubescheduler.comparison.running_pods import running_pods, without_stayers
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.engine.releases import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import joined
@@ -277,6 +291,11 @@ def _read(
     releases = [spec.release for spec in specs] or [DEFAULT_RELEASE]
     release, stdin = newest(releases).name, sys.stdin.buffer
     gates = newest_gates(specs)
+    if running is not None:
+        there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
+        picked = running_pods(there.objects, running)
+        _tell([*notes_on_cluster(there), *picked.notes])
+        return there.objects, picked.pods
     if not files:
         found = read_inputs(
             cluster,
@@ -300,11 +319,15 @@ def _read(
         release=release,
         strictness=judged,
         daemons=daemons_among(releases),
+        running=True,
     )
     if fault := swapped((arrival.node for arrival in workload.nodes), there):
         raise DecodeError(f"{', '.join(files)}: {fault}")
-    _tell([*notes_on_cluster(there), *notes, *workload.controllers])
-    return joined(there, workload.accompanying()), workload.in_order()
+    asked = without_stayers([*workload.in_order(), *workload.placed()])
+    if not (asked.pods or workload.controllers):
+        raise DecodeError(f"{', '.join(files)}: no pod of it can go elsewhere; {'; '.join(asked.notes)}")
+    _tell([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
+    return joined(there, workload.accompanying()), asked.pods
 
 
 def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:

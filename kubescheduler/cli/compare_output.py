@@ -123,12 +123,17 @@ def _main_cause(change: WorkloadChange) -> str:
 def _header(comparison: Comparison, *, wide: bool) -> tuple[str, ...]:
     more = (("MOVES",) if comparison.runs else ()) + (("DIFFERENCE", "WHY") if wide else ())
     each = (cell for name in comparison.names[1:] for cell in (name, "TIED", "CAUSE", *more))
-    return ("NAMESPACE", "POD", comparison.names[0], "TIED", *each)
+    return ("NAMESPACE", "POD", *(("RUNS ON",) * _runs(comparison)), comparison.names[0], "TIED", *each)
+
+
+def _runs(comparison: Comparison) -> bool:
+    """Whether some of the pods run."""
+    return any(pod.runs_on is not None for pod in comparison.pods)
 
 
 def _row(comparison: Comparison, pod: PodComparison, *, wide: bool) -> tuple[str, ...]:
     namespace, _, name = pod.pod.rpartition("/")
-    cells = [namespace or NONE, name, *_placed(pod.outcomes[0])]
+    cells = [namespace or NONE, name, *((pod.runs_on or NONE,) * _runs(comparison)), *_placed(pod.outcomes[0])]
     for outcome, change in zip(pod.outcomes[1:], pod.changes, strict=True):
         cells += [*_placed(outcome), str(change.cause)]
         if comparison.runs:

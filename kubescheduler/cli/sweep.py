@@ -15,6 +15,7 @@ from kubescheduler.cli.common_options import (
     NO_DEFAULTING,
     PLUGIN,
     PREEMPT,
+    RUNNING,
     VALIDATE,
     OneOf,
     pod_files_option,
@@ -76,6 +77,7 @@ SHOWN = 5
     "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.  "
     "[default: each snapshot's pending ones]",
 )
+@RUNNING
 @PREEMPT
 @VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
@@ -99,6 +101,7 @@ def sweep(
     seeds: str | None,
     tie_break: str,
     pod_files: tuple[str, ...],
+    running: str | None,
     validate: Judgement | None,
     whole_folders: bool,
     no_defaulting: bool,
@@ -130,6 +133,8 @@ def sweep(
     from kubescheduler.sweep.rows_file import check_output, open_rows
 
     _check_usage(scheduler, workers)
+    if pod_files and running is not None:
+        raise click.UsageError("say which pods to schedule: either --pods FILE or --running")
     problems: list[str] = []
     found = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
     configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
@@ -143,11 +148,18 @@ def sweep(
         raise InputError(problems)
     sent = [one if scheduler is None else with_certificates(one, modules) for one in configurations]
     options = SweepOptions(
-        pods, tie_break, **wanted, version=_version(), validate=validate, defaulting=not no_defaulting, modules=modules
+        pods,
+        tie_break,
+        **wanted,
+        running=running or "",
+        version=_version(),
+        validate=validate,
+        defaulting=not no_defaulting,
+        modules=modules,
     )
     cases = cases_of(found, sent, numbers, options)
     _tell_of_twins(len(found) * len(sent) * max(1, len(numbers)) - len(cases))
-    rows = open_rows(out, columns_of(**wanted))
+    rows = open_rows(out, columns_of(**wanted, running=running is not None))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -27,6 +28,7 @@ from kubescheduler.comparison.outcomes import (
     Step,
 )
 from kubescheduler.comparison.pod_controllers import workloads_of
+from kubescheduler.comparison.running_pods import taken_out, taken_out_note
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -70,6 +72,8 @@ def compare(  # noqa: PLR0913
 ) -> Comparison:
     """Decides every pod by every configuration, and explains each that goes elsewhere.
 
+    A pod that runs, among the objects under its name or as it is given, is taken out of the cluster and decided anew;
+    then it is put back, or, in a sequence, where it goes.
     names: of the columns, the old one first; by default the releases, made unique. engines: of the configurations, in
     the same order, if they are made already. preempt: a pod that fits nowhere takes the place of lower ones: in a
     sequence they leave at once and it is decided anew, else they are only named. tie_break: ``first`` by name;
@@ -86,14 +90,16 @@ def compare(  # noqa: PLR0913
         engines = _engines(specs, columns, problems, notice or no_notice)
     if problems:
         raise ConfigError(problems)
-    cluster = list(objects)
+    asked = taken_out(objects, pods)
+    cluster, pods, running = asked.objects, asked.pods, asked.running
     runs = runs_to_draw(tie_break, seeds)
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
-    run = Run(cluster, engines, sequence=mode == SEQUENCE, preempts=preempt, evidence=evidence)
+    how: dict[str, Any] = {"sequence": mode == SEQUENCE, "preempts": preempt, "running": running}
+    run = Run(cluster, engines, evidence=evidence, **how)
     compared = run.pods(pods, count.one_more)
     owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
-    drawing = Drawing(cluster, engines, sequence=mode == SEQUENCE, preempts=preempt)
-    results, draws = drawn(drawing, pods, owned, runs, count.one_more)
+    results, draws = drawn(Drawing(cluster, engines, **how), pods, owned, runs, count.one_more)
+    others, there = asked.without, [pod.node_name for pod in running.values()]
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
@@ -101,11 +107,12 @@ def compare(  # noqa: PLR0913
         mode=mode,
         pods=results,
         effects=tuple(
-            effects(cluster, pods, hosts, evicted, view, leave=mode == SEQUENCE)
+            effects(others, pods, hosts, evicted, view, leave=mode == SEQUENCE)
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
-        before=effects(cluster, (), (), (), view, leave=False),
+        before=effects(others, list(running.values()), there, (), view, leave=False),
         notes=(
+            *([taken_out_note(len(running))] if running else ()),
             *_extender_notes(columns, specs, engines),
             *drawn_notes(columns, draws, results),
             *_of_refusals(results),

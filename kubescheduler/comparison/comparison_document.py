@@ -43,6 +43,7 @@ def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
     return {
         "pod": pod.pod,
         "workload": pod.workload,
+        "runsOn": pod.runs_on,
         "moved": pod.moved,
         "cause": str(pod.cause),
         "outcomes": [{"column": name, **_outcome(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)],

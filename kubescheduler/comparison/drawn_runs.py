@@ -8,7 +8,7 @@ the same seed, so schedulers that are the same never differ.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -18,7 +18,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import nearest
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
-from kubescheduler.comparison.tracks import Track
+from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
@@ -66,6 +66,7 @@ class Drawing:
     engines: Sequence[Engine]
     sequence: bool
     preempts: bool
+    running: Mapping[str, Pod] = NOTHING_RUNS
     _caches: list[ClusterCache] = attrs.field(factory=list)
     """By engine; kept for the next run unless a run changes them."""
 
@@ -74,14 +75,20 @@ class Drawing:
         if self.sequence or not self._caches:
             self._caches = [cache_for(engine, self.objects) for engine in self.engines]
         tracks = [
-            Track(engine.scheduler(cache, engine.upstream_tie(random.Random(seed))), self.preempts, self.sequence)
+            Track(
+                engine.scheduler(cache, engine.upstream_tie(random.Random(seed))),
+                self.preempts,
+                self.sequence,
+                running=self.running,
+            )
             for engine, cache in zip(self.engines, self._caches, strict=True)
         ]
         yield from zip(*(self._answers(track, pods) for track in tracks), strict=True)
 
     def _answers(self, track: Track, pods: Sequence[Pod]) -> Iterator[DrawnAnswer]:
         """Of one scheduler on every pod; in a sequence pods that are alike are placed in bulk."""
-        parts = placed_in_order(track.scheduler, pods, partial(self._decision, track)) if self.sequence else None
+        bulk = self.sequence and not self.running
+        parts = placed_in_order(track.scheduler, pods, partial(self._decision, track)) if bulk else None
         for part in map(partial(self._decision, track), pods) if parts is None else parts:
             if isinstance(part, Decision):
                 yield DrawnAnswer(part.host, next(failures(part), ""))
@@ -89,9 +96,9 @@ class Drawing:
                 yield from map(DrawnAnswer, part.hosts)
 
     def _decision(self, track: Track, pod: Pod) -> Decision:
+        out = track.take_out(pod)
         decision = track.decide(pod).decision
-        if self.sequence:
-            track.place(pod, decision.host)
+        track.settle(pod, decision.host, was_out=out)
         return decision
 
 

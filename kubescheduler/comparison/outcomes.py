@@ -213,6 +213,8 @@ class PodComparison:
     """Per column, the old one first."""
     changes: tuple[HostChange, ...]
     """Per new column."""
+    runs_on: str | None = None
+    """The node of a pod that runs, from which it was taken for the comparison."""
     workload: str = attrs.field()
     """``Kind/name`` of what controls it: ``Deployment/web``; by default ``Pod/`` and its name."""
 

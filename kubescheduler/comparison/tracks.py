@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -15,6 +15,7 @@ from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
+from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.comparison.score_sentences import with_score_sentences
 from kubescheduler.comparison.tied_names import TiedNames, TiedRows
 from kubescheduler.core.decision import Decision
@@ -40,6 +41,9 @@ class Counted:
         """Called after each of ``total``."""
         self.done += 1
         self.progress(self.done, self.total)
+
+
+NOTHING_RUNS: Mapping[str, Pod] = {}
 
 
 def no_progress(_: int, __: int) -> None:
@@ -73,13 +77,40 @@ class Track:
     """How many pods took the place of others."""
     ahead: DecidingAhead | None = None
     """Decides on pods by runs; None: each is decided on by itself, as where runs are placed in bulk already."""
+    running: Mapping[str, Pod] = NOTHING_RUNS
+    """``namespace/name`` → the pod as it runs, of those that are to be taken out before they are decided on."""
     rows: TiedRows = attrs.field(factory=TiedRows, init=False)
+    absences: Absences = attrs.field(init=False)
+
+    @absences.default
+    def _absences(self) -> Absences:
+        return Absences(self.scheduler.cache, self.running)
 
     @classmethod
-    def of(cls, engine: Engine, objects: Iterable[ClusterObject], *, preempts: bool, moves: bool) -> Track:
+    def of(
+        cls,
+        engine: Engine,
+        objects: Iterable[ClusterObject],
+        *,
+        preempts: bool,
+        moves: bool,
+        running: Mapping[str, Pod] = NOTHING_RUNS,
+    ) -> Track:
         """A track over a cluster of these objects, read as the engine's release reads them; by runs if it moves."""
         scheduler = engine.scheduler(cache_for(engine, objects))
-        return cls(scheduler, preempts, moves, ahead=DecidingAhead(scheduler.run_ahead) if moves else None)
+        ahead = DecidingAhead(scheduler.run_ahead) if moves and not running else None
+        return cls(scheduler, preempts, moves, ahead=ahead, running=running)
+
+    def take_out(self, pod: Pod) -> bool:
+        """Takes the pod out if it runs; whether it did."""
+        return self.absences.begin(pod)
+
+    def settle(self, pod: Pod, host: str | None, *, was_out: bool) -> None:
+        """After the decision: places the pod if its cluster moves, else puts back one that was taken out."""
+        if self.moves:
+            self.place(pod, host)
+        elif was_out:
+            self.absences.end(pod)
 
     def decide(self, pod: Pod) -> TrackedDecision:
         """A decision. A pod that preempts takes the place of the victims at once, if its cluster moves."""
@@ -144,11 +175,12 @@ class Run:
         sequence: bool,
         preempts: bool,
         evidence: bool = False,
+        running: Mapping[str, Pod] = NOTHING_RUNS,
     ) -> None:
-        """evidence: also what the scores of pods that go elsewhere were made of."""
+        """evidence: also what the scores of pods that go elsewhere were made of. running: see ``Track``."""
 
         def track(at: int) -> Track:
-            return Track.of(engines[at], objects, preempts=preempts, moves=sequence)
+            return Track.of(engines[at], objects, preempts=preempts, moves=sequence, running=running)
 
         self._old = track(0)
         self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(engines))]
@@ -168,6 +200,8 @@ class Run:
         return tuple(results)
 
     def _pod(self, pod: Pod) -> PodComparison:
+        shadows = [lane.shadow for lane in self._lanes if lane.shadow is not None]
+        out = [track.take_out(pod) for track in (*self._tracks(), *shadows)]
         founds = [self._old.decide(pod), *(lane.track.decide(pod) for lane in self._lanes)]
         changes = [self._change(pod, at, founds[0], found) for at, found in enumerate(founds[1:])]
         outcomes = []
@@ -175,13 +209,14 @@ class Run:
             host = found.decision.host
             outcomes.append(self._outcome(track, found))
             self.hosts[at].append(host)
+            if self._sequence and pod.key in track.running and not out[at]:  # it was evicted, and comes back now
+                self.evicted[at] = [victim for victim in self.evicted[at] if victim.key != pod.key]
             self.evicted[at] += found.victims
-            if self._sequence:
-                track.place(pod, host)
-        for at, lane in enumerate(self._lanes):
-            if lane.shadow is not None:
-                lane.shadow.place(pod, founds[at + 1].decision.host)
-        return PodComparison(pod.key, tuple(outcomes), tuple(changes))
+            track.settle(pod, host, was_out=out[at])
+        for shadow, found in zip(shadows, founds[1:], strict=False):
+            shadow.settle(pod, found.decision.host, was_out=True)
+        runs = self._old.running.get(pod.key)
+        return PodComparison(pod.key, tuple(outcomes), tuple(changes), None if runs is None else runs.node_name)
 
     def _tracks(self) -> list[Track]:
         return [self._old, *(lane.track for lane in self._lanes)]

@@ -32,6 +32,7 @@ def payload(comparison: Comparison) -> dict[str, Any]:
             "outcomes": [_outcome(outcome) for outcome in pod.outcomes],
             "changes": [_change(change, terms, texts) for change in pod.changes],
             **({} if pod.workload.startswith(ALONE) else {"workload": pod.workload}),
+            **({} if pod.runs_on is None else {"runsOn": pod.runs_on}),
         }
         for pod in comparison.pods
     ]

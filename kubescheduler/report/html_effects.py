@@ -25,7 +25,7 @@ Row = tuple[str, list[str]]
 def numbers(comparison: Comparison) -> str:
     """The table of the cluster's numbers: a row per measure, a column per configuration."""
     columns = [comparison.before, *comparison.effects]
-    heads = ["without the pods", *comparison.names]
+    heads = ["as it runs" if runs_already(comparison) else "without the pods", *comparison.names]
     rows = "".join(
         f'<tr><th scope="row">{escape(head)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
         for head, cells in _rows(columns, comparison)
@@ -34,14 +34,19 @@ def numbers(comparison: Comparison) -> str:
     return boxed("Numbers of the cluster", f'<thead><tr><th scope="col">Measure</th>{top}</tr></thead>', rows)
 
 
+def runs_already(comparison: Comparison) -> bool:
+    """Whether some of the pods run in the cluster."""
+    return any(pod.runs_on is not None for pod in comparison.pods)
+
+
 def _rows(columns: Sequence[Effects], comparison: Comparison) -> Iterator[Row]:
     def row(head: str, value: Callable[[Effects], str]) -> Row:
         return head, [value(column) for column in columns]
 
     placed = row("pods placed", lambda e: f"{e.placed:,}")
     unplaced = row("pods without a node", lambda e: f"{e.unplaced:,}")
-    for head, (_, *cells) in (placed, unplaced):
-        yield head, ["–", *cells]
+    for head, (before, *cells) in (placed, unplaced):
+        yield head, [before if runs_already(comparison) else "–", *cells]
     if any(e.evicted for e in columns):
         yield row("pods evicted", lambda e: f"{e.evicted:,}")
     yield row("nodes used", lambda e: f"{e.nodes_used:,} of {len(e.nodes):,}")

@@ -26,7 +26,7 @@
     const slash = pod.pod.indexOf("/");
     const texts = [pod.pod, pod.workload, old.host, now.host, change.cause, change.text, old.message, now.message];
     return {
-      at, old, now, change, pod: pod.pod, cause: change.cause,
+      at, old, now, change, pod: pod.pod, runsOn: pod.runsOn, cause: change.cause,
       namespace: slash < 0 ? null : pod.pod.slice(0, slash),
       workload: pod.workload ? `${pod.pod.slice(0, Math.max(slash, 0))}/${pod.workload}` : null,
       oldNode: old.host ?? null, newNode: now.host ?? null, oldTotal: old.total ?? null, newTotal: now.total ?? null,
@@ -117,7 +117,7 @@
   }
 
   function detailOf(row) {
-    const pair = {old: data.names[0], now: data.names[state.column + 1], oldHost: row.oldNode, newHost: row.newNode};
+    const pair = {old: data.names[0], now: data.names[state.column + 1], oldHost: row.oldNode, newHost: row.newNode, runsOn: row.runsOn};
     const found = parts(row.old, row.now, row.change, pair, data);
     return element("tr", {role: "row", class: "detail", id: `detail-${row.at}`},
       element("td", {role: "cell", colspan: Object.keys(COLUMNS).length}, ...found));

@@ -165,7 +165,8 @@ const Detail = (() => {
       change.text ? element("p", {}, change.text) : null,
       change.moves ? element("p", {class: "moves"}, `Goes elsewhere in ${change.moves[0]} of ${change.moves[1]} `
         + `${change.moves[1] === 1 ? "run" : "runs"} with ties drawn as the releases draw them.`) : null,
-      element("dl", {}, element("dt", {}, pair.old), outcome(old), element("dt", {}, pair.now), outcome(now)),
+      element("dl", {}, ...(pair.runsOn ? [element("dt", {}, "runs on"), element("dd", {}, pair.runsOn)] : []),
+        element("dt", {}, pair.old), outcome(old), element("dt", {}, pair.now), outcome(now)),
       ...(change.reasons ? reasons(change) : []),
       ...(change.terms ? terms(change, pair, data.terms) : []),
       ...(change.terms ? evidence(change, pair, data) : []),

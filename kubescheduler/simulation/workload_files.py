@@ -21,7 +21,7 @@ from kubescheduler.sources.cluster_input import swapped
 from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 
 
-def read_workload(
+def read_workload(  # noqa: PLR0913
     paths: Sequence[str],
     cluster: Iterable[ClusterObject],
     *,
@@ -31,6 +31,7 @@ def read_workload(
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
     daemons: DaemonController | None = None,
+    running: bool = False,
 ) -> tuple[Workload, list[str]]:
     """The workload of files, and notes on what was left out.
 
@@ -40,7 +41,8 @@ def read_workload(
     the earliest creation; it runs for ``kubescheduler/duration``, or until its deletionTimestamp. Whether and where it
     ran before does not matter. pending: the pending pods of ``cluster`` come too, at the start, in queue order.
     strictness: what comes of fields that the API does not have; see ``Decoder``. daemons: what makes the pods of
-    DaemonSets, by default the release's controller; see ``daemons_among``.
+    DaemonSets, by default the release's controller; see ``daemons_among``. running: a pod may run already, in
+    ``cluster`` or as it is written: one that is written with a node of either is there, and has it.
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
@@ -56,6 +58,7 @@ def read_workload(
         release=release,
         strictness=strictness,
         daemons=daemons,
+        running=running,
     )
 
 
@@ -71,6 +74,7 @@ def workload_in(  # noqa: PLR0913
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = BY_ORIGIN,
     daemons: DaemonController | None = None,
+    running: bool = False,
 ) -> tuple[Workload, list[str]]:
     """The workload of items that were read before and of traces; see ``read_workload``.
 
@@ -79,7 +83,7 @@ def workload_in(  # noqa: PLR0913
     objects = list(cluster)
     record = release_named(release)
     reading = WorkloadReader(
-        items, objects, record, problems, defaulting=defaulting, strictness=strictness, daemons=daemons
+        items, objects, record, problems, defaulting=defaulting, strictness=strictness, daemons=daemons, running=running
     )
     reading.run()
     for trace in traces:
@@ -90,7 +94,7 @@ def workload_in(  # noqa: PLR0913
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
     workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))
-    problems += _clashes(workload, objects)
+    problems += _clashes(workload, objects, running=running)
     if not (problems or workload.arrivals or workload.controllers):
         fault = swapped((arrival.node for arrival in workload.nodes), objects)
         fault = fault or "no pods in it; give pods, a controller with a pod template, or a .csv trace"
@@ -100,11 +104,11 @@ def workload_in(  # noqa: PLR0913
     return workload, reading.notes
 
 
-def _clashes(workload: Workload, cluster: Iterable[ClusterObject]) -> Iterator[str]:
+def _clashes(workload: Workload, cluster: Iterable[ClusterObject], *, running: bool) -> Iterator[str]:
     there = [obj for obj in cluster if isinstance(obj, Pod) and obj.node_name]
-    running = {pod.key: pod.node_name for pod in there}
+    known = {pod.key: pod.node_name for pod in there if not running}
     pods = list(workload.pods())
-    for key in dict.fromkeys(pod.key for pod in pods if pod.key in running):
-        yield f"Pod {key}: it already runs on {running[key]}; rename it, or remove it from the cluster"
-    yield from repeated_names((pod for pod in pods if pod.key not in running), "the workload")
-    yield from uid_problems([*there, *pods])
+    for key in dict.fromkeys(pod.key for pod in pods if pod.key in known):
+        yield f"Pod {key}: it already runs on {known[key]}; rename it, or remove it from the cluster"
+    yield from repeated_names((pod for pod in pods if pod.key not in known), "the workload")
+    yield from dict.fromkeys(uid_problems([*there, *pods]))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from clusterstate.cache import TERMINATED
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.documents import Item, Manifest
@@ -57,14 +59,17 @@ class WorkloadReader:
         defaulting: bool,
         strictness: Strictness = BY_ORIGIN,
         daemons: DaemonController | None = None,
+        running: bool = False,
     ) -> None:
-        """cluster: what the workload comes to. daemons: what makes the pods of DaemonSets, by default the release's."""
+        """cluster: what the workload comes to. daemons: what makes the pods of DaemonSets, by default the release's.
+        running: a pod that is written with a node of the cluster or the workload, and has not finished, has it."""
         self._items = [(item, _manifest(item)) for item in items]
         self._cluster = cluster
         self._classes = {cls.metadata.name: cls for cls in cluster if isinstance(cls, PriorityClass)}
         self._filling = release.filling
         self._daemons = DaemonSets(release, daemons or release.daemons)
         self._defaulting = defaulting
+        self._running = running
         self._problems = problems
         self._strictness = strictness
         self._warnings: list[str] = []
@@ -113,6 +118,12 @@ class WorkloadReader:
         for item, replicas, manifest in templates:
             self._expand(made, item, replicas, manifest)
 
+    @cached_property
+    def _node_names(self) -> frozenset[str]:
+        """Of the cluster and the workload; asked for when all nodes are read."""
+        there = (obj.name for obj in self._cluster if isinstance(obj, Node))
+        return frozenset((*there, *(node.name for node, _ in self._nodes)))
+
     def _decoded(self, decoder: Decoder, item: Item) -> ClusterObject | None:
         try:
             return decoder.decode_item(item)
@@ -125,7 +136,8 @@ class WorkloadReader:
     def _add(self, decoder: Decoder, item: Item) -> None:
         obj = self._decoded(decoder, item)
         if isinstance(obj, Pod):
-            self._pods.append((as_new(obj), self._times(item, obj), ""))
+            stays = self._running and obj.node_name in self._node_names and obj.phase not in TERMINATED
+            self._pods.append((obj if stays else as_new(obj), self._times(item, obj), ""))
         elif isinstance(obj, Node):
             self._nodes.append((obj, self._times(item, obj)))
         elif obj is not None:

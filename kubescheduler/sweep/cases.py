@@ -104,6 +104,8 @@ class SweepOptions(msgspec.Struct, frozen=True):
     """What comes of fields that the API does not have; None: a fault where somebody wrote them."""
     defaulting: bool = True
     """What an API server would fill in is filled in."""
+    running: str = ""
+    """Instead: running pods that this selector picks, each taken out of its snapshot's cluster and decided anew."""
     preempt: bool = False
     """A pod that fits nowhere takes the place of pods with a lower priority."""
     modules: CustomModules = NO_MODULES
@@ -143,6 +145,7 @@ def cases_of(
     pods = digest_of(options.pod_files) if options.pod_files else ""
     reading = [] if options.defaulting else ["no-defaulting"]
     reading += ["preempt"] if options.preempt else []
+    reading += [f"running {options.running}"] if options.running else []
     reading += [f"validate {options.validate}"] if options.validate is not None else []
     reading += [f"plugins {options.modules.digest}"] if options.modules.names else []
     digests = [configuration.digest() for configuration in configurations]

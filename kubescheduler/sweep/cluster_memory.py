@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
+from kubescheduler.comparison.tracks import NOTHING_RUNS
 from kubescheduler.engine.releases import release_named
 from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
 from kubescheduler.sources.cluster_input import read_cluster
@@ -27,6 +30,8 @@ class SweepInputs(msgspec.Struct, frozen=True):
     """The cluster."""
     pods: tuple[Pod, ...]
     """What to schedule, in order."""
+    running: Mapping[str, Pod] = NOTHING_RUNS
+    """``namespace/name`` → the pod as it runs, of those that are taken out first."""
 
 
 class InputsReader:
@@ -40,7 +45,7 @@ class InputsReader:
         release = case.configuration.spec.release
         gates = case.configuration.spec.gates
         options = case.options
-        how = options.defaulting, options.validate, release, gates
+        how = options.defaulting, options.validate, options.running, release, gates
         key = (case.snapshot, options.pod_files, case.pods_digest, how)
         found = self._read.get(key)
         if found is None:
@@ -75,23 +80,20 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     if problems := check_references(found.with_sources()):
         raise DecodeError(problems)
     objects = found.objects
-    if not pod_files:
+    if case.options.running:
+        pods = running_pods(objects, case.options.running).pods
+    elif not pod_files:
         pods = release_named(release).queue_order(objects)
     else:
         strictness = strictness_of(validate, STRICT).under(accepted)
         asked = read_pods_to_place(pod_files, objects, defaulting=defaulting, release=release, strictness=strictness)
         pods = asked.pods
         given = {pod.key for pod in pods}
-        again = [obj for obj in objects if isinstance(obj, Pod) and obj.key in given]
-        problems = [_runs(pod) for pod in again if pod.node_name]
-        objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in given)]
+        objects = [obj for obj in objects if not (isinstance(obj, Pod) and not obj.node_name and obj.key in given)]
         objects = joined(objects, asked.objects)
-    running = [obj for obj in objects if isinstance(obj, Pod)]
-    problems += uid_problems(running if not pod_files else [*running, *pods])
-    if problems:
+        pods = without_stayers(pods).pods
+    there = [obj for obj in objects if isinstance(obj, Pod)]
+    if problems := list(uid_problems([*there, *(pods if pod_files else ())])):
         raise DecodeError(problems)
-    return SweepInputs(tuple(objects), tuple(pods))
-
-
-def _runs(pod: Pod) -> str:
-    return f"Pod {pod.key}: spec.nodeName: it runs on {pod.node_name} already; give the pod of --pods another name"
+    each = taken_out(objects, pods)
+    return SweepInputs(tuple(each.objects), tuple(each.pods), each.running)

@@ -22,7 +22,7 @@ class Column(NamedTuple):
 
 
 CASE, ERROR, PLACEMENTS, SECONDS = "case", "error", "placements", "seconds"
-PREEMPTIONS, VICTIMS = "preemptions", "victims"
+PREEMPTIONS, VICTIMS, MOVED = "preemptions", "victims", "moved"
 
 _BASE = (
     Column(CASE, str),
@@ -45,9 +45,10 @@ _BASE = (
 )
 
 
-def columns_of(*, placements: bool, timings: bool, preempt: bool = False) -> tuple[Column, ...]:
+def columns_of(*, placements: bool, timings: bool, preempt: bool = False, running: bool = False) -> tuple[Column, ...]:
     """The columns in order; the error comes last."""
     more = [
+        (running, Column(MOVED, int)),
         (preempt, Column(PREEMPTIONS, int)),
         (preempt, Column(VICTIMS, int)),
         (placements, Column(PLACEMENTS, str)),

@@ -7,6 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ from kubescheduler.sweep.case_engine import case_engine, gained
 from kubescheduler.sweep.case_files import Contents, FileLocations, placed
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.cluster_memory import InputsReader
-from kubescheduler.sweep.rows import CASE, ERROR, PLACEMENTS, PREEMPTIONS, SECONDS, VICTIMS, Row, Value
+from kubescheduler.sweep.rows import CASE, ERROR, MOVED, PLACEMENTS, PREEMPTIONS, SECONDS, VICTIMS, Row, Value
 
 DIGITS = 6
 """Of shares, after the point."""
@@ -98,13 +99,15 @@ def _run(
     engine = case_engine(case, contents, here, notes)
     inputs = _READER.inputs(case, contents)
     cache = cache_for(engine, inputs.objects)
-    track = Track(engine.scheduler(cache, _tie_break(case, engine)), case.options.preempt, moves=True)
+    scheduler = engine.scheduler(cache, _tie_break(case, engine))
+    track = Track(scheduler, case.options.preempt, moves=True, running=inputs.running)
     start = clock()
     placements: dict[str, str | None] = {}
     errors: list[str] = []
-    for part in placed_in_order(track.scheduler, inputs.pods, lambda pod: _place(pod, track, errors)):
+    one = partial(_place, track=track, errors=errors)
+    for part in map(one, inputs.pods) if inputs.running else placed_in_order(scheduler, inputs.pods, one):
         placements.update([(part.pod.key, part.host)] if isinstance(part, Decision) else part.by_pod())
-    placements.update((pod.key, None) for pod in track.evicted if pod.key in placements)
+    placements.update((pod.key, None) for pod in track.evicted if pod not in cache and pod.key in placements)
     seconds = clock() - start
     if errors:
         return {ERROR: _given_up(errors)}
@@ -118,6 +121,7 @@ def _run(
         ERROR: "",
     }
     more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)}
+    more |= {MOVED: sum(placements[key] != pod.node_name for key, pod in inputs.running.items())}
     more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
     return measured | _if_wanted(case, more)
 
@@ -125,6 +129,7 @@ def _run(
 def _if_wanted(case: Case, values: dict[str, Value]) -> dict[str, Value]:
     options = case.options
     wanted = {PLACEMENTS: options.placements, SECONDS: options.timings}
+    wanted |= {MOVED: bool(options.running)}
     wanted |= {PREEMPTIONS: options.preempt, VICTIMS: options.preempt}
     return {name: value for name, value in values.items() if wanted[name]}
 
@@ -138,6 +143,7 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
 
 def _place(pod: Pod, track: Track, errors: list[str]) -> Decision:
     """Decides on a pod and places it. One that is not even tried gets none, which is no error."""
+    track.take_out(pod)
     decision = track.decide(pod).decision
     track.place(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])

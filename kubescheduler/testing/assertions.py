@@ -15,8 +15,9 @@ def compare_placements(  # noqa: PLR0913
     old: Any,
     new: Any,
     cluster: Any,
-    pods: Any,
+    pods: Any = None,
     *,
+    running: bool | str = False,
     mode: str = "independent",
     preempt: bool = False,
     tie_break: str = "first",
@@ -28,7 +29,9 @@ def compare_placements(  # noqa: PLR0913
 
     old, new: text like ``release=1.16,policy=policy.json``, or an EngineSpec. cluster: the fixture of that name, a
     ``kubescheduler.Cluster``, or like pods: file names, manifests, YAML texts, objects, one or several. Names of files
-    are looked for where the fixture looks for them, otherwise in the working directory. mode: ``independent``, each pod
+    are looked for where the fixture looks for them, otherwise in the working directory. A pod that runs is taken out of
+    the cluster and decided anew; running: so are, instead of pods, all running ones (True), or those of a selector:
+    ``app=web``, ``deployment/web``. mode: ``independent``, each pod
     on the same cluster, or ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that
     fits nowhere takes the place of lower ones. tie_break: ``upstream`` also draws among equal nodes as each release
     does, in as many runs as ``seeds`` says (10), and every change then has the share of runs in which the pod moves.
@@ -39,7 +42,9 @@ def compare_placements(  # noqa: PLR0913
     from kubescheduler.testing.compared_sides import to_compare
 
     with UsageErrors():
-        compared = to_compare(old, new, cluster, pods, mode=mode, extenders=extenders, validate=validate)
+        compared = to_compare(
+            old, new, cluster, pods, running=running, mode=mode, extenders=extenders, validate=validate
+        )
         return compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
 
 
@@ -47,8 +52,9 @@ def assert_same_placements(  # noqa: PLR0913
     old: Any,
     new: Any,
     cluster: Any,
-    pods: Any,
+    pods: Any = None,
     *,
+    running: bool | str = False,
     tolerate: str | Collection[str] = (),
     mode: str = "independent",
     preempt: bool = False,
@@ -68,7 +74,15 @@ def assert_same_placements(  # noqa: PLR0913
 
     with UsageErrors():
         compared = to_compare(
-            old, new, cluster, pods, mode=mode, tolerate=tolerate, extenders=extenders, validate=validate
+            old,
+            new,
+            cluster,
+            pods,
+            running=running,
+            mode=mode,
+            tolerate=tolerate,
+            extenders=extenders,
+            validate=validate,
         )
         comparison = compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
     if difference := compared.difference(comparison):

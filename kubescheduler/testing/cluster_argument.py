@@ -131,12 +131,13 @@ def pods_of(
     *releases: str,
     validate: Judgement | None = None,
     gates: Mapping[str, bool] | None = None,
+    running: bool = False,
 ) -> PodsToPlace:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
     Deployments and others that make pods. What else is given with them, a Service say, is beside.
 
-    validate: what unknown fields are; None: as the cluster says it. gates: of the newest of the releases. Raises
-    DecodeError with every fault; a pod that is there twice, or runs in the cluster, is one.
+    validate: what unknown fields are; None: as the cluster says it. gates: of the newest of the releases. running:
+    they may run in the cluster. Raises DecodeError with every fault; a pod that is there twice is one.
     """
     problems: list[str] = []
     objects = attempt(problems, cluster.objects_for, *releases) or []
@@ -155,7 +156,7 @@ def pods_of(
         problems.append(nothing_to_place("pods", found.objects, found.notes))
     problems += _twice("metadata.name", map(key_of, pods))
     problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
-    problems += running_among(pods, objects)
+    problems += () if running else running_among(pods, objects)
     if problems:
         raise DecodeError(problems)
     note((*found.notes, *found.controllers))
@@ -212,9 +213,3 @@ def running_among(pods: Iterable[Pod], objects: Iterable[ClusterObject]) -> Iter
     for pod in pods:
         if key_of(pod) in running:
             yield f"Pod {key_of(pod)}: it runs on {running[key_of(pod)]}; remove it there, or give the pod another name"
-
-
-def without(objects: Iterable[ClusterObject], pods: Iterable[Pod]) -> list[ClusterObject]:
-    """The objects but for these pods, which may be pending among them."""
-    keys = {pod.key for pod in pods}
-    return [obj for obj in objects if not (isinstance(obj, Pod) and obj.key in keys)]

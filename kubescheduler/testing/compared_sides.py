@@ -11,17 +11,19 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_names import DEFAULT_RELEASE
+from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST
 from kubescheduler.comparison.outcomes import MODES, Cause
+from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
 from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.arguments import attempt, spec_of, spec_text
-from kubescheduler.testing.cluster_argument import cluster_of, pods_of, without
+from kubescheduler.testing.cluster_argument import cluster_of, pods_of
 from kubescheduler.testing.explanations import difference_text
 from kubescheduler.testing.running_session import judgement, note
 
@@ -32,7 +34,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
     """Two schedulers, and what they are to decide."""
 
     objects: Sequence[ClusterObject]
-    """The cluster without ``pods``."""
+    """The cluster, without those of ``pods`` that are pending."""
     pods: Sequence[Pod]
     """What both decide."""
     specs: Sequence[EngineSpec]
@@ -67,6 +69,7 @@ def to_compare(  # noqa: PLR0913
     pods: Any,
     *,
     mode: str,
+    running: bool | str = False,
     tolerate: Iterable[str] = (),
     folders: Sequence[Path] | None = None,
     extenders: str = "live",
@@ -79,7 +82,11 @@ def to_compare(  # noqa: PLR0913
     default as the marker or the setting says it.
     """
     causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
-    problems = [*_unknown_mode(mode), *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes))]
+    problems = [
+        *_unknown_mode(mode),
+        *_which(pods, running),
+        *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes)),
+    ]
     judged = attempt(problems, judgement, validate)
     found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()], judged)
     if folders is None:
@@ -89,13 +96,26 @@ def to_compare(  # noqa: PLR0913
     engines = [engine for _, engine in sides if engine is not None]
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
     gates = attempt([], newest_gates, known)
-    decoded = (
-        None if found is None else attempt(problems, pods_of, pods, found, *releases, validate=judged, gates=gates)
-    )
-    if found is None or decoded is None or problems:
+    asked: dict[str, Any] = {"validate": judged, "gates": gates, "running": True}
+    objects, picked, decoded = [], None, None
+    if found is not None and running:
+        objects = attempt(problems, found.objects_for, *releases) or []
+        picked = attempt(problems, running_pods, objects, ALL if running is True else running)
+    elif found is not None and pods is not None:
+        decoded = attempt(problems, pods_of, pods, found, *releases, **asked)
+    if found is not None and decoded is not None:
+        picked = without_stayers(decoded.pods)
+        objects = joined(without(found.objects_for(*releases), picked.pods), decoded.objects)
+    if picked is None or problems:
         raise ConfigError(problems)
-    objects = joined(without(found.objects_for(*releases), decoded.pods), decoded.objects)
-    return Compared(objects, decoded.pods, known, engines, mode, frozenset(map(Cause, causes)))
+    note(picked.notes)
+    return Compared(objects, picked.pods, known, engines, mode, frozenset(map(Cause, causes)))
+
+
+def _which(pods: Any, running: bool | str) -> list[str]:
+    if (pods is None) == (running is False or running == ""):
+        return ["say which pods to compare: either pods, or running=True or a selector"]
+    return []
 
 
 def _side(

@@ -53,6 +53,12 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "node: taints": (lambda: ks.Cluster().node("a", taints=5), "taints: expected texts like key=value:NoSchedule"),
     "node: labels": (lambda: ks.Cluster().node("a", labels=["x"]), "labels: expected a dict, found a list"),
     "pod: labels": (lambda: ks.pod("a", labels="x"), 'labels: expected a dict, found "x"'),  # type: ignore[arg-type]
+    "running: 5": (lambda: ks.compare(cluster(), new="", running=FIVE), "running: expected True or a selector"),
+    "running: pods": (
+        lambda: ks.compare(cluster(), ks.pod("a"), new="", running=True),
+        "running: pods are given besides; give one of the two",
+    ),
+    "running: none": (lambda: ks.compare(cluster(), new="", running=True), "no pod runs in the cluster"),
     "policy: 5": (lambda: scheduler(policy=5), "policy: expected a file name, a document as a dict, or its text"),
     "policy: no file": (lambda: scheduler(policy="no.json"), "missing policy config file no.json"),
     "provider: 5": (lambda: scheduler(provider=5), "provider: expected the name of an algorithm provider, found 5"),

@@ -181,7 +181,9 @@ def test_a_trace(kubescheduler: Run, folder: Path) -> None:
     ("arguments", "messages"),
     [
         pytest.param(
-            ["--new", "release=1.36"], ["say which pods to compare: either --pods FILE or --pending"], id="no pods"
+            ["--new", "release=1.36"],
+            ["say which pods to compare: one of --pods FILE, --pending and --running"],
+            id="no pods",
         ),
         pytest.param(["--pending"], ["Missing option '--new' / '--new-spec'."], id="nothing new"),
         pytest.param(
@@ -298,3 +300,66 @@ def test_an_error_is_not_tolerable(compare: Run) -> None:
     found = compare("--pods", "pod.yaml", "--new", "release=1.36", "--tolerate", "error")
     assert (found.status, found.out) == (2, "")
     assert "--tolerate: an error cannot be tolerated: nothing was compared" in found.err
+
+
+# --- running pods ----------------------------------------------------------------------------
+
+REPLICAS = "".join(
+    pod(f"web-{at}", metadata=", labels: {app: web}", spec=f", nodeName: n{1 + at % 2}") for at in range(30)
+)
+AGENT = "ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: a, uid: a, controller: true}]"
+RUN = NODES.replace('cpu: "4"', 'cpu: "8"') + REPLICAS + pod("agent", metadata=f", {AGENT}", spec=", nodeName: n1")
+TAKEN_OUT = "! each of the 30 running pods was taken out of the cluster and decided anew\n"
+LEFT = "note: left out: 1 pod of DaemonSets or static\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "notes"),
+    [
+        pytest.param(["run.yaml", "--running"], LEFT, id="all"),
+        pytest.param(["--running", "run.yaml"], LEFT, id="a file is no selector"),
+        pytest.param(["run.yaml", "--running", "app=web"], "", id="labels"),
+        pytest.param(["run.yaml", "--pods", "run.yaml"], LEFT, id="given and there"),
+        pytest.param(["nodes.yaml", "--pods", "run.yaml"], LEFT, id="given with their nodes"),
+    ],
+)
+def test_running_pods(kubescheduler: Run, folder: Path, arguments: list[str], notes: str) -> None:
+    """Each is decided in the cluster without it; one note says so, and one what is left out."""
+    (folder / "run.yaml").write_text(RUN)
+    (folder / "nodes.yaml").write_text(NODES.replace('cpu: "4"', 'cpu: "8"'))
+    (folder / "least.json").write_text(LEAST)
+    found = kubescheduler("compare", *arguments, *SPECS)
+    assert (found.status, found.err, found.out.count(TAKEN_OUT)) == (0, notes, 1)
+    assert found.out.startswith("0 of 30 pods go elsewhere (every pod on the same cluster")
+    assert ["pods", "placed", "30", "30", "30"] in found.lines
+    document = json.loads(kubescheduler("compare", *arguments, *SPECS, "-o", "json").out)
+    assert {one["pod"]: one["runsOn"] for one in document["pods"]} == {
+        f"default/web-{at}": f"n{1 + at % 2}" for at in range(30)
+    }
+
+
+def test_where_they_run_stands_in_the_table(kubescheduler: Run, folder: Path) -> None:
+    """A column says where the pods that go elsewhere run."""
+    (folder / "run.yaml").write_text(NODES + pod("web", spec=", nodeName: n2") + pod("there", spec=", nodeName: n1"))
+    (folder / "most.json").write_text(LEAST.replace("Least", "Most"))
+    found = kubescheduler(
+        "compare", "run.yaml", "--running", "pod/web", "--old", "policy=most.json", "--new", "release=1.36"
+    )
+    assert found.status == 1
+    assert ["NAMESPACE", "POD", "RUNS", "ON"] in [line[:4] for line in found.lines]
+    assert ["default", "web", "n2", "n1"] in [line[:4] for line in found.lines]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--running", "--pending"], "one of --pods FILE, --pending and --running", id="two at once"),
+        pytest.param(["--running", "--mirror", "m"], "--mirror has a cluster", id="a mirror"),
+        pytest.param(["--running", "app=wbe"], "no running pod is picked by app=wbe; write labels as", id="nothing"),
+        pytest.param(["--running", "app=,=x"], "is no selector of pods", id="no selector"),
+    ],
+)
+def test_running_pods_that_cannot_be_picked(compare: Run, arguments: list[str], message: str) -> None:
+    """An error, as nothing would be compared."""
+    found = compare(*arguments, *SPECS)
+    assert (found.status, found.out, message in found.err) == (2, "", True), found.err

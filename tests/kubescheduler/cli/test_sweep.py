@@ -227,3 +227,22 @@ def test_victims_among_the_pods(folder: Path, kubescheduler: Run) -> None:
     (row,) = rows()
     assert json.loads(row["placements"]) == {"a/low": None, "b/high": "n1"}
     assert (row["scheduled"], row["unschedulable"], row["victims"]) == ("1", "1", "1")
+
+
+@pytest.mark.usefixtures("here")
+def test_running_pods(folder: Path, kubescheduler: Run) -> None:
+    """Each is taken out and placed before the next; a column counts those that go to another node than they run on."""
+    running = "".join(pod(f"web-{at}", "500m", spec=", nodeName: n2") for at in range(3))
+    (folder / "run.yaml").write_text(CLUSTER + running)
+    call = ("sweep", "run.yaml", "--placements", "--config-spec", "release=1.16", "--config-spec", "release=1.36")
+    assert kubescheduler(*call, "--running", "--out", "rows.csv").status == 0
+    found = rows()
+    for row in found:
+        placements = json.loads(row["placements"])
+        moved = sum(host != "n2" for host in placements.values())
+        assert (row["pods"], row["scheduled"], int(row["moved"])) == ("3", "3", moved)
+        assert moved
+    assert kubescheduler(*call, "--pods", "run.yaml", "--out", "more.csv").status == 0
+    assert [row["placements"] for row in rows("more.csv")] == [row["placements"] for row in found]
+    both = kubescheduler(*call, "--pods", "run.yaml", "--running", "--out", "none.csv")
+    assert (both.status, "either --pods FILE or --running" in both.err) == (2, True)

@@ -50,6 +50,25 @@ def test_runs_that_draw() -> None:
         compare_placements(*given, tie_break="upsteam")
 
 
+def test_running_pods() -> None:
+    """Running pods, or those of a selector, are taken out and decided anew; so are pods that are given and run."""
+    made = Cluster(release="1.16").node("a", cpu=4).node("b", cpu=8)
+    made = made.pod("web", node="a", cpu=3, labels={"app": "web"}).pod("db", node="b", cpu=1)
+    sides = ("release=1.16", "release=1.36", made)
+    for more, hosts in (
+        ({"running": True}, ["b", "b"]),
+        ({"running": "app=web"}, ["b"]),
+        ({"pods": kubescheduler_pod("db", cpu=6)}, ["b"]),
+    ):
+        comparison = assert_same_placements(*sides, **more)
+        assert [pod.outcomes[1].host for pod in comparison.pods] == hosts
+        assert "decided anew" in comparison.notes[0]
+    with pytest.raises(pytest.UsageError, match="say which pods to compare: either pods, or running=True"):
+        compare_placements(*sides)
+    with pytest.raises(pytest.UsageError, match="no running pod is picked by app=none"):
+        compare_placements(*sides, running="app=none")
+
+
 def test_difference_is_explained(shop: Project) -> None:
     """The message names old and new host, the cause, and what each priority adds."""
     shop.write("pods.json", [pod("a"), pod("big", "4")])

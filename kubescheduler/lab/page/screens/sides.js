@@ -20,6 +20,8 @@ const MEANT = {
   independent: "Each pod is decided on the cluster as it is.",
   sequence: "Each scheduler goes on from where it has put the pods before.",
 };
+const RUNNING = "Each is taken out of the cluster, decided anew on every side, and put back.";
+const MOVING = "Each is taken out of the cluster and decided anew; on every side the next finds it where it went.";
 
 function Choices({ mode, setMode, pods, setPods }) {
   const choice = (name, value, set, options) =>
@@ -30,7 +32,7 @@ function Choices({ mode, setMode, pods, setPods }) {
           html`<label><input type="radio" name=${name} checked=${key === value} onChange=${() => set(key)} /><span>${text}</span></label>`,
       )}
     </fieldset>`;
-  return html`${choice("Pods compared", pods, setPods, { pending: "Pending pods", asked: "The pod asked about" })}
+  return html`${choice("Pods compared", pods, setPods, { pending: "Pending pods", running: "Running pods", asked: "The pod asked about" })}
     ${choice("How pods are decided", mode, setMode, MODES)}`;
 }
 
@@ -53,7 +55,7 @@ export default function Sides() {
         </${Empty}>`
       : html`
           <div class="toolbar"><${Choices} mode=${mode} setMode=${setMode} pods=${pods} setPods=${setPods} /></div>
-          <p class="quiet">${MEANT[mode]}</p>
+          <p class="quiet">${pods !== "running" ? MEANT[mode] : mode === "sequence" ? MOVING : RUNNING}</p>
           <${Answered} known=${known} text="Deciding on every side">
             ${(answer) => html`<${ComparedPods} answer=${answer} sides=${sides} />`}
           </${Answered}>

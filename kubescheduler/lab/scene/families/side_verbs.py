@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
+from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.releases import newest
 from kubescheduler.lab.scene.scene import Scene
@@ -25,8 +27,10 @@ class SidesParameters(Parameters, frozen=True):
 
     mode: Literal["independent", "sequence"] = "independent"
     """Each pod on the cluster as it is, or each scheduler going on from its own choices."""
-    pods: Literal["asked", "pending"] = "pending"
-    """The pod that is asked about, or all that wait."""
+    pods: Literal["asked", "pending", "running"] = "pending"
+    """The pod that is asked about, all that wait, or all that run, each taken out of the cluster and decided anew."""
+    of: str = ALL
+    """Of the running ones those that this selector picks; see ``running_pods``."""
     preempt: bool = False
     """Whether a pod that fits nowhere takes the place of lower ones."""
 
@@ -37,9 +41,9 @@ def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     state = scene.state
     ids = [side.id for side in state.sides]
     cluster = _read(scene)
-    pods, left = _asked(scene, cluster, want.pods)
+    pods, left, notes = _asked(scene, cluster, want)
     if len(ids) < 2 or not pods:
-        text = "There is one scheduler; add another side." if len(ids) < 2 else "No pod waits."
+        text = "There is one scheduler; add another side." if len(ids) < 2 else "; ".join(notes) or "No pod waits."
         return {"sides": ids, "pods": [], "more": 0, "summary": {}, "same": True, "notes": [], "text": text}
     specs, engines = [side.spec for side in state.sides], [scene.engine(letter) for letter in ids]
     found = compare(
@@ -58,7 +62,7 @@ def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "more": left,
         "summary": _summary(found),
         "same": found.same,
-        "notes": list(found.notes),
+        "notes": [*notes, *found.notes],
         "text": _text(found, left),
     }
 
@@ -73,21 +77,23 @@ def _read(scene: Scene) -> Cluster:
     return scene.state.cluster.for_release(release, gates)
 
 
-def _asked(scene: Scene, cluster: Cluster, which: str) -> tuple[list[Pod], int]:
-    """The pods to compare, and how many are left out."""
-    if which == "asked":
-        key = scene.pod_key()
-        pod = cluster.find_pod(key)
-        waiting = cluster.unbound(key).find_pod(key) if pod is not None and pod.node_name else pod
-        return ([] if waiting is None else [waiting]), 0
-    pending = cluster.pending()
-    return pending[:MOST_COMPARED], max(0, len(pending) - MOST_COMPARED)
+def _asked(scene: Scene, cluster: Cluster, want: SidesParameters) -> tuple[list[Pod], int, tuple[str, ...]]:
+    """The pods to compare, how many are left out, and why others are."""
+    if want.pods == "asked":
+        pod = cluster.find_pod(scene.pod_key())
+        return ([] if pod is None else [pod]), 0, ()
+    try:
+        picked = running_pods(cluster.objects, want.of) if want.pods == "running" else RunningPods(cluster.pending())
+    except InputError as error:
+        return [], 0, error.problems
+    return picked.pods[:MOST_COMPARED], max(0, len(picked.pods) - MOST_COMPARED), picked.notes
 
 
 def _pod(ids: list[str], pod: PodComparison) -> dict[str, Any]:
     return {
         "pod": pod.pod,
         "workload": pod.workload,
+        "runsOn": pod.runs_on,
         "hosts": {letter: outcome.host for letter, outcome in zip(ids, pod.outcomes, strict=True)},
         "outcomes": {letter: _outcome(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
         "causes": [

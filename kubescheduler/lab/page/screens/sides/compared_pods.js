@@ -51,6 +51,7 @@ function Pod({ pod, sides, first }) {
     <tr>
       <th scope="row">
         <button type="button" class="plain" aria-expanded=${open} onClick=${show}>${pod.pod}</button>
+        ${pod.runsOn ? html`<small class="quiet">runs on ${pod.runsOn}</small>` : null}
       </th>
       ${sides.map((side) => html`<td data-label=${side.name}><${Place} outcome=${pod.outcomes[side.id]} base=${side === first ? null : pod.outcomes[first.id]} /></td>`)}
     </tr>

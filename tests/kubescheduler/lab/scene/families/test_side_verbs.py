@@ -46,3 +46,20 @@ def test_one_side_has_nothing_to_be_compared_with() -> None:
     """It says what to do."""
     answer = VERBS["sides"](opened(EngineSpec("1.36")), {})
     assert (answer["pods"], answer["text"]) == ([], "There is one scheduler; add another side.")
+
+
+def test_running_pods() -> None:
+    """Each is taken out, as ``compare`` does it; a selector that picks none is said, and nothing is compared."""
+    specs = (EngineSpec("1.16"), EngineSpec("1.36"))
+    scene = opened(*specs)
+    cluster = scene.state.cluster.bound("web-1", "a").bound("web-2", "a")
+    scene = Scene.opened(cluster, sides=specs)
+    answer = VERBS["sides"](scene, {"pods": "running"})
+    found = ks.compare(cluster, old=specs[0], new=specs[1], running=True)
+    assert [(pod["pod"], pod["runsOn"]) for pod in answer["pods"]] == [("default/web-1", "a"), ("default/web-2", "a")]
+    assert [tuple(pod["hosts"].values()) for pod in answer["pods"]] == [
+        tuple(outcome.host for outcome in pod.outcomes) for pod in found.pods
+    ]
+    assert answer["notes"] == ["each of the 2 running pods was taken out of the cluster and decided anew"]
+    none = VERBS["sides"](scene, {"pods": "running", "of": "app=none"})
+    assert (none["pods"], none["text"][:40]) == ([], "no running pod is picked by app=none; wr")
