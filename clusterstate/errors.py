@@ -17,17 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MOST_LISTED = 20
+"""Texts of one kind that a list of errors has; others are counted."""
+
 
 class KubeSchedulerError(Exception):
     """Root of every error this project raises on purpose."""
 
 
 class InputError(KubeSchedulerError):
-    """Something given is wrong. ``problems`` lists every fault, one text each."""
+    """Something given is wrong. ``problems`` lists every fault, one text each; the error's own text the first ones."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
-        super().__init__("\n".join(self.problems))
+        super().__init__("\n".join(listed(self.problems)))
 
 
 class DecodeError(InputError):
@@ -52,6 +55,13 @@ class ClusterStateError(KubeSchedulerError):
 
 class SchedulingError(KubeSchedulerError):
     """A scheduling attempt that was given up, with the release's text."""
+
+
+def listed(texts: Iterable[str]) -> list[str]:
+    """The first texts of a list of errors, and ``and N more`` where there are more than MOST_LISTED."""
+    every = list(texts)
+    more = len(every) - MOST_LISTED
+    return [*every[:MOST_LISTED], f"and {more:,} more"] if more > 0 else every
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -275,9 +275,10 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _show(problems: Iterable[str]) -> None:
+    from clusterstate.errors import listed
     from kubescheduler.sources.foreign_text import shown
 
-    click.echo("\n".join(f"error: {shown(problem)}" for problem in problems), err=True)
+    click.echo("\n".join(f"error: {shown(problem)}" for problem in listed(problems)), err=True)
 
 
 def _usage_problem(error: click.UsageError) -> str:

@@ -81,11 +81,13 @@ def _errors(comparison: Comparison) -> Iterator[str]:
     """What kept pods from being compared, each text once."""
     from collections import Counter
 
+    from clusterstate.errors import listed
     from kubescheduler.comparison.comparing import Cause
 
     texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
     if texts:
-        yield "\n".join(f"error of {count} {'pod' if count == 1 else 'pods'}: {text}" for text, count in texts.items())
+        each = (f"error of {count} {'pod' if count == 1 else 'pods'}: {text}" for text, count in texts.items())
+        yield "\n".join(listed(each))
 
 
 # --- workloads -----------------------------------------------------------------------------

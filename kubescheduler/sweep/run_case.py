@@ -16,7 +16,7 @@ import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.daemon_pods import is_daemon_pod
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, listed
 from clusterstate.objects import Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.tracks import Track
@@ -63,7 +63,7 @@ def run_case(case: Case, contents: Contents | None = None, clock: Clock = time.p
             measured[ERROR] = here.by_given_names(str(measured[ERROR]))
             outcome = CaseOutcome({**named(case), **measured}, tuple(notes))
         except InputError as error:
-            outcome = failed(case, "; ".join(map(here.by_given_names, error.problems)), notes)
+            outcome = failed(case, "; ".join(listed(map(here.by_given_names, error.problems))), notes)
         except Exception as error:  # a case that fails is a row, not the end of the others
             outcome = failed(case, here.by_given_names(f"{type(error).__name__}: {error}"), notes)
         return outcome if contents is None else msgspec.structs.replace(outcome, recorded=gained(case, contents, here))

@@ -68,8 +68,9 @@ def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
     def compare(
         old: Any,
         new: Any,
-        pods: Any,
+        pods: Any = None,
         *,
+        running: bool | str = False,
         cluster: Any = None,
         mode: str = INDEPENDENT,
         preempt: bool = False,
@@ -82,7 +83,8 @@ def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
         with UsageErrors():
             asked = _extenders(request) if extenders is None else extenders
             folders = folders_of(request)
-            compared = to_compare(old, new, where, pods, mode=mode, folders=folders, extenders=asked, validate=validate)
+            how: dict[str, Any] = {"mode": mode, "folders": folders, "extenders": asked, "validate": validate}
+            compared = to_compare(old, new, where, pods, running=running, **how)
             return compared.comparison(preempt=preempt)
 
     compare.__qualname__ = "compare_placements"

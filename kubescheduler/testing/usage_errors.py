@@ -12,13 +12,14 @@ import pytest
 
 def faults(problems: Iterable[str]) -> str:
     """Every fault, each once, in one text; files below the working directory as seen from there."""
+    from clusterstate.errors import listed
     from kubescheduler.sources.foreign_text import shown
 
     here = f"{Path.cwd()}{os.sep}"
     texts = [shown(text.replace(here, "")) for text in dict.fromkeys(problems)]
     if len(texts) == 1:
         return f"kubescheduler: {texts[0]}"
-    return "\n".join([f"kubescheduler: {len(texts)} faults", *(f"- {text}" for text in texts)])
+    return "\n".join([f"kubescheduler: {len(texts)} faults", *(f"- {text}" for text in listed(texts))])
 
 
 class UsageErrors:

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, listed
 from kubescheduler.lab.server.lab_sessions import LabSession, Sessions, ShownScene
 from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
 from kubescheduler.lab.server.server_limits import ServerLimits
@@ -52,12 +52,12 @@ class GoneError(Exception):
 def refused_answer(kind: str, *problems: str) -> Response:
     """The scene's no to a question that was in order: an answer like others, since browsers write every other status on
     their console. kind: ``asked`` (the scene refuses it), ``tab`` (no such scene), ``superseded`` (by a newer one)."""
-    return _json(answer_bytes({"refused": kind, "problems": problems}))
+    return _json(answer_bytes({"refused": kind, "problems": listed(problems)}))
 
 
 def problems_answer(status: int, *problems: str, headers: Mapping[str, str] | None = None) -> Response:
     """An answer that says what is wrong."""
-    return _json(answer_bytes({"problems": problems}), status, headers)
+    return _json(answer_bytes({"problems": listed(problems)}), status, headers)
 
 
 def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

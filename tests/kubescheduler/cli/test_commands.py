@@ -128,3 +128,17 @@ def test_completion(words: str, expected: list[str], monkeypatch: pytest.MonkeyP
         env={"_KUBESCHEDULER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     )
     assert outcome.out.splitlines() == expected
+
+
+@pytest.mark.parametrize("command", ["schedule", "compare", "simulate", "capacity", "sweep"])
+def test_many_errors_end(kubescheduler: Run, folder: Path, command: str) -> None:
+    """Every command tells of twenty faults and counts the others."""
+    faulty = "".join(
+        f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{at}}}\nspec: {{nodeName: 5}}\n" for at in range(50)
+    )
+    (folder / "pods.yaml").write_text(faulty)
+    more = {"compare": ["--new", "release=1.36"], "sweep": ["--out", "rows.csv"]}.get(command, [])
+    found = kubescheduler(command, "cluster.yaml", "--pods", "pods.yaml", *more)
+    assert found.status == 2
+    assert len(found.err.splitlines()) <= 22
+    assert "and 30 more" in found.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterstate.errors import listed
 from clusterstate.objects import Pod
 from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.api.cluster import Cluster
@@ -82,7 +83,7 @@ def side_entry(scene: Scene, side: Side) -> dict[str, Any]:
         "text": side.shown_text,
         "schedulerNames": scheduler_names(made.engine),
         "notes": list(made.notes),
-        "problems": list(scene.problems(side.id)),
+        "problems": listed(scene.problems(side.id)),
     }
 
 
