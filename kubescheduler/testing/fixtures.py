@@ -65,7 +65,7 @@ def scheduler_for(request: pytest.FixtureRequest, cluster: Any) -> Placer:
 def comparer_for(request: pytest.FixtureRequest) -> Callable[..., Comparison]:
     """The fixture ``compare_placements`` for a test."""
 
-    def compare(
+    def compare(  # noqa: PLR0913
         old: Any,
         new: Any,
         pods: Any = None,
