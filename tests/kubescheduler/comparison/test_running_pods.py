@@ -41,7 +41,7 @@ def owned(kind: str, name: str) -> tuple[OwnerReference, ...]:
 )
 def test_each_is_decided_as_in_a_cluster_without_it(world: DrawnCluster, engines: list[str]) -> None:
     """One by one: what a fresh scheduler says of the new pod where everything but this pod runs."""
-    objects = [*world.others, *world.nodes, *world.pods]
+    objects: list[Any] = [*world.others, *world.nodes, *world.pods]
     going = {pod.key: pod for pod in world.pods if not stays(pod)}
     made = [ENGINES[name] for name in engines]
     run = Run(objects, made, sequence=False, preempts=False, running=going)
@@ -62,7 +62,7 @@ def test_one_after_the_other_each_finds_the_earlier_ones_where_they_went(
     world: DrawnCluster, engines: list[str]
 ) -> None:
     """In a sequence every scheduler moves the pods of its own cluster."""
-    objects = [*world.others, *world.nodes, *world.pods]
+    objects: list[Any] = [*world.others, *world.nodes, *world.pods]
     going = {pod.key: pod for pod in world.pods if not stays(pod)}
     made = [ENGINES[name] for name in engines]
     run = Run(objects, made, sequence=True, preempts=False, running=going)
@@ -93,7 +93,7 @@ PORT = (Container("c", ports=(ContainerPort(8080),)),)
 )
 def test_what_it_uses_is_free(there: Pod, release: str) -> None:
     """A pod that fills its node goes back to it under any scheduler, and the cluster is as it was."""
-    objects = [node("n1"), there]
+    objects: list[Any] = [node("n1"), there]
     found = compare(objects, [there], EngineSpec(release=release), NEW)
     assert [outcome.host for outcome in found.pods[0].outcomes] == ["n1", "n1"]
     assert (found.before, found.before.placed) == (found.effects[0], 1)
@@ -109,7 +109,7 @@ def test_devices_that_only_it_uses_are_free() -> None:
     claim = device_claim("c", allocation=allocated("n1", "g1", node_selector=on_n1))
     hosts = []
     for uids in ([there.metadata.uid], [there.metadata.uid, busy.metadata.uid]):
-        objects = [*nodes, attrs.evolve(claim, reserved_for=users(*uids)), busy, there]
+        objects: list[Any] = [*nodes, attrs.evolve(claim, reserved_for=users(*uids)), busy, there]
         for _ in range(2):
             [one] = compare(objects, [there], EngineSpec(release="1.36"), NEW).pods
         hosts.append([outcome.host for outcome in one.outcomes])
@@ -118,7 +118,7 @@ def test_devices_that_only_it_uses_are_free() -> None:
 
 def test_a_pod_of_the_same_name_is_decided_in_its_place() -> None:
     """A pod that is given under the name of a running one may ask for something else."""
-    objects = [node("n1", cpu=1000), node("n2"), pod("web", 900, on="n1")]
+    objects: list[Any] = [node("n1", cpu=1000), node("n2"), pod("web", 900, on="n1")]
     [one] = compare(objects, [pod("web", 2000)], EngineSpec(), NEW).pods
     assert ([outcome.host for outcome in one.outcomes], one.runs_on) == (["n2", "n2"], "n1")
 
@@ -132,7 +132,12 @@ def test_a_pod_that_is_given_with_its_node_runs_there_for_the_others() -> None:
 
 def test_a_pod_that_was_evicted_before_its_turn_comes_back() -> None:
     """In a sequence with preemption it is pending when it is decided on, and no longer counted as evicted."""
-    objects = [node("n1", cpu=1000), node("n2", cpu=2000), pod("low", 900, on="n1"), pod("filler", 1800, on="n2")]
+    objects: list[Any] = [
+        node("n1", cpu=1000),
+        node("n2", cpu=2000),
+        pod("low", 900, on="n1"),
+        pod("filler", 1800, on="n2"),
+    ]
     pods = [pod("high", 900, priority=10), objects[2]]
     found = compare(objects, pods, EngineSpec(), NEW, mode="sequence", preempt=True)
     high, low = found.pods
@@ -144,7 +149,7 @@ def test_a_pod_that_was_evicted_before_its_turn_comes_back() -> None:
 
 def test_runs_that_draw_take_pods_out_too() -> None:
     """Each run finds the cluster as it is, whatever the runs before it drew."""
-    objects = [node("n1"), node("n2"), pod("web", 3500, on="n1"), pod("api", 3500, on="n2")]
+    objects: list[Any] = [node("n1"), node("n2"), pod("web", 3500, on="n1"), pod("api", 3500, on="n2")]
     for mode in ("independent", "sequence"):
         found = compare(objects, objects[2:], EngineSpec(), NEW, mode=mode, tie_break="upstream", seeds=3)
         assert [str(one.changes[0].moves) for one in found.pods] == ["0 of 3", "0 of 3"]

@@ -45,7 +45,7 @@ class Early(DecidingAhead):
         return found
 
 
-def compared(given: Runs, engines: tuple[str, ...], deciding: Any, **options: bool) -> tuple[Any, ...]:
+def compared(given: Runs, engines: tuple[str, ...], deciding: Any, **options: Any) -> tuple[Any, ...]:
     """Everything that a comparison finds."""
     world = given.world
     objects = [*world.others, *world.nodes, *world.pods]
@@ -70,7 +70,7 @@ def test_by_runs_is_one_by_one() -> None:
         evidence=st.booleans(),
     )
     def law(given_runs: Runs, engines: tuple[str, ...], preempts: bool, evidence: bool) -> None:
-        options = {"preempts": preempts, "evidence": evidence}
+        options: dict[str, Any] = {"preempts": preempts, "evidence": evidence}
         assert compared(given_runs, engines, Early, **options) == compared(given_runs, engines, Alone, **options)
 
     law()
