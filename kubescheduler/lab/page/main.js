@@ -2,7 +2,7 @@
 
 import { connect, follow, keepScene, open, refresh } from "./api.js";
 import { again, keepSeen } from "./kept_scene.js";
-import { address, followRoute, fragment, keepTab, opening } from "./route.js";
+import { address, followRoute, fragment, keepTab, opening, standAt } from "./route.js";
 import { Shell } from "./shell.js";
 import { connection, connectionProblems, screen, tab, toast, version } from "./store.js";
 import { cannedTransport, httpTransport } from "./transport.js";
@@ -66,7 +66,7 @@ async function openShared() {
   } catch (fault) {
     toast((fault.problems ?? [String(fault)]).join("\n"), { kind: "fault" });
   }
-  history.replaceState(null, "", address(screen.value));
+  standAt(address(screen.value));
 }
 
 async function start() {

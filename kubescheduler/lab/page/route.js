@@ -47,15 +47,20 @@ export function address(to) {
   return `#${parts}`;
 }
 
+// Puts an address into the history, in place of the one there or (anew) after it. A frame of a notebook has no address
+// (about:srcdoc) and may not write one.
+export function standAt(wanted, anew = false) {
+  if (location.protocol === "about:") return;
+  if (anew) history.pushState(null, "", wanted);
+  else history.replaceState(null, "", wanted);
+}
+
 // Keeps the address and the screen in step, both ways.
 export function followRoute() {
   addEventListener("hashchange", () => show(fragment()));
   effect(() => {
     const wanted = address(screen.value);
-    if (connection.value === "open" && location.hash !== wanted) {
-      if (fragment().get("screen")) history.pushState(null, "", wanted);
-      else history.replaceState(null, "", wanted);
-    }
+    if (connection.value === "open" && location.hash !== wanted) standAt(wanted, Boolean(fragment().get("screen")));
   });
   addEventListener("popstate", () => show(fragment()));
 }
