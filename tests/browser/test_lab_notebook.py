@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
-from tests.support.pages.lab_page import MILLISECONDS, WIDE, Page, show_screen
+from tests.support.pages.lab_page import MILLISECONDS, SECONDS, WIDE, Page, show_screen
 from tests.support.processes.dependent_processes import dependent
 
 SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side")
@@ -63,7 +64,14 @@ def notebook(folder: Path, cell: str) -> Path:
     """A notebook with a cell that shows what ``cell`` is: a kernel of any Python can run it."""
     (folder / "cell.html").write_text(cell, encoding="utf-8")
     code = "from IPython.display import HTML\nHTML(open('cell.html', encoding='utf-8').read())"
-    one = {"cell_type": "code", "id": "scene", "metadata": {}, "execution_count": None, "outputs": [], "source": code}
+    one: dict[str, Any] = {
+        "cell_type": "code",
+        "id": "scene",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": code,
+    }
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     written = folder / "scene.ipynb"
     whole = {"cells": [one], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
@@ -90,6 +98,18 @@ def test_an_exported_notebook_shows_it(page: Page, cell: str, tmp_path: Path) ->
     look(page)
 
 
+def answers(page: Page, address: str) -> None:
+    """Waits until the server that has said its address listens there."""
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            page.request.get(f"{address}api")
+        except Exception:
+            assert time.monotonic() < end, "JupyterLab does not answer"
+        else:
+            return
+
+
 @needs_jupyter
 def test_jupyterlab_shows_it(page: Page, cell: str, tmp_path: Path) -> None:
     """Where a cell has run."""
@@ -101,6 +121,7 @@ def test_jupyterlab_shows_it(page: Page, cell: str, tmp_path: Path) -> None:
     try:
         found = (re.search(r"http://127\.0\.0\.1:\d+/", line) for line in server.stderr)
         address = next(filter(None, found))[0]
+        answers(page, address)
         page.goto(f"{address}lab/tree/scene.ipynb?token=only-for-this-test&reset")
         page.locator(".jp-CodeCell .cm-content").first.click()
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", state="attached")
