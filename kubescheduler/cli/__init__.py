@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from kubescheduler import __version__
-from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.common_options import FILE, FOUND
 
 COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
@@ -102,14 +102,18 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     if path is None and not file.exists():
         return
     from clusterstate.errors import ConfigError
-    from kubescheduler.config.settings import check_settings, load_settings
+    from kubescheduler.config.settings import check_settings, found_settings, load_settings
 
     options = _options()
     settings = load_settings(path, Path.cwd(), COMMANDS)
     problems = check_settings(settings, options)
     problems += _shapes(settings, options)
+    told: list[str] = []
     if path is None:
-        problems += _risks(settings)
+        command = ctx.invoked_subcommand or ""
+        refused, told = found_settings(command, settings, options.get(command, ()))
+        problems += refused
+        ctx.meta[FOUND] = SETTINGS
     if problems:
         raise ConfigError(f"{file}: {problem}" for problem in problems)
     ctx.obj = str(file)
@@ -117,6 +121,8 @@ def _settings(ctx: click.Context, path: str | None) -> None:
         command: {name: _value(options[command].get(name), value) for name, value in given.items()}
         for command, given in settings.items()
     }
+    if told:
+        click.echo(f"note: {SETTINGS}, found in this folder, sets {', '.join(told)}", err=True)
 
 
 def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Mapping[str, click.Option]]) -> list[str]:
@@ -131,25 +137,6 @@ def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Map
             if option is not None and (wrong := [one for one in several if isinstance(one, list | dict)]):
                 found.setdefault(name, f"{name}: must be one value, not {describe(wrong[0])}")
     return list(found.values())
-
-
-_RISKS = {
-    "plugin": "runs code",
-    "kubeconfig": "runs code",
-    "exercise": "runs code",
-    "listen": "lets others in",
-    "token": "lets others in",
-}
-"""Option → what a file that came from elsewhere could do with it."""
-
-
-def _risks(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Settings that run code or let others in, in a file that nobody named: it may have come with a cluster's files."""
-    return [
-        f"{option}: this {what}, and the file was only found in this folder; to allow it: --settings {SETTINGS}"
-        for option, what in _RISKS.items()
-        if any(given.get(option) for given in settings.values())
-    ]
 
 
 def _value(option: click.Option | None, value: Any) -> Any:

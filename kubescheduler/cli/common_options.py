@@ -59,6 +59,9 @@ class ReleaseName(OneOf):
             self.fail(str(error), param, ctx)
 
 
+FOUND = "kubescheduler.found settings"
+"""Where a context keeps the name of a settings file that nobody named."""
+
 RELEASE = click.option(
     "--release",
     type=ReleaseName(RELEASE_NAMES),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, PLUGIN, RELEASE, OneOf
+from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, FOUND, PLUGIN, RELEASE, OneOf
 from kubescheduler.cli.terminal.known_names import providers
 
 if TYPE_CHECKING:
@@ -220,6 +220,16 @@ _CHOICE = (
 )
 
 
+def _only_found(ctx: click.Context) -> bool:
+    """Whether a settings file that nobody named says by what is decided, and nobody typed how extenders are asked."""
+    from click.core import ParameterSource
+
+    if FOUND not in ctx.meta or ctx.get_parameter_source("extenders") is ParameterSource.COMMANDLINE:
+        return False
+    sources = map(ctx.get_parameter_source, ("policy_config_file", "policy_configmap", "config"))
+    return ParameterSource.DEFAULT_MAP in sources
+
+
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command the options, as one argument ``engine``. With --write-config-to the command does not run."""
     return _with_options(command, (*_SELECTION, *_CHOICE, PLUGIN))
@@ -233,6 +243,10 @@ def selection_options(command: Callable[..., int]) -> Callable[..., int]:
 def _with_options(command: Callable[..., int], options: Iterable[Callable[..., Any]]) -> Callable[..., int]:
     @functools.wraps(command)
     def called(**given: Any) -> int:
+        if given.get("extenders") == "live" and _only_found(click.get_current_context()):
+            from kubescheduler.extender.access import FORBIDDEN
+
+            given["extenders"] = FORBIDDEN
         said = {field: given.pop(option) for option, field in FIELDS.items() if option in given}
         own = [name for name in EngineOptions._fields if name in given]
         chosen = EngineOptions(said, **{name: given.pop(name) for name in own})

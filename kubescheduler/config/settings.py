@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -58,6 +59,76 @@ def check_settings(settings: Settings, known: Mapping[str, Collection[str]]) -> 
         unknown = (name for name in _layers(options)[0] if name not in own)
         problems += [f"{command}.{name}: {command} has no such option{nearest(name, own)}" for name in unknown]
     return problems
+
+
+# --- files that nobody named ---------------------------------------------------------------
+
+_SHOWS = frozenset(
+    ("release", "output", "explain", "top", "node", "pairs", "limit", "applied", "placements", "timings", "bare", "browser")
+)
+"""How answers look, and the release, which they show: set without a word."""
+
+_CHANGES = frozenset(
+    (
+        *("algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config", "strict"),
+        *("config", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains", "scheduler_name"),
+        *("percentage_of_nodes_to_score", "tie_break", "seed", "extenders", "preempt", "no_defaulting", "validate"),
+        *("pod", "pending", "workload_files", "pod_files", "mirror", "grace", "old", "new", "mode", "runs", "tolerate"),
+        *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
+        *("with_new_filters", "cluster", "redact", "dry_run", "real"),
+    )
+)
+"""What answers depend on, and which files are read for them: set, and named in a note."""
+
+_RISKS = {
+    **dict.fromkeys(("plugin", "kubeconfig", "exercise"), "runs code"),
+    **dict.fromkeys(("listen", "token"), "lets others in"),
+    **dict.fromkeys(("write_config_to", "save", "out", "plot", "results", "report"), "writes a file"),
+    **dict.fromkeys(("run.mirror", "snapshot.output"), "writes a file"),
+    **dict.fromkeys(("context", "scheduler", "bind", "grid_files"), "may ask or tell others"),
+}
+"""Option, or command and option → what a file that came from elsewhere could do with it."""
+
+_SPECS = ("old", "new", "config_specs", "real")
+"""Options whose texts describe whole schedulers."""
+
+_ASKING = re.compile(r"(?:^|,)\s*(?:policy|policy-configmap|config)\s*=")
+_NOT_ASKING = re.compile(r"(?:^|,)\s*extenders\s*=\s*(?:pass|replay\b)")
+_RECORDS = re.compile(r"(?:^|,\s*extenders\s*=|^extenders\s*=)\s*record\b")
+
+
+def found_settings(command: str, settings: Settings, known: Collection[str]) -> tuple[list[str], list[str]]:
+    """(why settings of a command are refused, the names of those that a reader of the answers has to know of).
+
+    For a file that was only found: it may have come with a cluster's files, so it sets nothing that writes, runs or asks
+    anyone. known: the command's options; one that no table here has is refused.
+    """
+    refused, told = [], []
+    for name, value in settings.get(command, {}).items():
+        if name not in known or not value:
+            continue
+        what = _RISKS.get(f"{command}.{name}") or _risk(name, value)
+        if what:
+            refused.append(
+                f"{name}: this {what}, and the file was only found in this folder; to allow it: --settings {FILE_NAME}"
+            )
+        elif name not in _SHOWS:
+            told.append(name.replace("_", "-"))
+    return refused, told
+
+
+def _risk(name: str, value: Any) -> str:
+    """What a value could do; empty when it only reads."""
+    if name in _SHOWS:
+        return ""
+    if name not in _CHANGES:
+        return _RISKS.get(name, "may write, run or ask something")
+    texts = [str(one) for one in (value if isinstance(value, list) else [value])]
+    if name in ("extenders", *_SPECS) and any(map(_RECORDS.search, texts)):
+        return "writes a file"
+    if name in _SPECS and any(_ASKING.search(text) and not _NOT_ASKING.search(text) for text in texts):
+        return "may ask extenders (extenders=pass asks none)"
+    return ""
 
 
 def _layers(options: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LIVE, PASS, RECORD, REPLAY = "live", "pass", "record", "replay"
 MODES = (LIVE, PASS, RECORD, REPLAY)
+FORBIDDEN = "forbidden"
+"""A mode that nobody types: of a configuration that nobody named, whose extenders must not be asked."""
 EXPECTED = "expected live, pass, record FILE or replay FILE"
 
 
@@ -46,6 +48,8 @@ class ExtenderAccess(msgspec.Struct, frozen=True):
         """Of ``pass`` or ``record answers.jsonl``; a colon may stand for the space. Raises ConfigError."""
         mode, *rest = re.split(r"[:\s]\s*", text.strip(), maxsplit=1)
         file = "".join(rest).strip()
+        if text == FORBIDDEN:
+            return cls(FORBIDDEN)
         if mode not in MODES:
             raise ConfigError(f"--extenders {text}: {EXPECTED}{nearest(mode, MODES)}")
         if bool(file) != (mode in (RECORD, REPLAY)):
@@ -55,9 +59,15 @@ class ExtenderAccess(msgspec.Struct, frozen=True):
     def extenders(
         self, configs: Sequence[ExtenderConfig], wire: WireFormat, encoder: NodeEncoder
     ) -> tuple[HTTPExtender, ...]:
-        """The extenders of one scheduler, in order."""
+        """The extenders of one scheduler, in order. Raises ConfigError where they must not be asked."""
         if not configs:
             return ()
+        if self.mode == FORBIDDEN:
+            raise ConfigError(
+                f"extenders: {', '.join(one.name for one in configs)} would be sent pods and nodes, and the settings file "
+                "that names this configuration was only found in this folder; to allow it: --extenders live, or pass to "
+                "ask none"
+            )
         from kubescheduler.extender.client import HTTPExtender
         from kubescheduler.extender.recorded_answers import Recorder, Replayer
 
