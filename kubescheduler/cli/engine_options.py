@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kubescheduler.cli.common_options import EXTENDERS, FAILURE_DOMAINS, FEATURE_GATES, FILE, FOUND, PLUGIN, RELEASE, OneOf
+from kubescheduler.cli.common_options import (
+    EXTENDERS,
+    FAILURE_DOMAINS,
+    FEATURE_GATES,
+    FILE,
+    FOUND,
+    PLUGIN,
+    RELEASE,
+    OneOf,
+)
 from kubescheduler.cli.terminal.known_names import providers
 
 if TYPE_CHECKING:

@@ -63,10 +63,10 @@ class ExtenderAccess(msgspec.Struct, frozen=True):
         if not configs:
             return ()
         if self.mode == FORBIDDEN:
+            names = ", ".join(one.name for one in configs)
             raise ConfigError(
-                f"extenders: {', '.join(one.name for one in configs)} would be sent pods and nodes, and the settings file "
-                "that names this configuration was only found in this folder; to allow it: --extenders live, or pass to "
-                "ask none"
+                f"extenders: {names} would be sent pods and nodes, and the settings file that names this configuration "
+                "was only found in this folder; to allow it: --extenders live, or pass to ask none"
             )
         from kubescheduler.extender.client import HTTPExtender
         from kubescheduler.extender.recorded_answers import Recorder, Replayer
