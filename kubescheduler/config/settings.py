@@ -64,67 +64,22 @@ def check_settings(settings: Settings, known: Mapping[str, Collection[str]]) -> 
 # --- files that nobody named ---------------------------------------------------------------
 
 _SHOWS = frozenset(
-    [
-        "release",
-        "output",
-        "explain",
-        "top",
-        "node",
-        "pairs",
-        "limit",
-        "applied",
-        "placements",
-        "timings",
-        "bare",
-        "browser",
-    ]
+    (
+        *("release", "output", "explain", "top", "node", "pairs", "limit", "applied", "placements", "timings", "bare"),
+        *("browser",),
+    )
 )
 """How answers look, and the release, which they show: set without a word."""
 
 _CHANGES = frozenset(
-    [
-        "algorithm_provider",
-        "policy_config_file",
-        "policy_configmap",
-        "use_legacy_policy_config",
-        "strict",
-        "config",
-        "feature_gates",
-        "hard_pod_affinity_symmetric_weight",
-        "failure_domains",
-        "scheduler_name",
-        "percentage_of_nodes_to_score",
-        "tie_break",
-        "seed",
-        "extenders",
-        "preempt",
-        "no_defaulting",
-        "validate",
-        "pod",
-        "pending",
-        "workload_files",
-        "pod_files",
-        "mirror",
-        "grace",
-        "old",
-        "new",
-        "mode",
-        "runs",
-        "tolerate",
-        "config_specs",
-        "seeds",
-        "whole_folders",
-        "retry_errors",
-        "workers",
-        "from_release",
-        "to",
-        "keep_emphasis",
-        "with_new_filters",
-        "cluster",
-        "redact",
-        "dry_run",
-        "real",
-    ]
+    (
+        *("algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config", "strict"),
+        *("config", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains", "scheduler_name"),
+        *("percentage_of_nodes_to_score", "tie_break", "seed", "extenders", "preempt", "no_defaulting", "validate"),
+        *("pod", "pending", "workload_files", "pod_files", "mirror", "grace", "old", "new", "mode", "runs", "tolerate"),
+        *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
+        *("with_new_filters", "cluster", "redact", "dry_run", "real"),
+    )
 )
 """What answers depend on, and which files are read for them: set, and named in a note."""
 
