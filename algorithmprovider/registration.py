@@ -67,11 +67,19 @@ def register_fit_predicate(name: str, predicate: FitPredicate | Callable[..., An
     return register_fit_predicate_factory(name, make)
 
 
-def register_fit_predicate_factory(name: str, factory: FitPredicateFactory) -> str:
-    """Registers what makes the predicate once a scheduler is configured."""
+def register_fit_predicate_factory(
+    name: str, factory: Callable[[PredicateArgs], FitPredicate | Callable[..., Any]], reads: Reads = ANYTHING
+) -> str:
+    """Registers what makes the predicate once a scheduler is configured, and returns its name.
+
+    factory: gives what ``register_fit_predicate`` takes, by what the scheduler's Policy, flags and environment say.
+    """
+
+    def made(args: PredicateArgs) -> FitPredicate:
+        return _fit_predicate(name, factory(args), reads)
 
     def in_every_release(_: Arguments) -> FitPredicateFactory:
-        return factory
+        return made
 
     FIT_PREDICATES[valid_name(name)] = in_every_release
     return name
@@ -123,9 +131,21 @@ def register_priority_function(
     return register_priority_config_factory(name, make, weight)
 
 
-def register_priority_config_factory(name: str, factory: PriorityFactory, weight: int = 1) -> str:
-    """Registers what makes the priority once a scheduler is configured, and its default weight."""
-    ready = PriorityConfigFactory(factory, weight)
+def register_priority_config_factory(
+    name: str,
+    factory: Callable[[PriorityArgs], PriorityConfig | Callable[..., Any]],
+    weight: int = 1,
+    reads: Reads = ANYTHING,
+) -> str:
+    """Registers what makes the priority once a scheduler is configured, with its default weight; returns its name.
+
+    factory: gives what ``register_priority_function`` takes, by what the scheduler's Policy and flags say.
+    """
+
+    def made(args: PriorityArgs) -> PriorityConfig:
+        return _priority_config(name, factory(args), None, reads)
+
+    ready = PriorityConfigFactory(made, weight)
 
     def in_every_release(_: Arguments) -> PriorityConfigFactory:
         return ready

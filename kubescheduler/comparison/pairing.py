@@ -7,37 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
+from priorities.rule_names import RULES, SUBJECTS
 from priorities.types import PriorityConfig
-
-RULES: Mapping[str, str] = {
-    "LeastRequestedPriority": "least",
-    "NodeResourcesLeastAllocated": "least",
-    "MostRequestedPriority": "most",
-    "NodeResourcesMostAllocated": "most",
-    "RequestedToCapacityRatioPriority": "ratio",
-    "RequestedToCapacityRatio": "ratio",
-    "NodeResourcesFit": "fit",
-    "BalancedResourceAllocation": "balance",
-    "NodeResourcesBalancedAllocation": "balance",
-    "SelectorSpreadPriority": "selector spread",
-    "ServiceSpreadingPriority": "selector spread",
-    "SelectorSpread": "selector spread",
-    "EvenPodsSpreadPriority": "topology spread",
-    "PodTopologySpread": "topology spread",
-    "InterPodAffinityPriority": "pod affinity",
-    "InterPodAffinity": "pod affinity",
-    "NodeAffinityPriority": "node affinity",
-    "NodeAffinity": "node affinity",
-    "TaintTolerationPriority": "taints",
-    "TaintToleration": "taints",
-    "ImageLocalityPriority": "images",
-    "ImageLocality": "images",
-    "NodePreferAvoidPodsPriority": "avoidance",
-    "NodePreferAvoidPods": "avoidance",
-    "NodeLabel": "labels",
-    "ServiceAffinity": "service labels",
-}
-"""Priority or plugin → the rule it stands for, whatever the release."""
 
 RULES_OF_OWN_NAMES: Mapping[str, str] = {
     "priorities.capacity_ratio": "ratio",
@@ -45,16 +16,6 @@ RULES_OF_OWN_NAMES: Mapping[str, str] = {
     "priorities.service_anti_affinity": "service labels",
 }
 """Where the map function of a priority is at home that a policy gave a name of its own → its rule."""
-
-SUBJECTS: Mapping[str, str] = {
-    "least": "resources",
-    "most": "resources",
-    "ratio": "resources",
-    "fit": "resources",
-    "selector spread": "spread",
-    "topology spread": "spread",
-}
-"""Rules with the same aim; what has no exact counterpart is paired with the rest of these."""
 
 SAME_NUMBERS = frozenset({"pod affinity", "node affinity", "taints"})
 """Rules that count alike in every release and differ in how the counts are stretched, if at all."""

@@ -9,7 +9,7 @@ import attrs
 import msgspec
 import numpy as np
 
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, nearest
 from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import FrozenMap
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
@@ -22,6 +22,7 @@ from kubescheduler.core.score_table import Scores, ScoreTable
 from kubescheduler.core.turns import in_turn
 from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
+from priorities.rule_names import counterparts
 from priorities.score_evidence import ScoreEvidence
 
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
@@ -140,12 +141,23 @@ class Decision(FilterResults, DecisionViews):
         return self._raws if self._held is None else self._held.raws
 
     def score(self, priority: str) -> dict[str, int]:
-        """Node → one priority's score before its weight."""
-        return self._by_name(self.scores[priority])
+        """Node → one priority's score before its weight. Raises InputError for one that scored nothing."""
+        return self._by_name(self._named(self.scores, priority))
 
     def raw(self, priority: str) -> dict[str, int]:
         """Node → one plugin's score before it was normalised; in legacy releases what ``score`` says."""
-        return self._by_name(self.raws[priority] if priority in self.raws else self.scores[priority])
+        return self._by_name(self.raws[priority] if priority in self.raws else self._named(self.scores, priority))
+
+    def _named(self, scores: ScoreTable, priority: str) -> Scores:
+        """Raises InputError that names what was meant: another release has the rule under another name."""
+        if priority in scores:
+            return scores[priority]
+        if not scores:
+            few = {0: "no node fits", 1: "only one node fits"}.get(len(self.feasible), "no priority scores")
+            raise InputError(f"{priority} has no scores in this decision: {few}")
+        others = counterparts(priority, scores)
+        near = f"; did you mean {' or '.join(others)}?" if others else nearest(priority, scores)
+        raise InputError(f"{priority} has no scores in this decision{near or '; there are ' + ', '.join(scores)}")
 
     @in_turn
     def raw_scores(self, priority: str) -> Scores:

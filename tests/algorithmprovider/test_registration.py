@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import algorithmprovider as ap
+import kubescheduler as ks
 from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError, RegistryError
 from clusterstate.release_names import LEGACY_RELEASES
@@ -16,6 +17,8 @@ from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.engine.releases import RELEASES
+from predicates.types import PredicateArgs
+from priorities.types import PriorityArgs
 from tests.support.build import cache_of, make_node, make_pod
 
 OPTIONS = EngineFlags(feature_gates=RELEASES["1.16"].gates.resolve({}))
@@ -170,3 +173,32 @@ def test_gates_add_and_delete_registrations() -> None:
     assert gated.mandatory == {"CheckNodeCondition"}
     assert {"EvenPodsSpread", "CheckNodeMemoryPressure"} <= gated.provider("DefaultProvider").predicates
     assert "EvenPodsSpreadPriority" in gated.provider("DefaultProvider").priorities
+
+
+def test_factories_give_functions_by_what_a_policy_says() -> None:
+    """A factory sees the Policy's arguments, and gives what is registered without one: per node or over columns."""
+    seen: list[object] = []
+
+    def predicate(args: PredicateArgs) -> Any:
+        seen.append(args.ignored_resources)
+        return lambda pod, meta, node_info: (node_info.node.name != "a", ["not a"])
+
+    def priority(args: PriorityArgs) -> Any:
+        weight = args.hard_pod_affinity_symmetric_weight
+        return lambda pod, snapshot: np.full(len(snapshot), weight)
+
+    ap.register_fit_predicate_factory("NotA", predicate)
+    ap.register_priority_config_factory("Weighty", priority)
+    managed = [{"name": "example.com/fpga", "ignoredByScheduler": True}]
+    policy: dict[str, Any] = {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "hardPodAffinitySymmetricWeight": 7,
+        "predicates": [{"name": "NotA"}],
+        "priorities": [{"name": "Weighty", "weight": 2}],
+        "extenders": [{"urlPrefix": "http://127.0.0.1:1", "managedResources": managed}],
+    }
+    cluster = ks.Cluster(release="1.16").node("a").node("b").node("c")
+    decision = ks.Scheduler(cluster, policy=policy, extenders="pass").decide(ks.pod("web"))
+    assert seen == [frozenset({"example.com/fpga"})]
+    assert (decision.total(), decision.reasons()) == ({"b": 14, "c": 14}, {"a": ["not a"]})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kubescheduler as ks
+from clusterstate.errors import InputError
 from kubescheduler.core.score_table import ScoreTable
 
 
@@ -34,3 +35,29 @@ def test_one_score_for_all_nodes() -> None:
 def test_nothing_scored() -> None:
     """Where a single node fits, 1.16 scores nothing."""
     assert ks.Scheduler(ks.Cluster().node("a")).decide(ks.pod("p")).scores.to_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "hint"),
+    [
+        ("1.36", "LeastRequestedPriority", "; did you mean NodeResourcesFit?"),
+        ("1.36", "TaintTolerationPriority", "; did you mean TaintToleration?"),
+        ("1.16", "NodeResourcesFit", "; did you mean LeastRequestedPriority?"),
+        ("1.16", "leastRequestedPriority", "; did you mean LeastRequestedPriority?"),
+        ("1.16", "Zebra", "; there are "),
+    ],
+)
+def test_scores_by_another_releases_name(release: str, name: str, hint: str) -> None:
+    """The error names the rule that takes its place in this release."""
+    decision = ks.Scheduler(ks.Cluster(release=release).node("a").node("b")).decide(ks.pod("web"))
+    for said in (decision.score, decision.raw):
+        with pytest.raises(InputError) as caught:
+            said(name)
+        assert str(caught.value).startswith(f"{name} has no scores in this decision{hint}")
+
+
+def test_scores_of_a_decision_without_any() -> None:
+    """Where one node fits or none, that is why."""
+    one = ks.Scheduler(ks.Cluster(release="1.36").node("a")).decide(ks.pod("web"))
+    with pytest.raises(InputError, match="NodeResourcesFit has no scores in this decision: only one node fits"):
+        one.score("NodeResourcesFit")
