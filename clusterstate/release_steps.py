@@ -79,9 +79,18 @@ def advice(name: str, among: Sequence[str] = RELEASE_NAMES) -> str:
 
 
 def _between(name: str, other: str) -> str:
-    low, high = sorted((name, other), key=_number)
+    return steps_between(*sorted((name, other), key=_number)) or "what is not known here"
+
+
+def steps_between(low: str, high: str) -> str:
+    """What the releases after ``low`` up to ``high`` decide or read otherwise; empty where nothing is known."""
     steps = [f"{each} ({text})" for each, text in STEPS.items() if _number(low) < _number(each) <= _number(high)]
-    return ", ".join(steps) or "what is not known here"
+    return ", ".join(steps)
+
+
+def is_since(name: str, other: str) -> bool:
+    """Whether a release is another one or a later one."""
+    return _number(name) >= _number(other)
 
 
 def _number(name: str) -> tuple[int, ...]:

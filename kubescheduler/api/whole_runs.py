@@ -15,7 +15,7 @@ from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.api.argument_checks import (
     GATES,
     GATES_TEXT,
@@ -241,17 +241,19 @@ def migrate(
     policy: Any = None,
     *,
     provider: str | None = None,
-    release: str = DEFAULT_RELEASE,
+    release: str | None = None,
     to: str = RELEASE_NAMES[-1],
     gates: Mapping[str, bool] | str | None = None,
     hard_pod_affinity_symmetric_weight: int | None = None,
     keep_emphasis: bool = False,
+    container: str | None = None,
 ) -> Translation:
     """A Policy or a provider of one release as the KubeSchedulerConfiguration of a later one, with notes.
 
     policy: a file name, a dict, or text; also an older KubeSchedulerConfiguration, a ConfigMap, or the manifest of
-    kube-scheduler with what it mounts. keep_emphasis: where packing of nodes would be outweighed, with the weights
-    that keep it on top. Raises ConfigError with every fault.
+    kube-scheduler with what it mounts. release: by default that of the image in a manifest, else 1.16. container:
+    which one of a manifest, if several run kube-scheduler. keep_emphasis: where packing of nodes would be outweighed,
+    with the weights that keep it on top. Raises ConfigError with every fault.
 
     >>> translation = migrate(provider="ClusterAutoscalerProvider", to="1.36")
     >>> translation.exact, translation.plain()["kind"]
@@ -265,16 +267,17 @@ def migrate(
             *wrong_type("policy", policy, (str, bytes, os.PathLike, Mapping), "a file name, a dict or text"),
             *wrong_type("provider", provider, TEXT, "the name of an algorithm provider"),
             *wrong_type("gates", gates, GATES, GATES_TEXT),
+            *wrong_type("container", container, TEXT, "the name of a container"),
         ]
     )
     if (policy is None) == (provider is None):
         raise ConfigError("say what to translate: either a policy or provider=")
     weight = hard_pod_affinity_symmetric_weight
-    options = MigrationOptions(release, to, gates_text(gates), weight, keep_emphasis=keep_emphasis)
+    options = MigrationOptions(release, to, gates_text(gates), weight, keep_emphasis=keep_emphasis, container=container)
     if provider is None:
         return migrated([_named_text(policy)], options)
-    source = provider_source(provider, release, options.gates(), weight)
-    return translate(source, to, keep_emphasis=keep_emphasis)
+    source = provider_source(provider, options.read_by, options.gates(), weight)
+    return translate(source, options.to, keep_emphasis=keep_emphasis)
 
 
 def _named_text(given: Any) -> tuple[str, str]:

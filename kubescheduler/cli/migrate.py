@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     "--from",
     "from_release",
     type=ReleaseName(POLICY_RELEASES),
-    default=DEFAULT_RELEASE,
-    show_default=True,
-    help="The release whose reading of a policy counts; a configuration says its own.",
+    help="The release whose reading of a policy counts; a configuration says its own.  [default: that of the image in "
+    f"a manifest, else {DEFAULT_RELEASE}]",
 )
 @click.option(
     "--to",
@@ -36,6 +35,11 @@ if TYPE_CHECKING:
     default=FRAMEWORK_RELEASES[-1],
     show_default=True,
     help="For which release.",
+)
+@click.option(
+    "--container",
+    metavar="NAME",
+    help="Which container of a manifest, if several run kube-scheduler; also as WORKLOAD/CONTAINER.",
 )
 @FEATURE_GATES
 @click.option(
@@ -115,11 +119,12 @@ def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[
         hard_weight=weight,
         keep_emphasis=options["keep_emphasis"],
         with_new_filters=options["with_new_filters"],
+        container=options["container"],
     )
     if not files:
         if provider is None:
             raise click.UsageError("say what to translate: a policy file, or --algorithm-provider NAME")
-        source = provider_source(provider, chosen.release, chosen.gates(), weight)
+        source = provider_source(provider, chosen.read_by, chosen.gates(), weight)
         return translate(
             source, chosen.to, keep_emphasis=chosen.keep_emphasis, with_new_filters=chosen.with_new_filters
         )

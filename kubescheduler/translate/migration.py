@@ -9,22 +9,34 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
-from clusterstate.release_names import FRAMEWORK_RELEASES, POLICY_RELEASES
+from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, RELEASE_NAMES
+from clusterstate.release_steps import is_since, minor, release_of
 from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.releases import release_named
-from kubescheduler.translate.migration_input import Held, MigrationInput, Process, in_configmaps, only_one, pool
+from kubescheduler.translate.migration_input import (
+    Held,
+    MigrationInput,
+    Process,
+    in_configmaps,
+    is_policy,
+    only_one,
+    only_process,
+    pool,
+)
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
 from kubescheduler.translate.translating import translate
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
-from kubescheduler.translate.upgrade.component_upgrade import RELEASES, upgraded
-from kubescheduler.translate.upgrade.gate_notes import known_gates
+from kubescheduler.translate.upgrade.component_upgrade import FIRST_WITH_V1, RELEASES, upgraded
+from kubescheduler.translate.upgrade.gate_notes import known_gates, locked_gates
 from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flag_notes
 from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings
 from kubescheduler.translate.upgrade.target_process import PROCESSES, TargetProcess
 
+OF_POLICIES = ("policy-config-file", "policy-configmap", "algorithm-provider", "use-legacy-policy-config")
+"""Flags that only releases with policies have."""
 OLDEST = "componentconfig/v1alpha1"
 """What v1alpha1 was called before 1.10."""
 
@@ -32,8 +44,10 @@ OLDEST = "componentconfig/v1alpha1"
 class MigrationOptions(msgspec.Struct, frozen=True):
     """How what is given is read and translated."""
 
-    release: str
-    """Whose reading of a policy counts; a configuration says it itself."""
+    release: str | None
+    """Whose reading of a policy counts; a configuration says it itself. None: what the image of a manifest says, else
+    the default.
+    """
     to: str
     feature_gates: str = ""
     hard_weight: int | None = None
@@ -41,10 +55,23 @@ class MigrationOptions(msgspec.Struct, frozen=True):
     keep_emphasis: bool = False
     with_new_filters: bool = False
     """Keep the filters on that the source has no predicate for but pods of today rely on."""
+    container: str | None = None
+    """The container of a manifest that is meant, by its name or as ``WORKLOAD/CONTAINER``."""
+
+    def __post_init__(self) -> None:
+        """A version is its release. Raises ConfigError for releases that are not known."""
+        if self.release is not None:
+            msgspec.structs.force_setattr(self, "release", release_of(self.release))
+        msgspec.structs.force_setattr(self, "to", release_of(self.to))
+
+    @property
+    def read_by(self) -> str:
+        """The release that reads."""
+        return self.release or DEFAULT_RELEASE
 
     def gates(self) -> Mapping[str, bool]:
         """Every gate of the release. Raises ConfigError for one it does not know."""
-        return release_named(self.release).gates.parse(self.feature_gates)
+        return release_named(self.read_by).gates.parse(self.feature_gates)
 
     @property
     def target(self) -> TargetProcess:
@@ -59,36 +86,34 @@ def migrated(texts: Sequence[tuple[str, str]], options: MigrationOptions) -> Tra
     looked up among the texts.
     """
     found = pool(texts)
-    if len(found.processes) > 1:
-        raise ConfigError(
-            f"several kube-schedulers: {', '.join(one.name for one in found.processes)}; give one of them"
-        )
-    if found.processes:
-        return _of_process(found, found.processes[0], options)
+    process = only_process(found.processes, options.container)
+    if process is not None:
+        return _of_process(found, process, options)
     names = [name for name, _ in texts]
-    mains = [held for held in found.documents if held.document.get("kind") == KIND] or list(found.documents)
+    mains = [held for held in found.documents if held.document.get("kind") == KIND]
+    mains = mains or [held for held in found.documents if is_policy(held.document)]
     held, notes = only_one([*mains, *(in_configmaps(found) if not mains else ())], names)
     return _with_notes(_of_document(found, held, options), notes)
 
 
-def _of_document(found: MigrationInput, held: Held, options: MigrationOptions) -> Translation:
+def _of_document(found: MigrationInput, held: Held, options: MigrationOptions, image: str | None = None) -> Translation:
+    """``image``: the release that runs by the document, if that is known."""
     if held.document.get("kind") != KIND:
         return _translated(_policy(held, options), options)
     version = held.document.get("apiVersion")
     if version in (V1ALPHA1, OLDEST):
         return _of_v1alpha1(found, held, options)
-    if version == V1:
-        raise ConfigError(f"{held.name}: kind: this is a {KIND} of v1 already; there is nothing to translate")
     if not isinstance(version, str) or version not in RELEASES:
         known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *RELEASES))
         raise ConfigError(f"{held.name}: apiVersion: {describe(version)} is not known; known are {known}")
     if release_named(options.to).framework_rules.component.native != V1:
         raise ConfigError(f"{held.name}: a {KIND} of {str(version).rpartition('/')[2]} is migrated to 1.36 only")
-    return upgraded(held.document, held.name, keep_emphasis=options.keep_emphasis)
+    before = image if version == V1 and image is not None and is_since(image, FIRST_WITH_V1) else RELEASES[version]
+    return upgraded(held.document, held.name, before, keep_emphasis=options.keep_emphasis)
 
 
 def _policy(held: Held, options: MigrationOptions) -> Source:
-    return policy_source(held.document, options.release, options.gates(), held.name, options.hard_weight)
+    return policy_source(held.document, options.read_by, options.gates(), held.name, options.hard_weight)
 
 
 def _translated(source: Source, options: MigrationOptions) -> Translation:
@@ -151,17 +176,60 @@ def _without_defaults(written: Mapping[str, Any], said: Mapping[str, Any]) -> di
 
 def _of_process(found: MigrationInput, process: Process, options: MigrationOptions) -> Translation:
     """Upstream: a configuration goes before all flags; a file of flags before a ConfigMap before a provider."""
-    flags = process.flags
-    options = _with_flags(options, flags)
-    path, config = flags.get("config"), None
-    if path is not None:
-        config = _file(found, process, "--config", path)
-        translation = _of_document(found, config, options)
-    else:
-        translation = _of_flags(found, process, options)
-    known = translation.from_release if translation.from_release in POLICY_RELEASES else FRAMEWORK_RELEASES[0]
+    flags, image = process.flags, minor(process.version)
+    notes: list[Note] = []
+    path = flags.get("config")
+    config = None if path is None else _file(found, process, "--config", path)
+    by_defaults = config is None and options.release is None and image is not None and is_since(image, FIRST_WITH_V1)
+    if by_defaults:
+        config = Held({"apiVersion": V1, "kind": KIND}, process.name)
+        if policies := [f"--{name}" for name in OF_POLICIES if flags.get(name)]:
+            raise ConfigError(
+                f"{process.place}: kube-scheduler {image} has no {' and '.join(policies)} and does not start with it; "
+                "say with --from which release it is of"
+            )
+    if config is None or not _says_its_release(config):
+        options, notes = _as_its_release(process, options)
+    translation = _of_flags(found, process, options) if config is None else _of_document(found, config, options, image)
+    if by_defaults:
+        translation = _with_flag_settings(translation, process, options, {})
+    known = translation.from_release if translation.from_release in RELEASE_NAMES else FRAMEWORK_RELEASES[0]
     gates = release_named(known).gates
-    return _with_notes(translation, list(flag_notes(flags, gates, options.target, configured=config is not None)))
+    notes += (
+        Note(
+            NoteKind.CHECK,
+            f"{process.place}: --feature-gates {pair}",
+            f"release {known} has it locked to {str(gate.default).lower()} and does not start with this",
+            f"it is read as {str(gate.default).lower()}; see which release the manifest is of",
+        )
+        for pair, gate in locked_gates(flags.get("feature-gates") or "", gates).items()
+    )
+    notes += flag_notes(flags, gates, options.target, configured=path is not None)
+    return _with_notes(translation, notes)
+
+
+def _says_its_release(config: Held) -> bool:
+    """Whether a configuration is of a version that says how it is read; flags and images then change nothing."""
+    return config.document.get("kind") == KIND and config.document.get("apiVersion") not in (V1ALPHA1, OLDEST)
+
+
+def _as_its_release(process: Process, options: MigrationOptions) -> tuple[MigrationOptions, list[Note]]:
+    """The options with the flags and, where none is named, the release of the image, and a note where these disagree.
+
+    Raises ConfigError for a release that is not there.
+    """
+    image, notes = minor(process.version), []
+    if options.release is None and image is not None:
+        try:
+            options = msgspec.structs.replace(options, release=image)
+        except ConfigError as error:
+            text = f"{process.place}: its image is of {process.version}: {error}"
+            raise ConfigError(f"{text}; --from reads it as another release does") from error
+    elif image is not None and image != options.release:
+        text = f"its image is of {process.version}, and it is read as {options.release} does, as --from says"
+        advice = f"say --from {image} if it is of that release" if image in RELEASE_NAMES else ""
+        notes.append(Note(NoteKind.CHECK, process.place, text, advice))
+    return _with_flags(options, process.flags), notes
 
 
 def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOptions:
@@ -170,7 +238,7 @@ def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOpti
         raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {weight!r} is no number")
     return msgspec.structs.replace(
         options,
-        feature_gates=options.feature_gates or _gates_of(flags, options.release),
+        feature_gates=options.feature_gates or _gates_of(flags, options.read_by),
         hard_weight=int(weight) if weight is not None and options.hard_weight is None else options.hard_weight,
     )
 
@@ -193,12 +261,20 @@ def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions
         source = _policy(held, options)
     else:
         provider = flags.get("algorithm-provider") or "DefaultProvider"
-        source = provider_source(provider, options.release, options.gates(), options.hard_weight)
-    said, differing = flags.settings(), release_named(options.release).process_defaults
+        source = provider_source(provider, options.read_by, options.gates(), options.hard_weight)
+    translation = msgspec.structs.replace(_translated(source, options), source=process.name)
+    return _with_flag_settings(translation, process, options, release_named(options.read_by).process_defaults)
+
+
+def _with_flag_settings(
+    translation: Translation, process: Process, options: MigrationOptions, differing: Mapping[str, Any]
+) -> Translation:
+    """The translation with what the flags say of the process; ``differing``: defaults that the target has not."""
+    said = process.flags.settings()
     election = {**differing.get("leaderElection", {}), **said.get("leaderElection", {})}
     said = {**differing, **said, **({"leaderElection": election} if election else {})}
     settings = settings_for(options.target, said, lambda _: f"flags of {process.name}")
-    return with_settings(msgspec.structs.replace(_translated(source, options), source=process.name), settings)
+    return with_settings(translation, settings)
 
 
 def _file(found: MigrationInput, process: Process, flag: str, path: str) -> Held:

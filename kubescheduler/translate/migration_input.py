@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,9 +15,20 @@ from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.sources.manifest_texts import items_in
 from kubescheduler.translate.translation_model import Note, NoteKind
-from kubescheduler.translate.upgrade.process_flags import ProcessFlags, flags_in
+from kubescheduler.translate.upgrade.process_flags import HYPERKUBE, PROGRAM, ProcessFlags, flags_in
 
 KINDS = ("Policy", KIND)
+POLICY_KEYS = (
+    "predicates",
+    "priorities",
+    "extenders",
+    "extenderconfigs",
+    "hardpodaffinitysymmetricweight",
+    "alwayscheckallpredicates",
+)
+"""The keys of a Policy but for kind and apiVersion, as all releases spell them, in lower case."""
+IMAGE = re.compile(rf"(?:{PROGRAM}|{HYPERKUBE})(?:-[a-z0-9]+)?:(v?1\.\d[^@]*)(?:@.*)?")
+"""The last part of the name of an image of kube-scheduler, with its version."""
 WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "Pod")
 
 
@@ -32,9 +44,24 @@ class Process(msgspec.Struct, frozen=True):
     """A container that runs kube-scheduler."""
 
     name: str
+    """The kind and the name of its workload."""
+    container: str
+    file: str
+    version: str
+    """That of its image; empty where the image says none."""
     flags: ProcessFlags
     mounts: Mapping[str, tuple[str, Mapping[str, str]]]
     """Where a ConfigMap is mounted → its name, and the paths of its keys if only some are."""
+
+    @property
+    def place(self) -> str:
+        """Its file, workload and container."""
+        return f"{self.file}: {self.name}, container {self.container}"
+
+    @property
+    def path(self) -> str:
+        """What tells it from containers of the same name: ``WORKLOAD/CONTAINER``."""
+        return f"{self.name.rpartition(' ')[2]}/{self.container}"
 
     def configmap_file(self, path: str) -> tuple[str, str] | None:
         """(ConfigMap, key) of a file in the container; None when it comes from elsewhere."""
@@ -86,7 +113,7 @@ def pool(texts: Iterable[tuple[str, str]]) -> MigrationInput:
             if document.get("kind") == "ConfigMap":
                 configmaps[_named(document, name)] = document
             elif document.get("kind") in WORKLOADS:
-                processes += _processes(document)
+                processes += _processes(document, name)
             elif document.get("kind") in KINDS or "kind" not in document:
                 documents.append(Held(document, place))
     return MigrationInput(tuple(documents), configmaps, tuple(processes))
@@ -139,7 +166,7 @@ def _named(manifest: Mapping[str, Any], default: str) -> str:
     return str(name or default)
 
 
-def _processes(manifest: Mapping[str, Any]) -> Iterator[Process]:
+def _processes(manifest: Mapping[str, Any], file: str) -> Iterator[Process]:
     """The containers of a workload that run kube-scheduler. Raises ConfigError for what is no workload inside."""
     who = f"{manifest.get('kind')} {_named(manifest, '')}".strip()
     pod, where = _object_at(manifest.get("spec"), f"{who}: spec"), f"{who}: spec"
@@ -153,11 +180,14 @@ def _processes(manifest: Mapping[str, Any]) -> Iterator[Process]:
         command = _list_at(container.get("command"), f"{place}.command")
         words = [*command, *_list_at(container.get("args"), f"{place}.args")]
         image = str(container.get("image", "")).rpartition("/")[2]
-        if not command and image.startswith("kube-scheduler"):
+        if not command and image.startswith(PROGRAM):
             words.insert(0, "kube-scheduler")
         flags = flags_in(words)
         if flags is not None:
-            yield Process(who, flags, dict(_mounts(container, volumes, place)))
+            tag = IMAGE.fullmatch(image)
+            version = tag[1] if tag else ""
+            name = str(container.get("name") or at)
+            yield Process(who, name, file, version, flags, dict(_mounts(container, volumes, place)))
 
 
 def _mounts(
@@ -178,6 +208,32 @@ def _mounts(
 
 
 # --- the one that is meant -----------------------------------------------------------------
+
+
+def only_process(processes: Sequence[Process], container: str | None) -> Process | None:
+    """The one that is meant, None where there is none at all.
+
+    container: its name, or ``WORKLOAD/CONTAINER``. Raises ConfigError where it is not clear which one is meant.
+    """
+    names = [one.container for one in processes]
+    known = [one.container if names.count(one.container) == 1 else one.path for one in processes]
+    if container is None and len(processes) > 1:
+        raise ConfigError(f"several kube-schedulers: say which one with --container, one of {', '.join(known)}")
+    found = [one for one in processes if container in (None, one.container, one.path)]
+    if len(found) > 1:
+        places = ", ".join(one.place for one in found)
+        raise ConfigError(f"--container {container}: several kube-schedulers have this name: {places}; give one file")
+    if container is not None and not found:
+        there = f"; there are {', '.join(known)}" if known else ""
+        raise ConfigError(f"--container {container}: no container of this name runs kube-scheduler{there}")
+    return found[0] if found else None
+
+
+def is_policy(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a Policy: it says so, or has no kind and a key of one. Keys are found in any case."""
+    if "kind" in document:
+        return bool(document["kind"] == "Policy")
+    return any(key.casefold() in POLICY_KEYS for key in document)
 
 
 def in_configmaps(found: MigrationInput) -> list[Held]:

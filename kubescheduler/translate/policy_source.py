@@ -12,6 +12,7 @@ from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.config.config_text import configmap_policy, parse_document
+from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
@@ -194,8 +195,15 @@ def _legacy_source(
         None,
         *legacy_items(policy, known, defaults),
         *_hard_weight(policy, hard_weight),
-        (*(Note(NoteKind.CHECK, name, text) for text in policy.notes), *_refused(policy, known, rules, release)),
+        (*(_unread(name, text) for text in policy.notes), *_refused(policy, known, rules, release)),
     )
+
+
+def _unread(name: str, text: str) -> Note:
+    if not text.startswith(f"{UNREAD}; ignored: "):
+        return Note(NoteKind.CHECK, name, text)
+    lost = f"{text}; its rules are dropped, and the defaults stand in their place"
+    return Note(NoteKind.LOST, name, lost, "if an older release runs by it, migrate it with --from 1.4, which reads it")
 
 
 def _refused(policy: Policy, known: Registry, rules: LegacyRules, release: str) -> list[Note]:

@@ -94,11 +94,14 @@ def _narrowed(policy: Policy, notes: list[str]) -> Policy:
     return attrs.evolve(policy, hard_pod_affinity_symmetric_weight=narrowed, notes=tuple(notes))
 
 
+UNREAD = "the policy has no apiVersion, and release 1.16 then reads only the keys Predicates, Priorities, …"
+"""How the note on such a policy begins."""
+
+
 def _version_note(ignored: list[str]) -> str:
-    rule = "the policy has no apiVersion, and release 1.16 then reads only the keys Predicates, Priorities, …"
     if ignored:
-        return f"{rule}; ignored: {', '.join(ignored)}; add apiVersion: v1 to have them read"
-    return f"{rule}; add apiVersion: v1 to use the usual ones"
+        return f"{UNREAD}; ignored: {', '.join(ignored)}; add apiVersion: v1 to have them read"
+    return f"{UNREAD}; add apiVersion: v1 to use the usual ones"
 
 
 # --- kind and apiVersion -------------------------------------------------------------------

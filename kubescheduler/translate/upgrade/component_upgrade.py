@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.release_steps import steps_between
 from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.decode_config import read_written
 from kubescheduler.config.component.format_1_20 import FORMAT_1_20
@@ -28,8 +30,10 @@ from kubescheduler.translate.upgrade.profile_upgrade import OldProfile, upgraded
 from kubescheduler.translate.upgrade.target_process import PROCESSES
 from kubescheduler.translate.upgrade.upgrade_emphasis import emphases_1_36, emphasis_kept, emphasis_notes, with_shares
 
-RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28"}
-"""apiVersion → a release that reads it, the last one but for v1beta1."""
+FIRST_WITH_V1 = "1.25"
+"""The first release that reads v1, and runs by its defaults without any configuration."""
+RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28", V1: FIRST_WITH_V1}
+"""apiVersion → a release that reads it: the last one, but for v1beta1 and v1."""
 ONE_LIST_A_POINT = (V1ALPHA2, V1BETA1, V1BETA2)
 """Versions whose defaults are lists at each point."""
 ANYWHERE = frozenset(Point) - {Point.QUEUE_SORT}
@@ -38,10 +42,11 @@ V1ALPHA2_KEYS = ("disablePreemption", "bindTimeoutSeconds")
 """What v1alpha2 has and v1beta1 has not."""
 
 
-def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = False) -> Translation:
-    """The document as v1, and what to know about it; its own origin stands behind every line.
+def upgraded(document: Mapping[str, Any], name: str, release: str, *, keep_emphasis: bool = False) -> Translation:
+    """The document as 1.36 takes v1, and what to know about it; its own origin stands behind every line.
 
-    Plugins that kube-scheduler does not come with are kept. keep_emphasis: with the weights that keep packing on top.
+    Plugins that kube-scheduler does not come with are kept. release: that has run by it. keep_emphasis: with the
+    weights that keep packing on top.
 
     Raises ConfigError with every fault of the document for
     which the releases of its version refuse it, and for a document that cannot be said in v1.
@@ -77,10 +82,10 @@ def upgraded(document: Mapping[str, Any], name: str, *, keep_emphasis: bool = Fa
         top["extenders"] = WithOrigin(extenders, "extenders")
     translation = Translation(
         source=name,
-        from_release=RELEASES[version],
+        from_release=release,
         release="1.36",
         document=WithOrigin(top, head),
-        notes=(*notes, *_version_notes(version)),
+        notes=(*notes, *_version_notes(version, release)),
         before=Emphasis(()),
         after=Emphasis(()),
     )
@@ -102,7 +107,7 @@ def _no_errors(_: Written, __: SchedulerConfig, ___: str) -> list[FieldError]:
 def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis]:
     """Of each profile, in a release that reads the document."""
     old = version in (V1ALPHA2, V1BETA1)
-    form = msgspec.structs.replace(FORMAT_1_20 if old else FORMAT_V1BETA, errors=_no_errors)
+    form = msgspec.structs.replace(FORMAT_1_20 if old else _form(version), errors=_no_errors)
     known = points_by_plugin(form.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
@@ -151,9 +156,14 @@ def _plugins(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield {member: each for member, each in plugins.items() if isinstance(each, Mapping)}
 
 
+def _form(version: str) -> ComponentFormat:
+    """How the document is decoded."""
+    return {V1: FORMAT_1_36, V1BETA2: FORMAT_V1BETA, V1BETA3: FORMAT_V1BETA}.get(version, FORMAT_1_20)
+
+
 def _read(document: Mapping[str, Any], version: str, notes: list[Note]) -> Written:
     """The document decoded; raises ConfigError with the faults for which releases of its version refuse it."""
-    form = FORMAT_V1BETA if version in (V1BETA2, V1BETA3) else FORMAT_1_20
+    form = _form(version)
     if version == V1ALPHA2:
         own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
         return _read({**own, "apiVersion": V1BETA1}, V1BETA1, notes)
@@ -194,8 +204,13 @@ def _checked(translation: Translation, name: str) -> SchedulerConfig:
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
 
 
-def _version_notes(version: str) -> Iterator[Note]:
+def _version_notes(version: str, release: str) -> Iterator[Note]:
     short = version.rpartition("/")[2]
+    if version in (V1BETA2, V1BETA3, V1) and (steps := steps_between(release, "1.36")):
+        text = f"what releases after {release} decide otherwise, whatever the configuration: {steps}"
+        yield Note(NoteKind.CHECK, short, text, "see which pods choose otherwise with kubescheduler compare")
+    if version == V1:
+        return
     if version == V1BETA3:
         text = (
             "v1 enables DynamicResources and NodeDeclaredFeatures by default: they look at what older pods do not have"

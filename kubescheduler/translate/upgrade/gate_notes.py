@@ -14,19 +14,39 @@ GIVEN_UP = ("BalanceAttachedNodeVolumes", "ResourceLimitsPriorityFunction")
 
 
 def known_gates(text: str, gates: ReleaseGates) -> str:
-    """The pairs of ``--feature-gates`` that a table has: others are of components that have nothing to do with pods."""
+    """The pairs of ``--feature-gates`` that a release with this table starts with and decides by.
+
+    Others are of components that have nothing to do with pods. Raises ConfigError for no boolean.
+    """
     names = {*gates.gates, *gates.stages.values()}
-    return ",".join(f"{name}={word}" for name, word in gate_pairs(text) if name in names)
+    pairs = (f"{name}={word}" for name, word in gate_pairs(text) if name in names)
+    locked = locked_gates(text, gates)
+    return ",".join(pair for pair in pairs if pair not in locked)
 
 
 def staying_gates(text: str, target: TargetProcess) -> str:
     """The pairs that the target still takes, as its ``--feature-gates``; empty for none."""
     kept = []
     for name, word in gate_pairs(text):
-        gate = target.gates.gates.get(name)
+        gate = _gate(name, target.gates)
         if name in target.gates.stages.values() or (gate is not None and not gate.locked):
             kept.append(f"{name}={word}")
     return ",".join(kept)
+
+
+def _gate(name: str, gates: ReleaseGates) -> Gate | None:
+    return gates.gates.get(name) or gates.elsewhere.get(name)
+
+
+def locked_gates(text: str, gates: ReleaseGates) -> dict[str, Gate]:
+    """``name=value`` of each pair with which a release does not start, as it has the gate locked → that gate."""
+    found = ((name, word, _gate(name, gates)) for name, word in gate_pairs(text))
+    given = gates.given(text)
+    return {
+        f"{name}={word}": gate
+        for name, word, gate in found
+        if gate is not None and gate.locked and given[name] != gate.default
+    }
 
 
 def gate_notes(text: str, before: ReleaseGates, target: TargetProcess) -> Iterator[Note]:
@@ -39,17 +59,17 @@ def gate_notes(text: str, before: ReleaseGates, target: TargetProcess) -> Iterat
         path = f"--feature-gates {name}={str(value).lower()}"
         if name in {*before.stages.values(), *after.stages.values()}:
             yield _of_stage(name, path, target)
-        elif name in after.gates:
-            yield _of_gate(value, path, before.gates.get(name), after.gates[name], target)
+        elif (gate := _gate(name, after)) is not None:
+            yield _of_gate(value, path, _gate(name, before), gate, target)
         elif name in before.gates:
             always = name not in GIVEN_UP
             feature = "always on" if always else "gone"
             text = f"{target.name} has no such gate, and its feature is {feature}; it is left out"
             yield Note(NoteKind.EXACT if value is always else NoteKind.LOST, path, text)
         else:
-            text = f"no gate of scheduling that is known here; {target.name} does not start with one it does not know"
-            advice = f"it is left out: add it if kube-scheduler {target.name} has it"
-            yield Note(NoteKind.CHECK, path, text, advice)
+            yield Note(
+                NoteKind.CHECK, path, f"{target.name} has no such gate and does not start with it; it is left out"
+            )
 
 
 def _of_stage(name: str, path: str, target: TargetProcess) -> Note:

@@ -14,7 +14,7 @@ from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.gate_notes import gate_notes, staying_gates
 from kubescheduler.translate.upgrade.target_process import LOGGING, TargetProcess
 
-PROGRAM = "kube-scheduler"
+PROGRAM, HYPERKUBE = "kube-scheduler", "hyperkube"
 _TRUE = ("true", "1", "t")
 
 
@@ -97,9 +97,14 @@ class ProcessFlags(msgspec.Struct, frozen=True):
 
     def staying(self, target: TargetProcess) -> list[str]:
         """The flags with which the target is started besides ``--config``."""
-        kept = [f"--{name}={value}" for name, value in self.values.items() if target.has(name)]
+        kept = [f"--{name}={value}" for name, value in self.values.items() if _stays(name, target)]
         gates = staying_gates(self.get("feature-gates") or "", target)
         return [*kept, f"--feature-gates={gates}"] if gates else kept
+
+
+def _stays(name: str, target: TargetProcess) -> bool:
+    """Whether a target still has a flag that means what it meant before, also beside ``--config``."""
+    return name in target.flags and name not in (*SOURCE, *AS_KEYS, *PLAIN_HTTP, *GONE)
 
 
 def flags_in(command: Sequence[Any]) -> ProcessFlags | None:
@@ -110,7 +115,12 @@ def flags_in(command: Sequence[Any]) -> ProcessFlags | None:
             words = shlex.split(words[2])
         except ValueError:
             words = words[2].split()
-    starts = [at for at, word in enumerate(words) if word.rpartition("/")[2] == PROGRAM]
+    names = [word.rpartition("/")[2] for word in words]
+    starts = [
+        at
+        for at, name in enumerate(names)
+        if name == PROGRAM or (name == "scheduler" and at and names[at - 1] == HYPERKUBE)
+    ]
     return flags_of_words(words[starts[0] + 1 :]) if starts else None
 
 
@@ -144,14 +154,15 @@ def flag_notes(flags: ProcessFlags, before: ReleaseGates, target: TargetProcess,
             yield Note(NoteKind.EXACT, path, f"it is {AS_KEYS[name][0]} in the configuration")
         elif name in PLAIN_HTTP:
             yield _plain_http_note(path, target)
-        elif name in LOGGING and not target.has(name):
+        elif name in LOGGING and name not in target.flags:
             text = f"{target.name} has no such flag: it logs to standard error"
             yield Note(NoteKind.LOST, path, text, "redirect it if needed")
         elif name in GONE:
             yield Note(NoteKind.EXACT, path, f"{target.name} has no such flag: {GONE[name]}")
-        elif name not in SOURCE and not target.has(name):
-            text = "this flag is not known here"
-            yield Note(NoteKind.CHECK, path, text, f"see whether kube-scheduler {target.name} has it")
+        elif name not in SOURCE and name not in target.flags:
+            yield Note(
+                NoteKind.CHECK, path, f"{target.name} has no such flag and does not start with it; it is left out"
+            )
     yield from gate_notes(flags.get("feature-gates") or "", before, target)
     started = " ".join(["--config=FILE", *flags.staying(target)])
     text = f"start kube-scheduler {target.name} with {started}"

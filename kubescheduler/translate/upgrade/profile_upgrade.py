@@ -113,6 +113,8 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
             if instead not in names and (member != "multiPoint" or name not in LIMITS):
                 names.add(instead)
                 kept.append(WithOrigin({**entry, "name": instead}, f"{path} {name}"))
+        elif member == "multiPoint":
+            notes.append(Note(NoteKind.LOST, f"{path} {name}", f"1.36 has no such plugin: {GONE[name]}"))
         elif name not in (*FULLNESS, *LABELS):
             notes.append(note(AVOID_PODS, f"{path} {name}"))
     dropped = {REPLACED.get(name, name) for name in disabled if name in GONE} - {FIT}

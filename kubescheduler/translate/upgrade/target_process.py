@@ -8,6 +8,7 @@ import msgspec
 
 from kubescheduler.config.component.config_schema import V1, V1BETA1
 from kubescheduler.config.gates import GATES_1_20, GATES_1_36, ReleaseGates
+from kubescheduler.live.flags.release_flags import FLAGS_1_20, FLAGS_1_36
 
 LOGGING = (
     "logtostderr",
@@ -23,8 +24,6 @@ LOGGING = (
     "experimental-logging-sanitization",
 )
 """Flags of the logging library that 1.36 no longer has."""
-STAYING = ("master", "bind-address", "secure-port", "cert-dir", "client-ca-file", "v", "vmodule", "log-flush-frequency")
-STAYING_PREFIXES = ("tls-", "authentication-", "authorization-", "requestheader-", "http2-", "permit-", "logging-")
 
 
 class TargetProcess(msgspec.Struct, frozen=True, eq=False):
@@ -37,14 +36,10 @@ class TargetProcess(msgspec.Struct, frozen=True, eq=False):
     """What leader election may lock on; the first is the default."""
     plain_http: bool
     """Whether it serves health and metrics without TLS, at the addresses of its configuration."""
-    flags: tuple[str, ...]
-    """Flags that mean what they meant before, also beside ``--config``."""
+    flags: frozenset[str]
+    """Every flag that it knows."""
     gates: ReleaseGates
     """The feature gates that concern scheduling."""
-
-    def has(self, flag: str) -> bool:
-        """Whether it is started with this flag still."""
-        return flag in self.flags or flag.startswith(STAYING_PREFIXES)
 
 
 PROCESSES: Mapping[str, TargetProcess] = {
@@ -53,9 +48,16 @@ PROCESSES: Mapping[str, TargetProcess] = {
         version="v1beta1",
         locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases"),
         plain_http=True,
-        flags=(*STAYING, *LOGGING),
+        flags=frozenset(flag.name for flag in FLAGS_1_20),
         gates=GATES_1_20,
     ),
-    V1: TargetProcess(name="1.36", version="v1", locks=("leases",), plain_http=False, flags=STAYING, gates=GATES_1_36),
+    V1: TargetProcess(
+        name="1.36",
+        version="v1",
+        locks=("leases",),
+        plain_http=False,
+        flags=frozenset(flag.name for flag in FLAGS_1_36),
+        gates=GATES_1_36,
+    ),
 }
 """The apiVersion that a target release writes → its process."""

@@ -263,15 +263,173 @@ def test_bare() -> None:
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        (configuration("v1"), "there is nothing to translate"),
+        (configuration("v1", profile=[]), "profile: unknown key; did you mean profiles"),
         (configuration("v1gamma"), "is not known; known are v1alpha1, v1alpha2, v1beta1, v1beta2, v1beta3"),
+        ({"replicas": 2, "image": {"tag": "1"}}, "there is no Policy, KubeSchedulerConfiguration or kube-scheduler"),
     ],
-    ids=["v1", "unknown"],
+    ids=["v1", "unknown", "values of a Helm chart"],
 )
 def test_what_is_not_migrated(document: dict[str, Any], text: str) -> None:
-    """A configuration of today, and one of no version."""
+    """A configuration that its releases refuse, one of no version, and what is none at all."""
     with pytest.raises(ConfigError, match=text):
         moved(document)
+
+
+# --- v1 --------------------------------------------------------------------------------------
+
+
+def test_v1_of_today() -> None:
+    """A configuration that 1.36 takes stays as it is, with a note on what has changed since v1 was new."""
+    plugins = {"score": {"enabled": [{"name": "ImageLocality", "weight": 5}]}}
+    translation = moved(configuration("v1", parallelism=4, profiles=[{"schedulerName": "a", "plugins": plugins}]))
+    document = translation.plain()
+    assert document["profiles"] == [{"schedulerName": "a", "plugins": plugins}]
+    assert document["parallelism"] == 4
+    (note,) = (note for note in translation.notes if note.path == "v1")
+    assert "releases after 1.25" in note.text
+    assert "1.36 (NodeResourcesBalancedAllocation has another formula)" in note.text
+    assert translation.exact
+
+
+@pytest.mark.parametrize(
+    ("member", "plugin", "kind", "instead"),
+    [
+        ("filter", "EBSLimits", "approximate", ["NodeVolumeLimits"]),
+        ("multiPoint", "AzureDiskLimits", "approximate", []),
+        ("score", "NodeResourcesMostAllocated", "exact", ["NodeResourcesFit"]),
+        ("multiPoint", "NodeResourcesMostAllocated", "lost", []),
+        ("multiPoint", "ServiceAffinity", "lost", []),
+    ],
+)
+def test_plugins_that_1_36_no_longer_has(member: str, plugin: str, kind: str, instead: list[str]) -> None:
+    """1.36 refuses a v1 file that names them: each is replaced or left out, with the note that older versions get."""
+    plugins = {member: {"enabled": [{"name": plugin}]}}
+    translation = moved(configuration("v1", profiles=[{"plugins": plugins}]))
+    assert told(translation, plugin) == [kind]
+    said = translation.plain()["profiles"][0].get("plugins", {}).get(member, {})
+    assert [entry["name"] for entry in said.get("enabled", ())] == instead
+
+
+# --- which release -------------------------------------------------------------------------
+
+CLUSTER_AUTOSCALER = "--algorithm-provider=ClusterAutoscalerProvider"
+
+
+def image_of(manifest: dict[str, Any], image: str, **keys: Any) -> dict[str, Any]:
+    """The manifest with another image, and perhaps other keys, of its container."""
+    manifest["spec"]["template"]["spec"]["containers"][0] |= {"image": image, **keys}
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("image", "release", "spreading"),
+    [
+        ("k8s.gcr.io/kube-scheduler:v1.20.15", "1.20", 2),
+        ("localhost:5000/kube-scheduler-amd64:v1.20.15-gke.1@sha256:0a", "1.20", 2),
+        ("gcr.io/google-containers/hyperkube:v1.16.6", "1.16", 1),
+        ("example.com/kube-scheduler:latest", "1.16", 1),
+        ("example.com/scheduler:v1.20.15", "1.16", 1),
+        ("example.com/kube-scheduler:v0.20.1", "1.16", 1),
+    ],
+)
+def test_the_release_of_the_image(image: str, release: str, spreading: int) -> None:
+    """A manifest is read as the release of its image does; the default stands where an image says none."""
+    translation = moved(image_of(deployment(CLUSTER_AUTOSCALER), image), release=None)
+    assert translation.from_release == release
+    assert weights(profile(translation.plain()))["PodTopologySpread"] == spreading
+
+
+def test_hyperkube() -> None:
+    """The program that was all programs is told which one to be."""
+    manifest = image_of(deployment(), "hyperkube:v1.20.1", command=["/hyperkube", "scheduler", CLUSTER_AUTOSCALER])
+    assert moved(manifest, release=None).source == "Deployment my-scheduler"
+
+
+def test_another_release_than_the_image() -> None:
+    """The one that is named counts, with a note that says where the image is."""
+    manifest = image_of(deployment(CLUSTER_AUTOSCALER), "kube-scheduler:v1.20.15")
+    translation = moved(manifest, release="1.16")
+    assert translation.from_release == "1.16"
+    assert told(translation, "input.yaml: Deployment my-scheduler, container kube-scheduler") == ["check"]
+    assert told(moved(manifest, release="1.20"), "input.yaml: Deployment my-scheduler") == []
+
+
+@pytest.mark.parametrize(("version", "between"), [("1.15.3", "1.4 and 1.16"), ("1.17.0", "1.16 and 1.20")])
+def test_an_image_of_a_release_that_is_not_there(version: str, between: str) -> None:
+    """It is an error that names the neighbours, not the reading of another release; --from says which one it is."""
+    manifest = image_of(deployment("--feature-gates=PodPriority=false"), f"kube-scheduler:v{version}")
+    with pytest.raises(
+        ConfigError, match=f"container kube-scheduler: its image is of v{version}: .* between {between}"
+    ):
+        moved(manifest, release=None)
+    translation = moved(manifest, release="1.16")
+    place = "input.yaml: Deployment my-scheduler, container kube-scheduler"
+    assert told(translation, f"{place}: --feature-gates PodPriority=false") == ["check"]
+    assert [note.advice for note in translation.notes if note.path == place] == [""]
+
+
+def test_an_image_of_v1() -> None:
+    """Releases that read v1 run by its defaults and their flags; of later ones only what changed since is said."""
+    manifest = image_of(deployment("--leader-elect=false", "--nonsense=1", "--v=2"), "kube-scheduler:v1.28.3")
+    translation = moved(manifest, release=None)
+    assert translation.from_release == "1.28"
+    assert translation.plain()["leaderElection"] == {"leaderElect": False}
+    assert told(translation, "--nonsense") == ["check"]
+    (note,) = (note for note in translation.notes if note.path == "v1")
+    assert ("1.29 (" in note.text, "1.28 (" in note.text) == (True, False)
+    newest = moved(image_of(deployment(), "kube-scheduler:v1.36.2"), release=None)
+    assert told(newest, "v1") == []
+    with pytest.raises(ConfigError, match=r"kube-scheduler 1\.36 has no --algorithm-provider and does not"):
+        moved(image_of(deployment(CLUSTER_AUTOSCALER), "kube-scheduler:v1.36.2"), release=None)
+
+
+def test_a_configuration_says_its_release() -> None:
+    """An image changes nothing of a version that says how it is read; v1alpha1 is read as 1.16 reads it."""
+    beta = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1beta2")))
+    manifest = deployment("--config=/etc/k/config.yaml", mounts={"/etc/k": "settings"})
+    assert moved(beta, image_of(manifest, "kube-scheduler:v1.22.6"), release=None).from_release == "1.27"
+    alpha = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1alpha1")))
+    with pytest.raises(ConfigError, match=r"its image is of v1\.18\.2: release 1\.18 is not known"):
+        moved(alpha, image_of(manifest, "kube-scheduler:v1.18.2"), release=None)
+
+
+# --- which container -----------------------------------------------------------------------
+
+
+def test_several_schedulers() -> None:
+    """The container that is meant is named by its name, or with its workload where several have the name."""
+    first, second = deployment("--scheduler-name=a"), image_of(deployment("--scheduler-name=b"), "x", name="other")
+    third = {**deployment("--scheduler-name=c"), "metadata": {"name": "third"}}
+    with pytest.raises(ConfigError, match=r"one of my-scheduler/kube-scheduler, other, third/kube-scheduler$"):
+        moved(first, second, third)
+
+    def name(container: str) -> str:
+        return str(moved(first, second, third, container=container).plain()["profiles"][0]["schedulerName"])
+
+    assert [name(one) for one in ("my-scheduler/kube-scheduler", "other", "third/kube-scheduler")] == ["a", "b", "c"]
+    with pytest.raises(ConfigError, match="--container kube-scheduler: several kube-schedulers have this name"):
+        name("kube-scheduler")
+    with pytest.raises(
+        ConfigError, match="--container nginx: no container of this name runs kube-scheduler; there are"
+    ):
+        name("nginx")
+    with pytest.raises(ConfigError, match=r"--container nginx: no container of this name runs kube-scheduler$"):
+        moved(json.loads(POLICY), container="nginx")
+
+
+# --- policies without a kind ---------------------------------------------------------------
+
+
+def test_rules_that_are_dropped() -> None:
+    """1.16 reads nothing of a policy without apiVersion: that is lost, and 1.4, which reads it, is named."""
+    rules = {"priorities": [{"name": "MostRequestedPriority", "weight": 3}]}
+    (note,) = (note for note in moved(rules).notes if note.path == "input.yaml")
+    assert note.kind is NoteKind.LOST
+    assert "ignored: priorities" in note.text
+    assert "--from 1.4" in note.advice
+    assert told(moved(rules, release="1.4"), "input.yaml") == []
+    assert told(moved({"apiVersion": "v1", **rules}), "input.yaml") == []
+    assert told(moved({"Priorities": []}), "input.yaml") == ["check"]
 
 
 def test_every_kind_of_note_is_used() -> None:

@@ -52,7 +52,7 @@ def deployment(*flags: str, mounts: dict[str, str] | None = None, shell: bool = 
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "my-scheduler"}, "spec": spec}
 
 
-def moved(*documents: dict[str, Any], to: str = "1.36", release: str = "1.16", **more: Any) -> Translation:
+def moved(*documents: dict[str, Any], to: str = "1.36", release: str | None = "1.16", **more: Any) -> Translation:
     """The migration of documents that are in one file."""
     text = "---\n".join(yaml.safe_dump(document) for document in documents)
     return migrated([("input.yaml", text)], MigrationOptions(release, to, **more))
