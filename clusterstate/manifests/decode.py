@@ -13,6 +13,7 @@ from clusterstate.manifests.decode_kinds import KINDS, ManifestKind
 from clusterstate.manifests.decode_pods import PodDecoder, manifest_of_read
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
+from clusterstate.manifests.schema.api_checks import refused
 from clusterstate.manifests.schema.known_fields import unknown_fields
 from clusterstate.manifests.schema.known_shapes import has_only_known
 from clusterstate.manifests.strictness import LENIENT, Strictness
@@ -57,11 +58,13 @@ class Decoder:
         self._keep_manifests = keep_manifests
         self._prepare = prepare
         self._strictness = strictness
-        self._pods = PodDecoder(prepare)
+        self._pods = PodDecoder(prepare, strictness.accepted.checks if strictness.refused != "ignore" else {})
         self._pods_pass = None if strictness == LENIENT else self._is_known_throughout
         self._judges_stored = strictness.stored != "ignore"
         self.warnings: list[str] = []
         """What was found in manifests that are judged with ``warn``, and notes of items; with file and path."""
+        self._refusals: dict[str, tuple[int, str, int]] = {}
+        """What an API server refuses → (its place among the warnings, of the first object, how many objects)."""
 
     def decode_object(self, manifest: Manifest, *, source: str = "", keep_manifest: bool = False) -> ClusterObject:
         """One object. Raises DecodeError with every fault in it."""
@@ -90,24 +93,32 @@ class Decoder:
         return self._decode(item, kind, keep)
 
     def _is_known_throughout(self, content: Manifest | msgspec.Raw) -> bool:
-        """Whether a pod has only fields that pods have, if it is judged at all."""
-        if isinstance(content, msgspec.Raw) and has_only_known("Pod", content):
-            return True
+        """Whether a pod has only what pods may have, if it is judged at all."""
+        known = isinstance(content, msgspec.Raw) and has_only_known("Pod", content)
         manifest = parse_json("", content) if isinstance(content, msgspec.Raw) else content
-        return self._strictness.of(manifest) == "ignore" or not unknown_fields(
-            "Pod", manifest, self._strictness.accepted
-        )
+        of_fields, of_refusals = self._strictness.of(manifest)
+        if not known and of_fields != "ignore" and unknown_fields("Pod", manifest, self._strictness.accepted):
+            return False
+        return of_refusals == "ignore" or not refused("Pod", manifest, self._strictness.accepted.checks)
 
     def judged(self, item: Item, kind: str, manifest: Manifest) -> list[str]:
         """The faults in what the API does not have of a kind, also of one that is not decoded; warnings are kept."""
-        judgement = self._strictness.of(manifest)
-        if judgement == "ignore":
-            return []
-        found = unknown_fields(kind, manifest, self._strictness.accepted)
-        if judgement == "strict":
-            return found
-        self.warnings += placed(item, kind, manifest, found)
-        return []
+        of_fields, of_refusals = self._strictness.of(manifest)
+        unknown = [] if of_fields == "ignore" else unknown_fields(kind, manifest, self._strictness.accepted)
+        refusals = [] if of_refusals == "ignore" else refused(kind, manifest, self._strictness.accepted.checks)
+        if of_fields == "warn":
+            self.warnings += placed(item, kind, manifest, unknown)
+        if of_refusals == "warn":
+            self._note_refusals(kind, refusals, placed(item, kind, manifest, refusals))
+        return [*(unknown if of_fields == "strict" else ()), *(refusals if of_refusals == "strict" else ())]
+
+    def _note_refusals(self, kind: str, refusals: Iterable[str], shown: Iterable[str]) -> None:
+        """One warning for all objects of a kind with the same fault, as replicas are, which names the first."""
+        for refusal, of_one in zip(refusals, shown, strict=True):
+            at, first, before = self._refusals.get(f"{kind} {refusal}", (len(self.warnings), of_one, 0))
+            self._refusals[f"{kind} {refusal}"] = at, first, before + 1
+            more = f" (and {before} more {kind}{'s' * (before > 1)} alike)" if before else ""
+            self.warnings[at : at + 1] = [f"{first}{more}"]
 
     def _prepared(self, manifest: Manifest) -> Manifest:
         return manifest if self._prepare is None else self._prepare(manifest)

@@ -15,10 +15,14 @@ from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.node_reading import NodeReader
 from clusterstate.manifests.pod_reading import PodReader, remember
 from clusterstate.manifests.read_pod import ReadPod
+from clusterstate.manifests.schema.api_checks import refused_spec
 from clusterstate.manifests.shared_images import SharedImages
+from clusterstate.manifests.strictness import Checks
 from clusterstate.objects import Node, ObjectMeta, Pod, PodSpec
 
 T = TypeVar("T", bound=Hashable)
+
+NO_CHECKS: Checks = {}
 
 MATCH_LABEL_KEYS = b"atchLabelKeys"
 """In the JSON of an affinity term that names labels of the pod itself: matchLabelKeys or mismatchLabelKeys."""
@@ -27,8 +31,10 @@ MATCH_LABEL_KEYS = b"atchLabelKeys"
 class PodDecoder:
     """The short way for pods, and the tables of what objects share."""
 
-    def __init__(self, prepare: Callable[[Manifest], Manifest] | None) -> None:
+    def __init__(self, prepare: Callable[[Manifest], Manifest] | None, checks: Checks = NO_CHECKS) -> None:
+        """checks: what an API server refuses is unusual."""
         self._prepare = prepare
+        self._checks = checks
         self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
         self._images = SharedImages()
@@ -73,6 +79,8 @@ class PodDecoder:
 
     def _new_spec(self, text: bytes) -> PodSpec | None:
         spec = spec_of_text(text)
+        if self._checks and refused_spec(spec, self._checks):
+            return None
         if self._prepare is not None:
             if (MATCH_LABEL_KEYS in text or b"\\" in text) and names_label_keys(spec.get("affinity")):
                 return None

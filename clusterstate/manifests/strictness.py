@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import attrs
@@ -17,8 +17,22 @@ Judgement = Literal["strict", "warn", "ignore"]
 JUDGEMENTS: tuple[Judgement, ...] = ("strict", "warn", "ignore")
 
 
-AcceptedValues = Mapping[tuple[str, str], tuple[tuple[str, ...], str]]
-"""(type, field) → the only values that the API server of a release takes of those that the newest API has, and why."""
+Fault = tuple[str, str]
+"""Place below an object, such as ``.weight``, and the API server's text."""
+Check = Callable[[Mapping[Any, Any]], Iterable[Fault]]
+"""An object → what an API server refuses in it."""
+Checks = Mapping[str, tuple[Check, ...]]
+"""Type → its checks."""
+
+
+@attrs.frozen
+class Accepted:
+    """What the API server of a release takes."""
+
+    values: Mapping[tuple[str, str], tuple[tuple[str, ...], str]] = attrs.field(factory=dict)
+    """(type, field) → the only values that it takes of those that the newest API has, and why."""
+    checks: Checks = attrs.field(factory=dict)
+    """See ``clusterstate.manifests.schema.api_checks``."""
 
 
 @attrs.frozen
@@ -29,26 +43,28 @@ class Strictness:
     """For a manifest without ``metadata.uid`` and ``metadata.resourceVersion``: somebody has written it."""
     stored: Judgement = "ignore"
     """For a manifest that an API server has answered with, perhaps of a newer release."""
-    accepted: AcceptedValues = attrs.field(factory=dict, eq=False)
-    """What a release takes; empty: all values that the newest API has."""
+    refused: Judgement = "ignore"
+    """For what the release's API server refuses in a manifest that some API server has stored."""
+    accepted: Accepted = attrs.field(factory=Accepted, eq=False)
+    """What the release takes; by default all that the newest API has."""
 
-    def under(self, accepted: AcceptedValues) -> Strictness:
+    def under(self, accepted: Accepted) -> Strictness:
         """The same for the API server of a release."""
         return attrs.evolve(self, accepted=accepted)
 
-    def of(self, manifest: Mapping[Any, Any]) -> Judgement:
-        """How one manifest is judged."""
-        return self.stored if is_stored(manifest) else self.written
+    def of(self, manifest: Mapping[Any, Any]) -> tuple[Judgement, Judgement]:
+        """How one manifest is judged: its fields, and what the API server refuses in them."""
+        return (self.stored, self.refused) if is_stored(manifest) else (self.written, self.written)
 
 
 LENIENT = Strictness()
 """As an API server reads what it has stored: unknown fields are not looked at."""
 
-BY_ORIGIN = Strictness(written="strict")
+BY_ORIGIN = Strictness(written="strict", refused="warn")
 """What somebody has written strictly, what a server has answered leniently."""
 
-STRICT = Strictness("strict", "strict")
-"""Everything strictly."""
+STRICT = Strictness("strict", "strict", "warn")
+"""Every field strictly; of what a server has stored it is only noted that a server refuses it."""
 
 
 def strictness_of(judgement: Judgement | None, default: Strictness = BY_ORIGIN) -> Strictness:
@@ -56,7 +72,7 @@ def strictness_of(judgement: Judgement | None, default: Strictness = BY_ORIGIN) 
 
     Raises ConfigError for what is no judgement.
     """
-    return default if judgement is None else Strictness(judgement_named(judgement), judgement)
+    return default if judgement is None else Strictness(judgement_named(judgement), judgement, judgement)
 
 
 def judgement_named(given: object, what: str = "validate") -> Judgement:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from clusterstate.api_names import label_value_errors
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE
@@ -42,7 +43,7 @@ def node(  # noqa: PLR0913
     """The manifest of a ready node.
 
     cpu, memory, pods: allocatable; by default 4, 8Gi and 110. resources: further ones, such as
-    ``{"nvidia.com/gpu": 2}``. labels: besides ``kubernetes.io/hostname``, which is the name. taints: as kubectl writes
+    ``{"nvidia.com/gpu": 2}``. labels: besides ``kubernetes.io/hostname``, which is the name if a label can be that. taints: as kubectl writes
     them, ``"key=value:NoSchedule"``, or manifests. zone, region: set the labels of all releases. status: what else
     ``status`` has, such as images. Raises DecodeError for a taint that is none.
 
@@ -56,7 +57,8 @@ def node(  # noqa: PLR0913
             *wrong_type("taints", taints, (Iterable,), "texts like key=value:NoSchedule, or manifests"),
         ]
     )
-    known = {HOSTNAME: name, **{key: place for key, place in places.items() if place}, **(labels or {})}
+    own = {} if label_value_errors(name) else {HOSTNAME: name}
+    known = {**own, **{key: place for key, place in places.items() if place}, **(labels or {})}
     given = [taint(each) for each in _several(taints)]
     return {
         "apiVersion": "v1",

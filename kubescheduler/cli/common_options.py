@@ -106,8 +106,8 @@ NO_DEFAULTING = click.option(
 VALIDATE = click.option(
     "--validate",
     type=OneOf(["strict", "warn", "ignore"]),
-    help="Whether unknown fields and impossible values are errors, notes or nothing.  [default: strict for what "
-    "somebody wrote, ignore for a cluster's objects with a uid or resourceVersion]",
+    help="Whether unknown fields, and values that an API server refuses, are errors, notes or nothing.  [default: "
+    "strict for what somebody wrote; in objects with a uid or resourceVersion refused values are noted]",
 )
 
 PLUGIN = click.option(

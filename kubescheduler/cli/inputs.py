@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
+from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.release_names import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
@@ -122,7 +122,7 @@ def read_pods_for(
 
 def judged_like(cluster: Cluster | None, validate: Judgement | None) -> Strictness:
     """How pods for a cluster are judged: strictly unless an option says otherwise, and for the same API server."""
-    return strictness_of(validate, STRICT).under({} if cluster is None else cluster.strictness.accepted)
+    return strictness_of(validate, STRICT).under(Accepted() if cluster is None else cluster.strictness.accepted)
 
 
 def _without(cluster: Cluster, keys: Container[str], problems: list[str]) -> Cluster:

@@ -17,7 +17,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
 )
 from kubescheduler.core.legacy_behaviour import reservoir_tie
-from kubescheduler.engine.accepted_values import accepted_1_16
+from kubescheduler.engine.accepted_values import accepted_1_20
 from kubescheduler.engine.daemon_controllers import DAEMONS_1_20
 from kubescheduler.engine.framework_rules import FrameworkRules, PolicyRules
 from kubescheduler.engine.release_queues import queue_1_20
@@ -72,7 +72,7 @@ RELEASE = Release(
     view=view_1_20,
     filling=FILLING_1_16,
     daemons=DAEMONS_1_20,
-    accepted=accepted_1_16,
+    accepted=accepted_1_20,
     top_score=100,
     framework=FRAMEWORK_1_20,
 )

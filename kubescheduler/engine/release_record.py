@@ -12,7 +12,7 @@ from kubescheduler.queue.pending_pods import queue_order
 
 if TYPE_CHECKING:
     from clusterstate.manifests.decode import Prepare
-    from clusterstate.manifests.strictness import AcceptedValues
+    from clusterstate.manifests.strictness import Accepted
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.config.gates import ReleaseGates
@@ -36,8 +36,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """What its API server fills in."""
     daemons: DaemonController
     """What its DaemonSet controller does."""
-    accepted: Callable[[Mapping[str, bool]], AcceptedValues]
-    """Of all gates: where its API server takes fewer values than the newest API has."""
+    accepted: Callable[[Mapping[str, bool]], Accepted]
+    """Of all gates: what its API server takes."""
     top_score: int
     """The most points that a node gets from one priority or Score plugin: 10 or 100."""
     queue_order: Callable[[Iterable[Any]], list[Pod]] = queue_order
@@ -51,8 +51,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     framework: FrameworkRules | None = None
     """The rules of a release that decides by plugins in profiles."""
 
-    def accepted_values(self, gates: Mapping[str, bool] | str | None = None) -> AcceptedValues:
-        """Where its API server takes fewer values. gates: away from their defaults, also as the flag has them.
+    def accepted_values(self, gates: Mapping[str, bool] | str | None = None) -> Accepted:
+        """What its API server takes. gates: away from their defaults, also as the flag has them.
 
         Raises ConfigError for gates that the release does not know.
         """

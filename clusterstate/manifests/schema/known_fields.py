@@ -7,7 +7,7 @@ these values, or a list of them. A type has the fields of all versions of the AP
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -19,11 +19,11 @@ from clusterstate.manifests.schema.known_cluster import CLUSTER
 from clusterstate.manifests.schema.known_devices import DEVICES
 from clusterstate.manifests.schema.known_pods import PODS
 from clusterstate.manifests.schema.known_volumes import VOLUMES
-from clusterstate.manifests.strictness import AcceptedValues
+from clusterstate.manifests.strictness import Accepted
 
 TYPE_META = ("apiVersion", "kind")
 """Fields of every kind."""
-_ALL: AcceptedValues = {}
+_ALL = Accepted()
 
 
 class KnownField(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def _field(word: str) -> tuple[str, KnownField]:
     return name, KnownField(kind.removeprefix("{}"), by_name=kind.startswith("{}"))
 
 
-def unknown_fields(kind: str, manifest: Mapping[Any, Any], accepted: AcceptedValues = _ALL) -> list[str]:
+def unknown_fields(kind: str, manifest: Mapping[Any, Any], accepted: Accepted = _ALL) -> list[str]:
     """``path: what is wrong`` for each field that the kind does not have, and for each value no API server takes.
 
     accepted: where the API server of a release takes less. Nothing for a kind that is in no table. What is of a wrong
@@ -71,7 +71,7 @@ def unknown_fields(kind: str, manifest: Mapping[Any, Any], accepted: AcceptedVal
     return list(_in_object(given, kind, "", accepted))
 
 
-def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: AcceptedValues) -> Iterator[str]:
+def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: Accepted) -> Iterator[str]:
     fields = known_types()[kind]
     for key, value in given.items():
         place = f"{path}{step(key)}".lstrip(".")
@@ -79,22 +79,20 @@ def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: Accepte
         if known is None:
             yield f"{place}: unknown field{nearest(str(key), fields)}"
         elif known.values:
-            yield from _in_values(value, known.values, place, accepted.get((kind, key)))
+            yield from _in_values(value, known.values, place, accepted.values.get((kind, key)))
         elif known.type:
-            yield from _in_field(value, known, place, accepted)
+            for item, where in objects_in(value, known, place):
+                yield from _in_object(item, known.type, where, accepted)
 
 
-def _in_field(value: object, known: KnownField, place: str, accepted: AcceptedValues) -> Iterator[str]:
+def objects_in(value: object, known: KnownField, place: str) -> Iterator[tuple[Mapping[Any, Any], str]]:
+    """(object, where it is) for each object that is in a field. place: of the field."""
+    found: Iterable[tuple[object, str]] = ((value, place),)
     if isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            if isinstance(item, Mapping):
-                yield from _in_object(item, known.type, f"{place}[{index}]", accepted)
+        found = ((item, f"{place}[{index}]") for index, item in enumerate(value))
     elif isinstance(value, Mapping) and known.by_name:
-        for name, item in value.items():
-            if isinstance(item, Mapping):
-                yield from _in_object(item, known.type, f"{place}{step(name)}", accepted)
-    elif isinstance(value, Mapping):
-        yield from _in_object(value, known.type, place, accepted)
+        found = ((item, f"{place}{step(name)}") for name, item in value.items())
+    return ((item, where) for item, where in found if isinstance(item, Mapping))
 
 
 def _in_values(

@@ -1,0 +1,568 @@
+"""What an API server refuses in fields that scheduling reads: checks by type, and a table of them for each release.
+
+A check is asked about each object of its type, wherever that stands, and yields the place below it and the server's
+text. What is left out and decides nothing, such as an image, is not asked for. What is of a wrong type is for decoding
+to report.
+
+Upstream: pkg/apis/core/validation, pkg/apis/scheduling/validation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import msgspec
+
+from clusterstate.api_names import (
+    NAME_LENGTH,
+    go_quote,
+    is_extended_resource,
+    is_hugepage_resource,
+    is_native_resource,
+    is_too_long,
+    label_value_errors,
+    must_match,
+    qualified_name_errors,
+)
+from clusterstate.manifests.schema.known_fields import known_types, objects_in
+from clusterstate.manifests.strictness import Check, Checks, Fault
+from clusterstate.quantity import format_quantity, parse_quantity
+
+Given = Mapping[Any, Any]
+Errors = Callable[[str], Iterable[str]]
+"""A text → what is wrong with it."""
+
+HIGHEST_PRIORITY = 1_000_000_000
+SYSTEM = "system-"
+SCHEDULE_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+CONTAINERS = ("initContainers", "containers")
+CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
+STANDARD_RESOURCES = CONTAINER_RESOURCES | {
+    *("pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "storage"),
+    *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+    *(f"{kind}.{name}" for kind in ("requests", "limits") for name in CONTAINER_RESOURCES),
+    "requests.storage",
+}
+
+
+# --- the server's texts ----------------------------------------------------------------------
+
+
+def invalid(value: object, detail: str) -> str:
+    """Of a value that breaks a rule."""
+    shown = go_quote(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return f"Invalid value: {shown}: {detail}"
+
+
+def required(detail: str = "") -> str:
+    """Of a value that is missing."""
+    return f"Required value: {detail}" if detail else "Required value"
+
+
+def forbidden(detail: str) -> str:
+    """Of a value that must not be there."""
+    return f"Forbidden: {detail}"
+
+
+def duplicate(value: str) -> str:
+    """Of a value that is there twice."""
+    return f"Duplicate value: {go_quote(value)}"
+
+
+def unsupported(value: str, supported: Iterable[str]) -> str:
+    """Of a value that is none of a few."""
+    return f"Unsupported value: {go_quote(value)}: supported values: {', '.join(map(go_quote, supported))}"
+
+
+# --- reading what is given -------------------------------------------------------------------
+
+
+def text_of(given: Given, key: str) -> str | None:
+    """The text at a key, empty when absent; None for anything else."""
+    value = given.get(key)
+    return "" if value is None else value if isinstance(value, str) else None
+
+
+def objects_of(given: Given, key: str) -> list[tuple[int, Given]]:
+    """(index, object) of the list at a key."""
+    value = given.get(key)
+    return [(at, one) for at, one in enumerate(value) if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def object_of(given: Given, key: str) -> Given:
+    """The object at a key; an empty one for anything else."""
+    value = given.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def texts_of(given: Given, key: str) -> Sequence[str] | None:
+    """The list of texts at a key, empty when absent; None for anything else."""
+    value = given.get(key)
+    value = [] if value is None else value
+    return value if isinstance(value, list) and all(isinstance(each, str) for each in value) else None
+
+
+# --- checks of one field ---------------------------------------------------------------------
+
+
+def whole(key: str, detail: str, least: int, most: int = 2**63, *, needed: bool = True) -> Check:
+    """A whole number in a range; not ``needed``: it may be absent, else it is 0 then."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        value = given.get(key)
+        value = 0 if value is None and needed else value
+        if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= most:
+            yield f".{key}", invalid(value, detail)
+
+    return check
+
+
+def present(key: str, detail: str = "") -> Check:
+    """A text that must not be empty."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        if text_of(given, key) == "":
+            yield f".{key}", required(detail)
+
+    return check
+
+
+def one_of(key: str, supported: Sequence[str]) -> Check:
+    """A text that must be there; that it is one of the supported ones is checked with all other fields."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        if text_of(given, key) == "":
+            yield f".{key}", unsupported("", supported)
+
+    return check
+
+
+def named(key: str, errors: Errors) -> Check:
+    """A text that is a name of some sort, if it is there."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        value = text_of(given, key)
+        yield from ((f".{key}", invalid(value, error)) for error in (errors(value) if value else ()))
+
+    return check
+
+
+def labels(key: str, *, values: bool = True) -> Check:
+    """Labels: their keys, and their values."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        for name, value in object_of(given, key).items():
+            if isinstance(name, str):
+                yield from ((f".{key}", invalid(name, error)) for error in qualified_name_errors(name))
+            if values and isinstance(value, str):
+                yield from ((f".{key}", invalid(value, error)) for error in label_value_errors(value))
+
+    return check
+
+
+def unique(key: str, *fields: str, place: str, shown: str) -> Check:
+    """Objects of a list that differ in some fields. place: below the object; shown: of the fields.
+
+    As in the server's lists, all but the last of those that are alike are faults.
+    """
+
+    def check(given: Given) -> Iterator[Fault]:
+        every = [(at, tuple(str(one.get(field, "")) for field in fields)) for at, one in objects_of(given, key)]
+        counts = Counter(values for _, values in every if any(values))
+        for at, values in every:
+            counts[values] -= 1
+            if counts[values] > 0:
+                yield f".{key}[{at}]{place}", duplicate(shown.format(*values))
+
+    return check
+
+
+# --- checks of several fields ----------------------------------------------------------------
+
+
+def toleration(given: Given) -> Iterator[Fault]:
+    """Upstream: ValidateTolerations."""
+    key, operator, value = (text_of(given, field) for field in ("key", "operator", "value"))
+    if key is None or operator is None or value is None:
+        return
+    if not key and operator != "Exists":
+        yield (
+            ".operator",
+            invalid(
+                operator, 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            ),
+        )
+    if given.get("tolerationSeconds") is not None and given.get("effect") != "NoExecute":
+        effect = text_of(given, "effect") or ""
+        yield ".effect", invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+    if operator == "Exists" and value:
+        yield ".operator", invalid(value, "value must be empty when `operator` is 'Exists'")
+    elif operator in ("", "Equal") and (errors := label_value_errors(value)):
+        yield ".operator", invalid(value, ";".join(errors))
+
+
+def taint(given: Given) -> Iterator[Fault]:
+    """Upstream: validateNodeTaints."""
+    key, value, effect = (text_of(given, field) for field in ("key", "value", "effect"))
+    yield from ((".key", invalid(key, error)) for error in (() if key is None else qualified_name_errors(key)))
+    if value and (errors := label_value_errors(value)):
+        yield ".value", invalid(value, ";".join(errors))
+    if effect == "":
+        yield ".effect", required()
+
+
+def requirement(given: Given, *, compares: bool = False, checks_values: bool = False) -> Iterator[Fault]:
+    """A requirement on labels. compares: also by Gt and Lt. checks_values: they have to be values of labels.
+
+    Upstream: ValidateNodeSelectorRequirement, ValidateLabelSelectorRequirement.
+    """
+    key, operator, values = text_of(given, "key"), text_of(given, "operator"), texts_of(given, "values")
+    if key is None or operator is None or values is None:
+        return
+    if operator in ("In", "NotIn") and not values:
+        yield ".values", required("must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        yield ".values", forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif compares and operator in ("Gt", "Lt") and len(values) != 1:
+        yield ".values", required("must be specified single value when `operator` is 'Lt' or 'Gt'")
+    elif not operator:
+        yield ".operator", invalid(operator, "not a valid selector operator")
+    yield from ((".key", invalid(key, error)) for error in qualified_name_errors(key))
+    yield from value_faults(given) if checks_values else ()
+
+
+def node_term(given: Given) -> Iterator[Fault]:
+    """A term of a node selector: requirements on labels and on fields. Upstream: ValidateNodeSelectorTerm."""
+    for at, one in objects_of(given, "matchExpressions"):
+        for place, text in requirement(one, compares=True):
+            yield f".matchExpressions[{at}]{place}", text
+    for at, one in objects_of(given, "matchFields"):
+        operator, values, place = text_of(one, "operator"), texts_of(one, "values"), f".matchFields[{at}]"
+        if operator in ("In", "NotIn") and values is not None and len(values) != 1:
+            detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            yield f"{place}.values", required(detail)
+        elif operator is not None and operator not in ("In", "NotIn"):
+            yield f"{place}.operator", invalid(operator, "not a valid selector operator")
+        if (key := text_of(one, "key")) is not None and key != "metadata.name":
+            yield f"{place}.key", invalid(key, "not a valid field selector key")
+
+
+def node_selector(given: Given, *, checks_values: bool) -> Iterator[Fault]:
+    """The values of preferred terms, which are in no selector, are not checked. Upstream: ValidateNodeSelector."""
+    terms = given.get("nodeSelectorTerms")
+    if terms is None or terms == []:
+        yield ".nodeSelectorTerms", required("must have at least one node selector term")
+    for term, one in objects_of(given, "nodeSelectorTerms") if checks_values else ():
+        for at, each in objects_of(one, "matchExpressions"):
+            for place, text in value_faults(each):
+                yield f".nodeSelectorTerms[{term}].matchExpressions[{at}]{place}", text
+
+
+def value_faults(given: Given) -> Iterator[Fault]:
+    """Of the values of a requirement that are no values of labels."""
+    for at, value in enumerate(texts_of(given, "values") or ()):
+        yield from ((f".values[{at}]", invalid(value, error)) for error in label_value_errors(value))
+
+
+def min_domains(given: Given) -> Iterator[Fault]:
+    """Upstream: validateMinDomains."""
+    action = text_of(given, "whenUnsatisfiable")
+    if given.get("minDomains") is not None and action and action != SCHEDULE_ACTIONS[0]:
+        detail = f"can only use minDomains if whenUnsatisfiable={SCHEDULE_ACTIONS[0]}, not {action}"
+        yield ".minDomains", invalid(given["minDomains"], detail)
+
+
+def label_keys(given: Given) -> Iterator[Fault]:
+    """Upstream: validateMatchLabelKeysInTopologySpread, validateMatchLabelKeysAndMismatchLabelKeys."""
+    selector = object_of(given, "labelSelector")
+    selected = {
+        *object_of(selector, "matchLabels"),
+        *(one.get("key") for _, one in objects_of(selector, "matchExpressions")),
+    }
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = texts_of(given, field) or ()
+        if keys and given.get("labelSelector") is None:
+            yield f".{field}", forbidden("must not be specified when labelSelector is not set")
+        for at, key in enumerate(keys):
+            yield from ((f".{field}[{at}]", invalid(key, error)) for error in qualified_name_errors(key))
+            if key in selected and field == "matchLabelKeys":
+                yield f".{field}[{at}]", invalid(key, "exists in both matchLabelKeys and labelSelector")
+
+
+def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcommits: bool) -> Iterator[Fault]:
+    """Names and amounts. above: (resource, request, limit) → the fault of a request above its limit. overcommits:
+    whether requests of extended resources and huge pages may be below their limits.
+
+    Upstream: ValidateContainerResourceRequirements.
+    """
+    amounts: dict[str, dict[str, int]] = {}
+    for field in ("limits", "requests"):
+        for name, value in object_of(given, field).items():
+            if not isinstance(name, str) or (milli := _milli(value)) is None:
+                continue
+            amounts.setdefault(field, {})[name] = milli
+            place, shown = f".{field}[{name}]", _canonical(value, milli)
+            yield from ((place, invalid(name, error)) for error in resource_name_errors(name))
+            if milli < 0:
+                yield place, invalid(shown, "must be greater than or equal to 0")
+            elif milli % 1000 and is_extended_resource(name):
+                yield place, invalid(shown, "must be an integer")
+    for name, request in amounts.get("requests", {}).items():
+        limit = amounts.get("limits", {}).get(name)
+        if limit is None:
+            continue
+        both = [_canonical(given[field][name], milli) for field, milli in (("requests", request), ("limits", limit))]
+        if request > limit:
+            yield above(name, *both)
+        elif request < limit and not overcommits and (is_extended_resource(name) or is_hugepage_resource(name)):
+            place, text = above(name, *both)
+            yield place, text.replace("less than or equal", "equal")
+
+
+def resource_name_errors(name: str) -> Iterator[str]:
+    """Of a resource of containers. Upstream: validateContainerResourceName."""
+    if errors := qualified_name_errors(name):
+        yield from errors
+        return
+    if "/" in name:
+        if not is_native_resource(name) and not is_extended_resource(name):
+            yield "doesn't follow extended resource name standard"
+        return
+    if name in CONTAINER_RESOURCES or is_hugepage_resource(name):
+        return
+    if name not in STANDARD_RESOURCES:
+        yield "must be a standard resource type or fully qualified"
+    yield "must be a standard resource for containers"
+
+
+def amounts(key: str, *, positive: str = "") -> Check:
+    """Amounts that are not negative, and none at all of a resource for which there must be some."""
+
+    def check(given: Given) -> Iterator[Fault]:
+        for name, value in object_of(given, key).items():
+            milli = _milli(value)
+            if milli is not None and milli < 0:
+                yield f".{key}[{name}]", invalid(_canonical(value, milli), "must be greater than or equal to 0")
+            elif milli == 0 and name == positive:
+                yield f".{key}[{name}]", invalid("0", "must be greater than zero")
+
+    return check
+
+
+def _milli(value: object) -> int | None:
+    try:
+        return parse_quantity(value)  # type: ignore[arg-type]
+    except ValueError:
+        return None
+
+
+def _canonical(value: object, milli: int) -> str:
+    return format_quantity(milli, binary=isinstance(value, str) and value.endswith("i"))
+
+
+def port(given: Given) -> Iterator[Fault]:
+    """Upstream: validateContainerPorts."""
+    for key in ("containerPort", "hostPort"):
+        number = given.get(key)
+        if not isinstance(number, int) or isinstance(number, bool):
+            continue
+        if not number and key == "containerPort":
+            yield f".{key}", required()
+        elif number and not 1 <= number <= 65535:
+            yield f".{key}", invalid(number, "must be between 1 and 65535, inclusive")
+
+
+def host_ports(given: Given) -> Iterator[Fault]:
+    """On its node's network a pod's ports are the node's. Upstream: validateHostNetwork."""
+    for container, one in objects_of(given, "containers") if given.get("hostNetwork") is True else ():
+        for at, each in objects_of(one, "ports"):
+            inside, outside = each.get("containerPort"), each.get("hostPort")
+            if inside is not None and outside not in (None, 0, inside):
+                detail = "must match `hostPort` when `hostNetwork` is true"
+                yield f".containers[{container}].ports[{at}].containerPort", invalid(inside, detail)
+
+
+def container_names(given: Given) -> Iterator[Fault]:
+    """No two containers of a pod have one name. Upstream: validateContainers, validateInitContainers."""
+    known: set[str] = set()
+    for key in reversed(CONTAINERS):
+        for at, one in objects_of(given, key):
+            name = text_of(one, "name")
+            if name and name in known:
+                yield f".{key}[{at}].name", duplicate(name)
+            known.add(name or "")
+
+
+def gates(given: Given) -> Iterator[Fault]:
+    """Upstream: validateSchedulingGates, and ValidatePodCreate."""
+    names = [(at, text_of(one, "name") or "") for at, one in objects_of(given, "schedulingGates")]
+    for at, name in names:
+        yield from ((f".schedulingGates[{at}].name", invalid(name, error)) for error in qualified_name_errors(name))
+        if name in [before for _, before in names[:at]]:
+            yield f".schedulingGates[{at}].name", duplicate(name)
+    if names and text_of(given, "nodeName"):
+        yield ".nodeName", forbidden("cannot be set until all schedulingGates have been cleared")
+
+
+def priority_class(given: Given) -> Iterator[Fault]:
+    """Upstream: ValidatePriorityClass."""
+    value, name = given.get("value"), text_of(object_of(given, "metadata"), "name") or ""
+    if name in ("system-node-critical", "system-cluster-critical"):
+        return
+    if name.startswith(SYSTEM):
+        detail = f"priority class names with '{SYSTEM}' prefix are reserved for system use only"
+        yield ".metadata.name", forbidden(detail)
+    if isinstance(value, int) and value > HIGHEST_PRIORITY:
+        yield ".value", forbidden(f"maximum allowed value of a user defined priority is {HIGHEST_PRIORITY}")
+
+
+# --- what differs between releases, and the tables -------------------------------------------
+
+
+class Differences(msgspec.Struct, frozen=True):
+    """What the servers of releases do not have in common."""
+
+    label: str = "a DNS-1123 label"
+    """What names of containers, volumes and namespaces are called."""
+    above: Callable[[str, str, str], Fault] = lambda name, request, _: (
+        ".requests",
+        invalid(request, f"must be less than or equal to {name} limit"),
+    )
+    """Of a request above its limit."""
+    overcommits: bool = False
+    """Whether requests of extended resources may be below their limits."""
+    checks_values: bool = False
+    """Whether the values that selectors ask for have to be values of labels."""
+
+
+def label_errors(text: str, called: str) -> Iterator[str]:
+    """What is wrong with the name of a container, a volume or a namespace."""
+    import re
+
+    pattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+    if is_too_long(text, NAME_LENGTH):
+        yield f"must be no more than {NAME_LENGTH} characters"
+    if not re.fullmatch(pattern, text):
+        rule = (
+            f"{called} must consist of lower case alphanumeric characters or '-', "
+            "and must start and end with an alphanumeric character"
+        )
+        yield must_match(rule, pattern, "my-name", "123-abc")
+
+
+def checks_of(differs: Differences) -> Checks:
+    """The table of a release."""
+    label = partial(label_errors, called=differs.label)
+    weight = whole("weight", "must be in the range 1-100", 1, 100)
+    key = present("topologyKey", "can not be empty")
+    selector = partial(requirement, checks_values=differs.checks_values)
+    return {
+        "ObjectMeta": (labels("labels"), labels("annotations", values=False), named("namespace", label)),
+        "PodSpec": (
+            labels("nodeSelector"),
+            container_names,
+            host_ports,
+            gates,
+            unique(
+                "topologySpreadConstraints",
+                *("topologyKey", "whenUnsatisfiable"),
+                place=".{topologyKey, whenUnsatisfiable}",
+                shown="{{{}, {}}}",
+            ),
+            unique("volumes", "name", place=".name", shown="{}"),
+        ),
+        "Container": (named("name", label),),
+        "Volume": (named("name", label),),
+        "ContainerPort": (port,),
+        "ResourceRequirements": (partial(resources, above=differs.above, overcommits=differs.overcommits),),
+        "Toleration": (named("key", qualified_name_errors), toleration),
+        "Taint": (taint,),
+        "NodeSpec": (unique("taints", "key", "effect", place="", shown="{0}:{1}"),),
+        "NodeStatus": (amounts("capacity"), amounts("allocatable")),
+        "PreferredSchedulingTerm": (weight,),
+        "WeightedPodAffinityTerm": (weight,),
+        "NodeSelector": (partial(node_selector, checks_values=differs.checks_values),),
+        "NodeSelectorTerm": (node_term,),
+        "PodAffinityTerm": (key, named("topologyKey", qualified_name_errors), label_keys),
+        "LabelSelector": (labels("matchLabels"),),
+        "LabelSelectorRequirement": (selector,),
+        "TopologySpreadConstraint": (
+            whole("maxSkew", "must be greater than zero", 1),
+            key,
+            one_of("whenUnsatisfiable", SCHEDULE_ACTIONS),
+            whole("minDomains", "must be greater than zero", 1, needed=False),
+            min_domains,
+            label_keys,
+        ),
+        "ServiceSpec": (labels("selector"),),
+        "PriorityClass": (priority_class,),
+        "PersistentVolumeSpec": (amounts("capacity", positive="storage"),),
+    }
+
+
+RFC_1123 = "a lowercase RFC 1123 label"
+CHECKS_1_4 = checks_of(
+    Differences(
+        above=lambda name, _, limit: (
+            f".limits[{name}]",
+            invalid(limit, "must be greater than or equal to request"),
+        ),
+        overcommits=True,
+    )
+)
+CHECKS_1_16 = checks_of(Differences())
+CHECKS_1_20 = checks_of(Differences(label=RFC_1123))
+CHECKS_1_36 = checks_of(
+    Differences(
+        label=RFC_1123,
+        above=lambda name, request, limit: (
+            ".requests",
+            invalid(request, f"must be less than or equal to {name} limit of {limit}"),
+        ),
+        checks_values=True,
+    )
+)
+
+
+# --- asking them -----------------------------------------------------------------------------
+
+
+def refused(kind: str, manifest: Given, checks: Checks) -> list[str]:
+    """``path: text`` for everything in a manifest that an API server refuses; nothing for a kind in no table."""
+    return list(_in_object(manifest, kind, "", checks)) if checks and kind in known_types() else []
+
+
+def refused_spec(spec: Given, checks: Checks) -> bool:
+    """Whether a pod's spec has anything that an API server refuses."""
+    return any(_in_object(spec, "PodSpec", "", checks))
+
+
+def _in_object(given: Given, kind: str, path: str, checks: Checks) -> Iterator[str]:
+    for check in checks.get(kind, ()):
+        for place, text in check(given):
+            yield f"{path}{place}: {text}".lstrip(".")
+    for key, known in _leading(kind).items():
+        value = given.get(key)
+        if value:
+            for one, place in objects_in(value, known, f"{path}.{key}"):
+                yield from _in_object(one, known.type, place, checks)
+
+
+@cache
+def _leading(kind: str) -> Mapping[str, Any]:
+    """The fields of a type below which there is a type with checks."""
+    return {
+        name: known
+        for name, known in known_types()[kind].items()
+        if known.type and known.type != kind and _leads(known.type, (kind,))
+    }
+
+
+def _leads(kind: str, within: tuple[str, ...]) -> bool:
+    if kind in CHECKS_1_36:
+        return True
+    inside = {known.type for known in known_types()[kind].values() if known.type} - {kind, *within}
+    return any(_leads(each, (*within, kind)) for each in inside)

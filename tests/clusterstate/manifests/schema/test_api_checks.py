@@ -1,0 +1,304 @@
+"""What API servers refuse in fields that scheduling reads, in their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clusterstate.manifests.schema.api_checks import (
+    CHECKS_1_4,
+    CHECKS_1_16,
+    CHECKS_1_20,
+    CHECKS_1_36,
+    refused,
+)
+from clusterstate.manifests.schema.known_fields import known_types
+
+TABLES = {"1.4": CHECKS_1_4, "1.16": CHECKS_1_16, "1.20": CHECKS_1_20, "1.36": CHECKS_1_36}
+RICH = [
+    document for document in yaml.safe_load_all((Path(__file__).parent / "rich_manifests.yaml").read_text()) if document
+]
+AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def container(**fields: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "c", **fields}]}
+
+
+def asking(requests: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return container(resources={"requests": dict(requests), "limits": dict(limits or {})})
+
+
+def tolerating(**fields: Any) -> dict[str, Any]:
+    return {"tolerations": [fields]}
+
+
+def spreading(**fields: Any) -> dict[str, Any]:
+    given = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}, **fields}
+    return {"topologySpreadConstraints": [{key: value for key, value in given.items() if value is not None}]}
+
+
+def requiring(**requirement: Any) -> dict[str, Any]:
+    return {"affinity": {"nodeAffinity": {AFFINITY: {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}}}
+
+
+def with_pods(**term: Any) -> dict[str, Any]:
+    return {"affinity": {"podAffinity": {AFFINITY: [{"topologyKey": "zone", "labelSelector": {}, **term}]}}}
+
+
+IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
+    "request above limit": (
+        asking({"cpu": "2"}, {"cpu": 1}),
+        'containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+    ),
+    "amounts in one form": (
+        asking({"memory": "2048Mi"}, {"memory": "1000000k"}),
+        'containers[0].resources.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1G',
+    ),
+    "negative": (
+        asking({"cpu": "-500m"}),
+        'containers[0].resources.requests[cpu]: Invalid value: "-500m": must be greater than or equal to 0',
+    ),
+    "half a device": (
+        asking({"nvidia.com/gpu": "500m"}),
+        'containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "500m": must be an integer',
+    ),
+    "fewer devices than the limit": (
+        asking({"nvidia.com/gpu": 1}, {"nvidia.com/gpu": 2}),
+        'containers[0].resources.requests: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
+    ),
+    "no resource of containers": (
+        asking({"pods": 1}),
+        'containers[0].resources.requests[pods]: Invalid value: "pods": must be a standard resource for containers',
+    ),
+    "weight 0": (
+        {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 0, "preference": {}}]}}},
+        f"affinity.nodeAffinity.{PREFERRED}[0].weight: Invalid value: 0: must be in the range 1-100",
+    ),
+    "weight 1000": (
+        {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1000}]}}},
+        f"affinity.podAntiAffinity.{PREFERRED}[0].weight: Invalid value: 1000: must be in the range 1-100",
+    ),
+    "no weight": (
+        {"affinity": {"nodeAffinity": {PREFERRED: [{"preference": {}}]}}},
+        f"affinity.nodeAffinity.{PREFERRED}[0].weight: Invalid value: 0: must be in the range 1-100",
+    ),
+    "maxSkew 0": (
+        spreading(maxSkew=0),
+        "topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero",
+    ),
+    "no maxSkew": (
+        spreading(maxSkew=None),
+        "topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero",
+    ),
+    "no topologyKey": (
+        spreading(topologyKey=None),
+        "topologySpreadConstraints[0].topologyKey: Required value: can not be empty",
+    ),
+    "no whenUnsatisfiable": (
+        spreading(whenUnsatisfiable=None),
+        'topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", '
+        '"ScheduleAnyway"',
+    ),
+    "minDomains 0": (
+        spreading(minDomains=0),
+        "topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero",
+    ),
+    "minDomains of what need not be met": (
+        spreading(minDomains=2, whenUnsatisfiable="ScheduleAnyway"),
+        "topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if "
+        "whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway",
+    ),
+    "matchLabelKeys without a selector": (
+        spreading(matchLabelKeys=["app"], labelSelector=None),
+        "topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set",
+    ),
+    "a constraint twice": (
+        {"topologySpreadConstraints": spreading()["topologySpreadConstraints"] * 2},
+        'topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"',
+    ),
+    "a term without topologyKey": (
+        with_pods(topologyKey=""),
+        f"affinity.podAffinity.{AFFINITY}[0].topologyKey: Required value: can not be empty",
+    ),
+    "a name in capitals": (
+        container(name="Main"),
+        'containers[0].name: Invalid value: "Main": a lowercase RFC 1123 label must consist of lower case '
+        "alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+        "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+    ),
+    "Exists with a value": (
+        tolerating(key="a", operator="Exists", value="b"),
+        "tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'",
+    ),
+    "all keys with Equal": (
+        tolerating(operator="Equal", value="b"),
+        'tolerations[0].operator: Invalid value: "Equal": operator must be Exists when `key` is empty, which means '
+        '"match all values and all keys"',
+    ),
+    "seconds without NoExecute": (
+        tolerating(key="a", operator="Exists", effect="NoSchedule", tolerationSeconds=3),
+        "tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` "
+        "is set",
+    ),
+    "Exists with values": (
+        requiring(key="a", operator="Exists", values=["b"]),
+        f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].values: Forbidden: may not be "
+        "specified when `operator` is 'Exists' or 'DoesNotExist'",
+    ),
+    "In without values": (
+        requiring(key="a", operator="In"),
+        f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be "
+        "specified when `operator` is 'In' or 'NotIn'",
+    ),
+    "Gt with two values": (
+        requiring(key="a", operator="Gt", values=["1", "2"]),
+        f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be "
+        "specified single value when `operator` is 'Lt' or 'Gt'",
+    ),
+    "no terms": (
+        {"affinity": {"nodeAffinity": {AFFINITY: {"nodeSelectorTerms": []}}}},
+        f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms: Required value: must have at least one node selector "
+        "term",
+    ),
+    "a selector of pods": (
+        with_pods(labelSelector={"matchExpressions": [{"key": "a", "operator": "DoesNotExist", "values": ["b"]}]}),
+        f"affinity.podAffinity.{AFFINITY}[0].labelSelector.matchExpressions[0].values: Forbidden: may not be specified "
+        "when `operator` is 'Exists' or 'DoesNotExist'",
+    ),
+    "a container twice": (
+        {"containers": [{"name": "c"}], "initContainers": [{"name": "c"}]},
+        'initContainers[0].name: Duplicate value: "c"',
+    ),
+    "no port": (
+        container(ports=[{"containerPort": 70000}]),
+        "containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
+    ),
+    "another port on the node's network": (
+        {"hostNetwork": True, **container(ports=[{"containerPort": 80, "hostPort": 81}])},
+        "containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true",
+    ),
+    "a gate twice": (
+        {"schedulingGates": [{"name": "a.b/c"}, {"name": "a.b/c"}]},
+        'schedulingGates[1].name: Duplicate value: "a.b/c"',
+    ),
+    "a node behind a gate": (
+        {"nodeName": "n", "schedulingGates": [{"name": "a.b/c"}]},
+        "nodeName: Forbidden: cannot be set until all schedulingGates have been cleared",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "fault"), IN_SPECS.values(), ids=IN_SPECS)
+def test_specs(spec: dict[str, Any], fault: str) -> None:
+    """Each fault stands at its path, in pods and in templates, and alone."""
+    assert refused("Pod", {"spec": spec}, CHECKS_1_36) == [f"spec.{fault}"]
+    template = {"spec": {"template": {"spec": spec}}}
+    assert refused("Deployment", template, CHECKS_1_36) == [f"spec.template.spec.{fault}"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "fault"),
+    [
+        pytest.param(
+            "Node",
+            {"spec": {"taints": [{"key": "a", "value": "b"}]}},
+            "spec.taints[0].effect: Required value",
+            id="a taint without effect",
+        ),
+        pytest.param(
+            "Node",
+            {"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "value": value} for value in "xy"]}},
+            'spec.taints[0]: Duplicate value: "a:NoSchedule"',
+            id="a taint twice",
+        ),
+        pytest.param(
+            "Node",
+            {"status": {"allocatable": {"cpu": -1}}},
+            'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+            id="a node with less than nothing",
+        ),
+        pytest.param(
+            "PersistentVolume",
+            {"spec": {"capacity": {"storage": 0}}},
+            'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
+            id="an empty volume",
+        ),
+        pytest.param(
+            "PriorityClass",
+            {"metadata": {"name": "high"}, "value": 2_000_000_000},
+            "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
+            id="a priority",
+        ),
+        pytest.param(
+            "PriorityClass",
+            {"metadata": {"name": "system-mine"}, "value": 1},
+            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only",
+            id="a class of the system's",
+        ),
+    ],
+)
+def test_other_kinds(kind: str, manifest: dict[str, Any], fault: str) -> None:
+    """What is no pod has its rules as well."""
+    assert refused(kind, manifest, CHECKS_1_36) == [fault]
+
+
+OVER = {"spec": asking({"cpu": "2"}, {"cpu": 1})}
+VALUE = {
+    "spec": with_pods(
+        labelSelector={"matchLabels": {}, "matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "manifest", "ending"),
+    [
+        pytest.param(
+            "1.4", OVER, 'limits[cpu]: Invalid value: "1": must be greater than or equal to request', id="1.4"
+        ),
+        pytest.param("1.16", OVER, "must be less than or equal to cpu limit", id="1.16"),
+        pytest.param("1.20", OVER, "must be less than or equal to cpu limit", id="1.20"),
+        pytest.param("1.36", OVER, "must be less than or equal to cpu limit of 1", id="1.36"),
+        pytest.param("1.4", {"spec": asking({"a.b/c": 1}, {"a.b/c": 2})}, None, id="1.4 has no extended resources"),
+        pytest.param("1.20", VALUE, None, id="1.20 takes any value in a selector"),
+        pytest.param("1.36", VALUE, "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')", id="1.36 does not"),
+    ],
+)
+def test_releases_differ(release: str, manifest: dict[str, Any], ending: str | None) -> None:
+    """Each has its own words, and some take what others refuse."""
+    found = refused("Pod", manifest, TABLES[release])
+    assert (not found) if ending is None else found[0].endswith(ending)
+
+
+@pytest.mark.parametrize("release", TABLES)
+@pytest.mark.parametrize("manifest", RICH, ids=[f"{each['kind']} {each['metadata']['name']}" for each in RICH])
+def test_rich_manifests_pass(manifest: dict[str, Any], release: str) -> None:
+    """What servers of several releases have stored passes."""
+    assert refused(manifest["kind"], manifest, TABLES[release]) == []
+
+
+def test_every_type_is_known() -> None:
+    """A type of the tables is one of the API, and all releases check the same ones."""
+    assert {*CHECKS_1_36} <= known_types().keys()
+    assert len({frozenset(table) for table in TABLES.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"spec": None}, id="null"),
+        pytest.param({"spec": {"containers": 3, "tolerations": [None, 4], "nodeSelector": "a"}}, id="wrong types"),
+        pytest.param({"spec": tolerating(key=4, operator=[], value={})}, id="wrong texts"),
+        pytest.param({"spec": asking({"cpu": "many", 4: None})}, id="no amount"),
+        pytest.param({"spec": spreading(maxSkew="one", topologyKey=7, whenUnsatisfiable=[])}, id="wrong numbers"),
+    ],
+)
+def test_wrong_types_are_left_to_decoding(odd: dict[str, Any]) -> None:
+    """They are no reason to fail here."""
+    assert refused("Pod", odd, CHECKS_1_36) == []
