@@ -43,7 +43,7 @@ def node(  # noqa: PLR0913
     """The manifest of a ready node.
 
     cpu, memory, pods: allocatable; by default 4, 8Gi and 110. resources: further ones, such as
-    ``{"nvidia.com/gpu": 2}``. labels: besides ``kubernetes.io/hostname``, which is the name if a label can be that. taints: as kubectl writes
+    ``{"nvidia.com/gpu": 2}``. labels: besides ``kubernetes.io/hostname``, the name. taints: as kubectl writes
     them, ``"key=value:NoSchedule"``, or manifests. zone, region: set the labels of all releases. status: what else
     ``status`` has, such as images. Raises DecodeError for a taint that is none.
 
