@@ -19,6 +19,9 @@ from kubescheduler.sources.limits import exceeded, limit
 POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""
 
+CONFIGURATION_KIND = "KubeSchedulerConfiguration"
+"""The kind of a component configuration."""
+
 _FORMATS = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML", ".toml": "TOML"}
 _TOML_LINE = re.compile(r"""\s*(\[{1,2}\s*["'A-Za-z_][\w."' -]*\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?""")
 _TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*|[][]""", re.DOTALL)
@@ -178,6 +181,66 @@ def _policy(text: str, name: str) -> ParsedDocument:
         return parse_first_document(text, name)
     except ConfigError as error:
         raise ConfigError(f"invalid policy: {problem}" for problem in error.problems) from error
+
+
+# --- component configurations --------------------------------------------------------------
+
+
+def read_configuration(path: Path) -> tuple[ParsedDocument, str]:
+    """(the document of ``--config``, its name): of a file, or the one that a ConfigMap in it holds.
+
+    Raises ConfigError also when the file cannot be read.
+    """
+    text, name = read_text(path), str(path)
+    document = parse_first_document(text, name)
+    if document.documents_behind() and document.get("kind") != CONFIGURATION_KIND:
+        held = [each for each in _manifests(text, name) if _has_configuration(each)]
+        if len(held) == 1:
+            return configuration_in(held[0], name)
+    return configuration_in(document, name)
+
+
+def configuration_in(document: Mapping[str, Any], name: str) -> tuple[Any, str]:
+    """(the configuration that a ConfigMap holds as text, its name with the key); any other document as it is.
+
+    Raises ConfigError for a ConfigMap that holds none, or several.
+    """
+    if document.get("kind") != "ConfigMap":
+        return document, name
+    held, problems = _configurations(document, name)
+    if len(held) == 1:
+        ((key, found),) = held.items()
+        return found, f"{name}[{key}]"
+    if held:
+        raise ConfigError(f"{name}: several keys hold a {CONFIGURATION_KIND}: {', '.join(held)}; keep one of them")
+    if problems:
+        raise ConfigError(problems)
+    policy = _has_policy(document)
+    hint = f"; it has a policy at {POLICY_KEY}: give the file as --policy-configmap" if policy else ""
+    raise ConfigError(f"{name}: no key of this ConfigMap holds a {CONFIGURATION_KIND}{hint}")
+
+
+def _has_configuration(manifest: Any) -> bool:
+    if not isinstance(manifest, Mapping) or manifest.get("kind") != "ConfigMap":
+        return False
+    return bool(_configurations(manifest, "")[0])
+
+
+def _configurations(manifest: Mapping[str, Any], name: str) -> tuple[dict[str, ParsedDocument], list[str]]:
+    """(key → configuration, what is wrong with the texts that look like one and cannot be read)."""
+    data = manifest.get("data")
+    held: dict[str, ParsedDocument] = {}
+    problems: list[str] = []
+    for key, text in data.items() if isinstance(data, Mapping) else ():
+        if isinstance(text, str) and CONFIGURATION_KIND in text:
+            try:
+                found = parse_first_document(text, f"{name}[{key}]")
+            except ConfigError as error:
+                problems += error.problems
+            else:
+                if found.get("kind") == CONFIGURATION_KIND:
+                    held[key] = found
+    return held, problems
 
 
 # --- formats -------------------------------------------------------------------------------

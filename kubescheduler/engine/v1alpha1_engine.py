@@ -10,7 +10,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import FRAMEWORK_RELEASES
-from kubescheduler.config.config_text import parse_first_document, read_configmap, read_text
+from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
@@ -46,10 +46,10 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
             f"--config: release {flags.release} reads no component configuration; give it an --algorithm-provider or "
             f"a --policy-config-file, or choose --release 1.16, {' or '.join(FRAMEWORK_RELEASES)}"
         )
-    name = flags.config_file or "config"
-    document = flags.component
-    if document is None:
-        document = parse_first_document(read_text(Path(name)), name)
+    if flags.component is not None:
+        document, name = configuration_in(flags.component, "config")
+    else:
+        document, name = read_configuration(Path(flags.config_file or ""))
     try:
         return read(document, strict=flags.strict)
     except ConfigError as error:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.config.component.written_config import MULTI_POINT, PluginConfig, Written, WrittenProfile
+from kubescheduler.config.config_text import CONFIGURATION_KIND
 from kubescheduler.config.policy.policy_schema import EXTENDER
 from kubescheduler.framework.args.document_schema import (
     BOOL,
@@ -24,7 +25,7 @@ from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Po
 from kubescheduler.framework.contract.profile import Enabled, PluginSet
 
 GROUP = "kubescheduler.config.k8s.io"
-KIND = "KubeSchedulerConfiguration"
+KIND = CONFIGURATION_KIND
 V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = (
     f"{GROUP}/{version}" for version in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
 )

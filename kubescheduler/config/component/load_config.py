@@ -17,7 +17,7 @@ from kubescheduler.config.component.decode_config import read_written
 from kubescheduler.config.component.type_meta import version_of
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.component.written_config import Written
-from kubescheduler.config.config_text import parse_first_document, read_text
+from kubescheduler.config.config_text import read_configuration
 from kubescheduler.config.policy.unread_keys import behind_notes, text_problems, twice_problems
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
@@ -66,13 +66,12 @@ def read_component_config(
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
 ) -> SchedulerConfig:
-    """The configuration in a JSON, YAML or TOML file; as ``component_config_from`` with all problems.
+    """The configuration in a file, or in a ConfigMap there; as ``component_config_from`` with all problems.
 
     Raises ConfigError also when the file cannot be read, and for keys that are set twice. Of several documents the
     first is read, with a note; strict: they are a fault.
     """
-    text, source = read_text(path), str(path)
-    document = parse_first_document(text, source)
+    document, source = read_configuration(path)
     if problems := text_problems(document) if strict else twice_problems(document):
         raise ConfigError(f"{source}: {problem}" for problem in problems)
     return component_config_from(

@@ -14,7 +14,7 @@ from algorithmprovider.custom_code import exception_text, raised_at
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, default_config, read_component_config
-from kubescheduler.config.config_text import parse_first_document, read_text
+from kubescheduler.config.config_text import configuration_in, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import refuse_policy_beside
 from kubescheduler.engine.framework_engine import framework_engine
 from kubescheduler.framework.contract.misnamed_methods import misnamed_methods, nearest_methods
@@ -112,7 +112,7 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
     policy = source.read_policy() if flags.policy is None else flags.policy
     if policy is not None:
         if flags.config_file is not None:
-            refuse_policy_beside(parse_first_document(read_text(Path(flags.config_file)), flags.config_file))
+            refuse_policy_beside(read_configuration(Path(flags.config_file))[0])
         place = source.policy_configmap or source.policy_file or "policy"
         try:
             return _called(flags, policies.check(policy, gates, notice=notice, strict=flags.strict), notice)
@@ -177,12 +177,13 @@ def _component_config(flags: EngineFlags, provider: str = DEFAULT_PROVIDER) -> S
         return read_component_config(
             Path(flags.config_file), form, provider=provider, points=points, feature_gates=gates, strict=flags.strict
         )
+    document, source = configuration_in(flags.component, "config")
     return component_config_from(
-        flags.component,
+        document,
         form,
         provider=provider,
         all_problems=True,
-        source="config",
+        source=source,
         points=points,
         feature_gates=gates,
     )

@@ -14,6 +14,7 @@ from kubescheduler.config.config_text import (
     ParsedDocument,
     document_format,
     parse_first_document,
+    read_configuration,
     read_policy_configmap,
     read_text,
 )
@@ -112,7 +113,10 @@ def _documents(spec: EngineSpec) -> list[tuple[Kind, Mapping[str, Any], Path | N
         return [("policy", {}, Path(spec.policy_file))]
     if spec.component is not None:
         return [("config", spec.component, None)]
-    return [] if spec.config_file is None else [("config", {}, Path(spec.config_file))]
+    if spec.config_file is None:
+        return []
+    document, name = read_configuration(Path(spec.config_file))
+    return [("config", document, Path(name) if name == spec.config_file else None)]
 
 
 def _yaml_or_json(text: str, path: Path) -> str:
