@@ -19,6 +19,7 @@ from kubescheduler.api.cluster_entries import Entries, Entry, key_of
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
 from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
+from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.engine.releases import release_named
 from kubescheduler.sources.cluster_input import no_collection
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from kubescheduler.sources.cluster_input import Progress
 
 
-class Cluster(WhatIf):
+class Cluster(CopiedAsItself, WhatIf):
     """A cluster of one release. It never changes: every method gives another cluster and leaves this one alone.
 
     things: file names, kubectl's JSON or YAML as text, manifests, objects, one or several. release: whose API server
@@ -53,6 +54,8 @@ class Cluster(WhatIf):
     >>> cluster
     <Cluster of release 1.36: 1 node, 1 pod>
     """
+
+    KEEP_INSTEAD = "keep cluster.manifests(), of which Cluster(…, release=…) makes it again"
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.replayed_runs import Journal, RunsToReplay
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.not_pickled import NotPickled
 from kubescheduler.core.turns import OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kubescheduler.hinting.proposals import PodHints
 
 
-class Scheduler:
+class Scheduler(NotPickled):
     """A scheduler of the cluster's release over a copy of the cluster; what it binds, its next decision sees.
 
     provider: the name of an algorithm provider (1.4, 1.16, 1.20). policy: a Policy (1.4, 1.16, 1.20), config: a
@@ -57,6 +58,8 @@ class Scheduler:
     >>> scheduler.cluster.find_pod("web-2").node_name
     'a'
     """
+
+    KEEP_INSTEAD = "make another one of scheduler.cluster, with the same arguments; processes each make their own"
 
     def __init__(  # noqa: PLR0913
         self,

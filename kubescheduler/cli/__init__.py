@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -155,13 +155,13 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _discard_output() -> None:
+def _discard_output(stream: TextIO | None = None) -> None:
     """So that what is still to be flushed at the end of the process makes no noise."""
     import contextlib
     import os
 
     with contextlib.suppress(OSError, ValueError):  # a stream of a caller in Python may have no descriptor
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 @click.group(
@@ -182,7 +182,7 @@ def _discard_output() -> None:
     "limits",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="Read more than usual: depth, aliases, size, pods or seeds.  [repeatable]",
+    help="Read more than usual: depth, aliases, values, size, pods or seeds.  [repeatable]",
 )
 @click.pass_context
 def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> None:
@@ -209,8 +209,9 @@ def main(args: list[str] | None = None) -> None:
     import signal
 
     _open_streams()
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminated)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminated)
     sys.exit(run(args))
 
 
@@ -239,13 +240,13 @@ def run(args: list[str] | None = None) -> int:
     except click.UsageError as error:
         _show([_usage_problem(error)])
         if error.ctx is not None:
-            click.echo(f"See '{error.ctx.command_path} --help' for usage.", err=True)
+            _say(f"See '{error.ctx.command_path} --help' for usage.")
         return EXIT_INPUT
     except InputError as error:
         _show(error.problems)
         return EXIT_INPUT
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         return EXIT_INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and error.code != 1:  # 1: so click ends when nobody reads its help
@@ -265,7 +266,15 @@ def _show(problems: Iterable[str]) -> None:
     from clusterstate.errors import listed
     from kubescheduler.sources.foreign_text import shown
 
-    click.echo("\n".join(f"error: {shown(problem)}" for problem in listed(problems)), err=True)
+    _say("\n".join(f"error: {shown(problem)}" for problem in listed(problems)))
+
+
+def _say(text: str) -> None:
+    """On standard error. That it cannot be written changes no status: an error stays one."""
+    try:
+        click.echo(text, err=True)
+    except (OSError, ValueError):
+        _discard_output(sys.stderr)
 
 
 def _usage_problem(error: click.UsageError) -> str:

@@ -25,10 +25,16 @@ def evaluate(release: str) -> None:
     """
     import sys
 
+    from clusterstate.errors import InputError
     from kubescheduler.engine.evaluation.evaluate_protocol import evaluate as answers
+    from kubescheduler.sources.file_bytes import text_lines
     from kubescheduler.sources.foreign_text import json_text
+    from kubescheduler.sources.limits import TooLongError
 
     out = sys.stdout.buffer
-    for result in answers(sys.stdin.buffer, release):
-        out.write(json_text(result).encode() + b"\n")
-        out.flush()
+    try:
+        for result in answers(text_lines(sys.stdin.buffer), release):
+            out.write(json_text(result).encode() + b"\n")
+            out.flush()
+    except TooLongError as error:
+        raise InputError(f"standard input: {error}") from None

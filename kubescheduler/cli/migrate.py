@@ -154,12 +154,15 @@ def _text(policy: str) -> str:
 
     from clusterstate.errors import ConfigError
     from kubescheduler.config.config_text import read_text
-    from kubescheduler.sources.file_bytes import TooLongError, read_bytes
+    from kubescheduler.sources.file_bytes import read_bytes
+    from kubescheduler.sources.limits import TooLongError, check_values
 
     if policy != "-":
         return read_text(Path(policy))
     try:
-        text = read_bytes(sys.stdin.buffer).decode("utf-8-sig")
+        data = read_bytes(sys.stdin.buffer)
+        check_values(data)
+        text = data.decode("utf-8-sig")
         if not text.strip():
             raise ConfigError("standard input: there is nothing in it")
         return text

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from clusterstate.errors import ConfigError, DecodeError
-from kubescheduler.sources.file_bytes import TooLongError, read_file
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.file_bytes import read_file
+from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
 POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""
@@ -24,7 +24,6 @@ CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 
 _FORMATS = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML", ".toml": "TOML"}
 _TOML_LINE = re.compile(r"""\s*(\[{1,2}\s*["'A-Za-z_][\w."' -]*\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?""")
-_TOML_TOKEN = re.compile(r""""{3}.*?"{3}|\'{3}.*?\'{3}|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*|[][]""", re.DOTALL)
 
 
 class ParsedDocument(dict[str, Any]):
@@ -96,7 +95,9 @@ def read_document(path: Path) -> ParsedDocument:
 def read_text(path: Path) -> str:
     """A UTF-8 file's text, without byte order mark."""
     try:
-        return read_file(path).decode()
+        data = read_file(path)
+        check_values(data)
+        return data.decode()
     except TooLongError as error:
         raise ConfigError(f"{path}: {error}") from error
     except OSError as error:
@@ -247,35 +248,15 @@ def _configurations(manifest: Mapping[str, Any], name: str) -> tuple[dict[str, P
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """TOML. Raises ValueError, with ``lineno`` and ``colno`` where the parser knows them.
-
-    The parser loses values of some texts; the standard library's has to agree.
-    """
+    """TOML. Raises ValueError, with the place behind it where the parser knows it."""
     import tomllib
 
-    import toml
-
     try:
-        document = toml.loads(text)
-    except (IndexError, KeyError, TypeError, AttributeError) as error:  # how the parser fails on some faulty texts
-        raise ValueError(f"this is no TOML that can be read: {error}") from error
-    if line := _unclosed(text):
-        raise ValueError(f"the [ of line {line} is never closed")
-    again = tomllib.loads(text)
-    if document != again and repr(document) != repr(again):  # nan equals nothing
-        raise ValueError("a multi-line text in it is misread; keep #, [ and blanks at the end of a line out of it")
-    return document
-
-
-def _unclosed(text: str) -> int | None:
-    """The line of a bracket without its partner, which the parser passes over when the text ends there."""
-    opened: list[int] = []
-    for token in _TOML_TOKEN.finditer(text):
-        if token[0] == "[":
-            opened.append(text.count("\n", 0, token.start()) + 1)
-        elif token[0] == "]" and opened:
-            opened.pop()
-    return opened[-1] if opened else None
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # int() refuses numbers of thousands of digits, in words of Python
+        raise ValueError("a number in it has too many digits") from None
 
 
 def _sniff(text: str) -> str:
@@ -323,10 +304,9 @@ def _parse_toml(text: str, name: str) -> Any:
     try:
         return parse_toml(text)
     except ValueError as error:
-        line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
-        if line is None:
-            raise ConfigError(f"{name}: {error}") from error
-        raise ConfigError(f"{name}:{line}:{column}: {getattr(error, 'msg', error)}") from error
+        fault, _, place = str(error).partition(" (at line ")
+        position = place.removesuffix(")").replace(", column ", ":")
+        raise ConfigError(f"{name}{position and f':{position}'}: {fault}") from error
 
 
 def _plain(value: Any, levels: int) -> Any:

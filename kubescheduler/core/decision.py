@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import msgspec
@@ -18,6 +18,7 @@ from kubescheduler.core.fit_errors import fit_error_1_16
 from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.node_explanation import Explainer, NodeExplanation
 from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.core.score_table import Scores, ScoreTable
 from kubescheduler.core.turns import in_turn
 from kubescheduler.core.unstated_amounts import unstated_notes
@@ -35,12 +36,14 @@ def kept_ranking_note(pod: str, host: str) -> str:
 
 
 @attrs.frozen(eq=False)
-class Decision(FilterResults, DecisionViews):
+class Decision(CopiedAsItself, FilterResults, DecisionViews):
     """Where one pod goes, and why; the same class for every release.
 
     What was refused is in the fields of FilterResults. A legacy release's priorities and a framework release's Score
     plugins are both called priorities here.
     """
+
+    KEEP_INSTEAD: ClassVar[str] = "keep decision.to_dict(), which is plain data"
 
     feasible: IntArray = NO_NUMBERS
     """(n,) int64: the rows that fit, in list order."""

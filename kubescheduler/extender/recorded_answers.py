@@ -115,7 +115,7 @@ class AnswerRecord:
         for line in file.read().splitlines():
             try:
                 found = msgspec.json.decode(line, type=RecordedAnswer)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(f"--extenders {self.path}: no record of answers: {error}") from error
             self.known.setdefault(found.key, found)
         self._read = file.tell()

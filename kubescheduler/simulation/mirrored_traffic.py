@@ -24,6 +24,7 @@ from kubescheduler.simulation.workload import (
     renamed,
 )
 from kubescheduler.sources.file_bytes import UNREADABLE, read_file, why_unreadable
+from kubescheduler.sources.limits import check_values
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
 
@@ -135,19 +136,27 @@ def _lines(path: str) -> Iterator[_Line]:
     parse = msgspec.json.Decoder(_Line).decode
     try:
         data = read_file(path, whole=False)
+        check_values(data)
     except UNREADABLE as error:
         raise DecodeError(f"{path}: {why_unreadable(error)}") from None
     texts = data.splitlines()
     for at, text in enumerate(texts, 1):
         try:
             line = parse(text)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if at == len(texts) and at > 1 and not data.endswith(b"\n"):
                 return
-            raise DecodeError(f"{path}: line {at}: {error}") from None
+            raise DecodeError(f"{path}: line {at}: {_fault(error)}") from None
         if line.time > LONGEST:
             raise DecodeError(f"{path}: line {at}: time: {line.time:g} seconds are more than 100 years")
         yield line
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong with a line."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply to be read"
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _key(manifest: Manifest) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.limits import TooLongError, exceeded, limit
 
 if TYPE_CHECKING:
     from io import BufferedIOBase
@@ -20,6 +21,8 @@ UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 24
 """Bytes that are read at once."""
+_KEPT = 1 << 29
+"""Bytes that are unpacked before it is looked whether there is an end within the limit."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -53,10 +56,6 @@ class PrefixedStream:
 Readable = IO[bytes] | PrefixedStream
 
 
-class TooLongError(ValueError):
-    """A file is longer than the limit, or has no end."""
-
-
 def why_unreadable(error: Exception) -> str:
     """What to say of a file or stream after its name. error: one of UNREADABLE."""
     if isinstance(error, TooLongError):
@@ -85,6 +84,8 @@ def read_bytes(stream: Readable, *, whole: bool = True, left_out: int = 0) -> by
     left_out: bytes that count towards the limit although they are not in the stream.
     """
     most = limit("size") - left_out
+    if _length(stream) > most:
+        raise TooLongError(exceeded("size"))
     data = _at_most(stream, most + 1)
     if data.startswith(_GZIP):
         data = _unpacked(data, most, whole=whole)
@@ -113,6 +114,21 @@ def _at_most(stream: Readable, most: int) -> bytes:
     return out.getvalue()
 
 
+def text_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, each with its end. Raises TooLongError for one without an end, or that is no text."""
+    most = limit("size") // 8  # what is read of a line takes several times its size
+    while line := stream.readline(_PIECE):
+        if not line.endswith(b"\n") and len(line) == _PIECE:
+            if b"\0" in line:
+                raise TooLongError("this is no text: it has NUL characters")
+            line += stream.readline(most)
+            if len(line) > most:
+                raise TooLongError(
+                    f"a line of more than {most:,} bytes; to allow more: kubescheduler --max size=NUMBER …"
+                )
+        yield line
+
+
 def _length(stream: Readable) -> int:
     """The bytes of a regular file, read at once then; 0 for a stream of unknown length."""
     try:
@@ -122,11 +138,24 @@ def _length(stream: Readable) -> int:
 
 
 def _unpacked(data: bytes, most: int, *, whole: bool) -> bytes:
-    """Unpacks gzip, one byte more than the limit at most, without holding the result twice."""
+    """Unpacks gzip, without holding the result twice. Raises TooLongError before much more than _KEPT is held."""
     import gzip
 
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(*([] if whole else [EOFError])):
-        while out.tell() <= most and (part := packed.read1(min(1 << 20, most + 1 - out.tell()))):
+        while part := packed.read1(1 << 20):
             out.write(part)
+            if out.tell() > most or (out.tell() - len(part) <= _KEPT < out.tell() and _goes_beyond(data, most)):
+                raise TooLongError(exceeded("size"))
     return out.getvalue()
+
+
+def _goes_beyond(data: bytes, most: int) -> bool:
+    """Whether gzip holds more bytes than that; none are kept."""
+    import gzip
+
+    size = 0
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(EOFError, OSError, zlib.error):
+        while size <= most and (part := packed.read1(1 << 20)):
+            size += len(part)
+    return size > most

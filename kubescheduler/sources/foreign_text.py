@@ -84,7 +84,11 @@ def yaml_dumper(*, sort_keys: bool = False, width: int = 1000) -> Callable[[Any]
 
 
 def shown(message: str) -> str:
-    """A message as it is printed: escaped, long values cut in the middle, passwords in addresses masked."""
+    """A message as it is printed: escaped, long values cut in the middle, passwords in addresses masked.
+
+    Lines after the first are indented, so that a name with a line end in it cannot look like a message of its own.
+    """
+    message = message.replace("\n", "\n  ")
     return _cut(_LONG_WORD.sub(lambda word: _cut(word[0], LONGEST_WORD), _PASSWORD.sub(r"\1:***", escaped(message))))
 
 

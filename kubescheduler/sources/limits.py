@@ -17,6 +17,10 @@ VARIABLE = "KUBESCHEDULER_LIMITS"
 """The environment variable; workers of a sweep inherit it."""
 
 
+class TooLongError(ValueError):
+    """A text is longer than the limits, or has no end."""
+
+
 class Limit(msgspec.Struct, frozen=True):
     """What is limited, and how far."""
 
@@ -30,6 +34,7 @@ class Limit(msgspec.Struct, frozen=True):
 LIMITS: Mapping[str, Limit] = {
     "depth": Limit(100, "levels of lists and objects in one another", 400),
     "aliases": Limit(1_000_000, "values that the aliases of a YAML document stand for"),
+    "values": Limit(1_000_000, "values of fewer than 16 bytes on average, as no manifest has"),
     "size": Limit(2 * 2**30, "bytes of a file, unpacked"),
     "pods": Limit(200_000, "pods that the controllers of a workload make"),
     "seeds": Limit(10_000, "seeds"),
@@ -59,6 +64,18 @@ def changed_limits(text: str) -> Iterator[None]:
 def exceeded(name: str) -> str:
     """The end of a message about a limit: how far it goes, and how to raise it."""
     return f"more than {limit(name):,} {LIMITS[name].what}; to allow more: kubescheduler --max {name}=NUMBER …"
+
+
+def check_values(data: bytes | str) -> None:
+    """Raises TooLongError for a text of many tiny values: each takes many times its size in memory once it is read.
+
+    Lines and commas are counted; lists and objects in one another are limited by ``depth``.
+    """
+    if len(data) < limit("values"):
+        return
+    most = max(data.count(","), data.count("\n")) if isinstance(data, str) else max(map(data.count, (b",", b"\n")))
+    if most > limit("values") and most * 16 > len(data):
+        raise TooLongError(exceeded("values"))
 
 
 def _changed(text: str) -> dict[str, int]:

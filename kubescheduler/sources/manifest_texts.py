@@ -8,6 +8,7 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import split, split_json, was_stored
+from kubescheduler.sources.limits import TooLongError, check_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,10 @@ def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
 
 def _json_or_yaml(source: str, data: bytes) -> list[Item]:
     """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
+    try:
+        check_values(data)
+    except TooLongError as error:
+        raise DecodeError(f"{source}: {error}") from None
     if not data or data.isspace():
         raise DecodeError(f"{source}: no objects in it: it is empty")
     named_json = source.removesuffix(COMPRESSED).endswith(".json")

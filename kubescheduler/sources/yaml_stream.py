@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from clusterstate.errors import DecodeError
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 from kubescheduler.sources.yaml_scalars import TAG, plain_scalars, scalar_value
 
 _MERGE = f"{TAG}merge"
@@ -45,7 +45,10 @@ def _documents(source: str, data: bytes | str, notes: list[str] | None) -> Itera
     import yaml
 
     try:
+        check_values(data)
         loader = _loader()(data)
+    except TooLongError as error:
+        raise DecodeError(f"{source}: {error}") from None
     except yaml.YAMLError as error:
         raise DecodeError(f"{source}: {_one_line(error)}") from None
     repeats = False

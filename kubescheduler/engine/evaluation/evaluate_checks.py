@@ -11,6 +11,7 @@ import msgspec
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.documents import SECTIONS
 from clusterstate.manifests.fields import describe, step
+from kubescheduler.sources.limits import TooLongError, check_values
 
 CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
 
@@ -94,7 +95,10 @@ def _wrong(given: Mapping[str, Any], types: Types, where: str) -> Iterator[str]:
 def line_value(line: bytes) -> Any:
     """The JSON of a line. Raises DecodeError."""
     try:
+        check_values(line)
         return msgspec.json.decode(line)
+    except TooLongError as error:
+        raise DecodeError(f"a line: {error}") from error
     except msgspec.DecodeError as error:
         if line.isascii() or _is_utf8(line):
             raise DecodeError(f"a line: {error}") from error

@@ -83,7 +83,7 @@ def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     verb: ``decision`` by default, or another one that only looks; params: its parameters.
     """
     name, given = asked.get("verb", "decision"), asked.get("params") or {}
-    if name not in VIEWING or not isinstance(given, Mapping):
+    if not isinstance(name, str) or name not in VIEWING or not isinstance(given, Mapping):
         raise SceneFault(f"verb: expected one of {', '.join(VIEWING)} with its params, found {name!r}")
     rest = {key: value for key, value in asked.items() if key not in ("verb", "params")}
     moment, attempt, notes = time_at(scene, rest)

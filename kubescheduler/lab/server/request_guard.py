@@ -131,7 +131,10 @@ def _token(scope: Scope, headers: dict[bytes, bytes]) -> bytes:
     """The header; an event stream, which cannot have one, has it in its address."""
     if b"x-lab-token" in headers or scope["method"] != "GET":
         return headers.get(b"x-lab-token", b"")
-    found = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10).get("token", [""])
+    try:
+        found = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=10).get("token", [""])
+    except ValueError:  # more fields
+        return b""
     return found[0].encode() if len(found) == 1 else b""
 
 

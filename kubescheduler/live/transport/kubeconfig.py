@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
 from kubescheduler.live.transport.exec_plugin import ExecPlugin
-from kubescheduler.sources.file_bytes import UNREADABLE, TooLongError, read_file
+from kubescheduler.sources.file_bytes import UNREADABLE, read_file, why_unreadable
+from kubescheduler.sources.limits import TooLongError
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 NO_KUBECONFIG = "no kubeconfig: it has no clusters, users and contexts"
@@ -228,12 +230,20 @@ def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry
         raise ValueError(f'cluster "{context.cluster}": proxy-url is not supported')
 
 
+def read_named(path: str) -> bytes:
+    """What is in a file that a kubeconfig names, within the limits. Raises OSError, ValueError."""
+    try:
+        return read_file(path)
+    except (TooLongError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: {why_unreadable(error)}") from None
+
+
 def _bytes(entry: ClusterEntry | UserEntry, key: str) -> bytes:
     """What stands in an entry itself, else in the file that it names. Raises ValueError, OSError."""
     name = key.replace("-", "_")
     data, path = getattr(entry, f"{name}_data"), getattr(entry, name)
     if not data:
-        return Path(path).read_bytes() if path else b""
+        return read_named(path) if path else b""
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from clusterstate.errors import ConfigError
 from kubescheduler.live.transport.exec_certificates import ExecCertificate
 from kubescheduler.live.transport.exec_plugin import Credentials
-from kubescheduler.live.transport.kubeconfig import Kubeconfig, UserEntry
+from kubescheduler.live.transport.kubeconfig import Kubeconfig, UserEntry, read_named
 
 TOKEN_AGE = 60.0
 """Seconds after which a token in a file is read anew. Upstream: client-go's cachingTokenSource."""
@@ -207,7 +207,7 @@ def _token(user: UserEntry, given: Credentials) -> str:
     if given.token:
         return f"Bearer {given.token}"
     if user.token_file:
-        text = Path(user.token_file).read_text(encoding="utf-8").strip()
+        text = read_named(user.token_file).decode().strip()
         if not text:
             raise ValueError(f'token file "{user.token_file}" is empty')
         return f"Bearer {text}"

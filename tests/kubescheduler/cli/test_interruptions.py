@@ -196,6 +196,23 @@ def test_output_into_a_full_device(folder: Path, command: list[str]) -> None:
     assert (status, err) == (2, "error: the output cannot be written: No space left on device\n")
 
 
+FAILING = {
+    "an error": (["schedule", "none.yaml", "--pod", "pod.yaml"], {}),
+    "wrong usage": (["schedule", "--none"], {}),
+    "no command": (["none"], {}),
+    "a note before an answer": ([*SCHEDULE], {"kubescheduler.toml": 'validate = "ignore"\n'}),
+}
+
+
+@pytest.mark.parametrize(("command", "files"), FAILING.values(), ids=FAILING)
+def test_errors_into_a_full_device(folder: Path, command: list[str], files: dict[str, str]) -> None:
+    """An error is one also where nobody can be told."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    with Path("/dev/full").open("wb") as full:
+        assert finished(folder, command, stderr=full)[0] == 2
+
+
 # --- streams that are closed -----------------------------------------------------------------
 
 

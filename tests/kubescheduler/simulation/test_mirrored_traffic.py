@@ -244,6 +244,8 @@ def test_faulty_lines(tmp_path: Path, lines: list[str], said: str) -> None:
         pytest.param(b'{"kind": "List"}', "this is no mirror", id="a list"),
         pytest.param(b'{"kind":"Mirror","started":"2026-01-01T00:00:00Z"}\n', "ended before", id="not synced"),
         pytest.param(b"kind: List", "line 1", id="no JSON"),
+        pytest.param(b'{"kind":"Mir\xff"}\n{}\n', "line 1: it is not UTF-8 text", id="no UTF-8"),
+        pytest.param(b'{"object":' * 5000 + b"\n{}\n", "line 1: nested too deeply", id="deep"),
     ],
 )
 def test_what_is_no_mirror(tmp_path: Path, text: bytes, said: str) -> None:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import gzip
 import io
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, read_file, why_unreadable
+from kubescheduler.sources import file_bytes
+from kubescheduler.sources.file_bytes import (
+    UNREADABLE,
+    PrefixedStream,
+    read_bytes,
+    read_file,
+    text_lines,
+    why_unreadable,
+)
+from kubescheduler.sources.limits import TooLongError, changed_limits
 
 
 @given(data=st.binary(max_size=60), cut=st.integers(0, 60), sizes=st.lists(st.integers(1, 40), max_size=8))
@@ -47,3 +57,32 @@ def test_why_a_file_cannot_be_read(
     with pytest.raises(UNREADABLE) as caught:
         read_file(tmp_path / name)
     assert why_unreadable(caught.value).startswith(text)
+
+
+def test_what_unpacks_to_too_much_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past a part that is kept it is only counted whether there is an end within the limit."""
+    monkeypatch.setattr(file_bytes, "_KEPT", 2_000_000)
+    within, beyond = (gzip.compress(b"a" * size) for size in (4_999_999, 9_000_000))
+    with changed_limits("size=5000000"):
+        assert len(read_bytes(io.BytesIO(within))) == 4_999_999
+        tracemalloc.start()
+        with pytest.raises(TooLongError, match="size"):
+            read_bytes(io.BytesIO(beyond))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most < 8_000_000
+
+
+LINES: dict[str, tuple[bytes, str]] = {
+    "no end": (b"\0" * (1 << 25), "NUL characters"),
+    "too long": (b"a" * (1 << 25), "a line of more than"),
+}
+
+
+@pytest.mark.parametrize(("text", "fault"), LINES.values(), ids=LINES)
+def test_lines_have_an_end(text: bytes, fault: str) -> None:
+    """A line that goes on and on is no line; others are given as they are."""
+    with changed_limits(f"size={1 << 27}"):
+        assert list(text_lines(io.BytesIO(b"a\n\n" + b"b" * (1 << 24)))) == [b"a\n", b"\n", b"b" * (1 << 24)]
+        with pytest.raises(TooLongError, match=fault):
+            list(text_lines(io.BytesIO(b"a\n" + text)))

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.sources.file_bytes import read_bytes
-from kubescheduler.sources.limits import VARIABLE, changed_limits, exceeded, limit
+from kubescheduler.sources.limits import VARIABLE, TooLongError, changed_limits, check_values, exceeded, limit
 
 
 def test_they_are_raised_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,3 +51,25 @@ def test_reading_stops_at_the_limit() -> None:
         assert len(read_bytes(io.BytesIO(b"x" * 20_000_000))) == 20_000_000
         with pytest.raises(ValueError, match="size"):
             read_bytes(io.BytesIO(b"x" * 20_000_001))
+
+
+DENSE: dict[str, tuple[bytes, bool]] = {
+    "a list of ones": (b"[" + b"1," * 1_000_001 + b"1]", True),
+    "in lines": (b"- 1\n" * 1_000_001, True),
+    "longer values": (b"[" + b"1111111," * 1_000_001 + b"1]", True),
+    "few": (b"[" + b"1," * 999_990 + b"1]", False),
+    "as long as in manifests": (b"  name: something\n" * 1_000_001, False),
+}
+
+
+@pytest.mark.parametrize(("text", "refused"), DENSE.values(), ids=DENSE)
+def test_texts_of_many_tiny_values(text: bytes, refused: bool) -> None:
+    """They would take many times their size in memory; more can be allowed."""
+    for given in (text, text.decode()):
+        if refused:
+            with pytest.raises(TooLongError, match="--max values=NUMBER"):
+                check_values(given)
+            with changed_limits("values=2000000"):
+                check_values(given)
+        else:
+            check_values(given)

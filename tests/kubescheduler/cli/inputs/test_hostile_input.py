@@ -144,8 +144,16 @@ def register():
 """
 
 
-def test_a_terminated_process_leaves_no_part(folder: Path) -> None:
-    """SIGTERM in the middle of writing: no part of the file is left."""
+def test_a_line_end_in_a_name_makes_no_message(folder: Path, kubescheduler: Run) -> None:
+    """What is told of a name in a manifest cannot look like a message of its own."""
+    (folder / "forged.yaml").write_text('apiVersion: v1\nkind: "Node\\nerror: all is lost"\nmetadata: {name: a}\n')
+    assert "\n  error: all is lost" in kubescheduler("schedule", "forged.yaml", "--pod", "pod.yaml").err
+    assert kubescheduler("schedule", "x\nerror: all is lost", "--pod", "pod.yaml").err.count("\nerror:") == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_a_terminated_process_leaves_no_part(folder: Path, number: signal.Signals) -> None:
+    """A signal in the middle of writing: no part of the file is left."""
     (folder / "plugin_stops.py").write_text(PLUGIN)
     command = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--save", "x.json", "--plugin", "plugin_stops:register")
     with subprocess.Popen(
@@ -158,7 +166,7 @@ def test_a_terminated_process_leaves_no_part(folder: Path) -> None:
     ) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == b"writing\n"
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         process.communicate()
-    assert process.returncode == 128 + signal.SIGTERM
+    assert process.returncode == 128 + number
     assert not list(folder.glob("x.json*"))

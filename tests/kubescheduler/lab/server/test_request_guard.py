@@ -98,3 +98,9 @@ HOSTS = [
 def test_hosts_of_a_server_for_a_class(host: str, allowed: bool) -> None:
     """Beyond the loopback interface any address as digits is right, names only those of the machine."""
     assert AllowedHosts.of(["Class.local"], anywhere=True).allows(host, 80) is allowed
+
+
+@pytest.mark.parametrize("query", ["a=1&" * 10 + "b=1", "&" * 11, "token=x&" * 11], ids=["fields", "ands", "tokens"])
+def test_an_address_of_many_fields_is_refused(server: LabServer, query: str) -> None:
+    """As one without the token is."""
+    assert server.send("GET", f"/api/events?{query}", headers={"X-Lab-Token": None}).status == 403

@@ -141,6 +141,7 @@ def test_a_run_without_an_end_is_ended() -> None:
 FAULTS = {
     "nothing": ({}, "no pod waits, and none is to come"),
     "no attempt": ({"attempt": 7}, "there is no attempt 7"),
+    "a list": ({"attempt": 0, "verb": ["decision"]}, "expected one of"),
     "an edit": ({"attempt": 0, "verb": "edit"}, "expected one of"),
 }
 
