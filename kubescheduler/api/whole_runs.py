@@ -29,7 +29,7 @@ from kubescheduler.api.argument_checks import (
 )
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of
-from kubescheduler.api.engine_choice import described, gates_text
+from kubescheduler.api.engine_choice import described, gates_text, plugin_options
 from kubescheduler.api.given_objects import flat, found_in, is_text
 from kubescheduler.api.scheduler import Scheduler
 
@@ -237,7 +237,7 @@ def hints(
     return Scheduler(cluster, **options).hints(pod, node, top=top, pairs=pairs)
 
 
-def migrate(
+def migrate(  # noqa: PLR0913
     policy: Any = None,
     *,
     provider: str | None = None,
@@ -247,13 +247,15 @@ def migrate(
     hard_pod_affinity_symmetric_weight: int | None = None,
     keep_emphasis: bool = False,
     container: str | None = None,
+    plugins: Any = (),
 ) -> Translation:
     """A Policy or a provider of one release as the KubeSchedulerConfiguration of a later one, with notes.
 
     policy: a file name, a dict, or text; also an older KubeSchedulerConfiguration, a ConfigMap, or the manifest of
     kube-scheduler with what it mounts. release: by default that of the image in a manifest, else 1.16. container:
     which one of a manifest, if several run kube-scheduler. keep_emphasis: where packing of nodes would be outweighed,
-    with the weights that keep it on top. Raises ConfigError with every fault.
+    with the weights that keep it on top. plugins: as for ``Scheduler``, in place of rules of your own that a policy
+    names. Raises ConfigError with every fault.
 
     >>> translation = migrate(provider="ClusterAutoscalerProvider", to="1.36")
     >>> translation.exact, translation.plain()["kind"]
@@ -273,7 +275,15 @@ def migrate(
     if (policy is None) == (provider is None):
         raise ConfigError("say what to translate: either a policy or provider=")
     weight = hard_pod_affinity_symmetric_weight
-    options = MigrationOptions(release, to, gates_text(gates), weight, keep_emphasis=keep_emphasis, container=container)
+    options = MigrationOptions(
+        release,
+        to,
+        gates_text(gates),
+        weight,
+        keep_emphasis=keep_emphasis,
+        container=container,
+        plugins=tuple(plugin_options(plugins)),
+    )
     if provider is None:
         return migrated([_named_text(policy)], options)
     source = provider_source(provider, options.read_by, options.gates(), weight)

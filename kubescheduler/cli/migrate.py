@@ -61,6 +61,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Weigh the notes against this cluster: say who uses what is lost.  [repeatable]",
 )
+@click.option(
+    "--plugin",
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="Your own rules that the policy names: a function that registers them, or, as NAME=MODULE:FACTORY, the plugin "
+    "that stands in the place of one.  [repeatable]",
+)
 @click.option("--bare", is_flag=True, help="Write the YAML without comments.")
 @click.option(
     "-o",
@@ -107,10 +114,12 @@ def migrate(
 
 
 def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[str, Any]) -> Translation:
+    from kubescheduler.engine.plugin_options import framework_plugins, load_plugins
     from kubescheduler.translate.migration import MigrationOptions, migrated
     from kubescheduler.translate.policy_source import provider_source
     from kubescheduler.translate.translating import translate
 
+    load_plugins(name for name in options["plugin"] if "=" not in name)
     weight = options["hard_pod_affinity_symmetric_weight"]
     chosen = MigrationOptions(
         release=options["from_release"],
@@ -120,6 +129,7 @@ def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[
         keep_emphasis=options["keep_emphasis"],
         with_new_filters=options["with_new_filters"],
         container=options["container"],
+        plugins=framework_plugins(name for name in options["plugin"] if "=" in name),
     )
     if not files:
         if provider is None:

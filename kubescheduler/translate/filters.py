@@ -80,6 +80,14 @@ def _plugins(item: PolicyEntry) -> Iterator[str]:
             yield VOLUME_LIMITS if plugin in IN_TREE_LIMITS else plugin
 
 
+def own_predicates(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
+    """Those that no release comes with, and that run."""
+    for item in items:
+        known = item.name in RETIRED_PREDICATES or item.name in PREDICATES_1_36
+        if item.predicate is None and not item.idle and not known and not PREDICATES.get(predicate_name(item.name)):
+            yield item
+
+
 # --- notes ---------------------------------------------------------------------------------
 
 

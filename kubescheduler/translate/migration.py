@@ -15,7 +15,10 @@ from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.from_flags.framework_of_flags import plugin_points
 from kubescheduler.engine.releases import release_named
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.translate.migration_input import (
     Held,
     MigrationInput,
@@ -63,6 +66,9 @@ class MigrationOptions(msgspec.Struct, frozen=True):
         if self.release is not None:
             msgspec.structs.force_setattr(self, "release", release_of(self.release))
         msgspec.structs.force_setattr(self, "to", release_of(self.to))
+
+    plugins: tuple[PluginOption, ...] = ()
+    """Plugins of the target that stand in place of rules of the team's own."""
 
     @property
     def read_by(self) -> str:
@@ -117,7 +123,15 @@ def _policy(held: Held, options: MigrationOptions) -> Source:
 
 
 def _translated(source: Source, options: MigrationOptions) -> Translation:
-    return translate(source, options.to, keep_emphasis=options.keep_emphasis, with_new_filters=options.with_new_filters)
+    own = {option.name for option in options.plugins}
+    points = plugin_points(EngineFlags(options.to, plugins=options.plugins)) if own else {}
+    return translate(
+        source,
+        options.to,
+        keep_emphasis=options.keep_emphasis,
+        with_new_filters=options.with_new_filters,
+        plugins={name: found for name, found in points.items() if name in own},
+    )
 
 
 def _with_notes(translation: Translation, notes: Sequence[Note]) -> Translation:

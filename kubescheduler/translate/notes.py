@@ -30,7 +30,13 @@ RESOURCE_LIMITS: NoteText = (
     "give the pods requests: NodeResourcesFit scores by those",
 )
 EQUAL: NoteText = (NoteKind.EXACT, "it gives every node the same, so nothing changes without it", "")
-UNKNOWN: NoteText = (NoteKind.LOST, "the target release has no plugin of this name", "write a plugin, or an extender")
+UNKNOWN: NoteText = (
+    NoteKind.LOST,
+    "it is no rule of kube-scheduler: a plugin of this name stands in its place, which the target does not have",
+    "write it as a plugin of this name and try it with --plugin NAME=MODULE:FACTORY, or take it out",
+)
+BROUGHT: NoteText = (NoteKind.CHECK, "the plugin of --plugin stands in its place", "see that it decides the same")
+"""Of a rule of the team's own whose plugin is given."""
 
 _IN_TREE: NoteText = (
     NoteKind.APPROXIMATE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -78,8 +78,9 @@ def provider_items(known: Registry, provider: str, who: str) -> Items:
     )
 
 
-def legacy_items(policy: Policy, known: Registry, defaults: Items) -> Items:
-    """What a legacy release selects; ``defaults`` stand for lists that are not there.
+def legacy_items(policy: Policy, known: Registry, defaults: Items, foreign: Collection[str] = ()) -> Items:
+    """What a legacy release selects; ``defaults`` stand for lists that are not there, ``foreign`` for names of rules
+    that are not registered here, and run where they are.
 
     Entries of one name are one: the last argument and the last weight count.
     """
@@ -88,7 +89,7 @@ def legacy_items(policy: Policy, known: Registry, defaults: Items) -> Items:
         predicates = tuple(_merged(_predicates(policy)))
         if not known.runs_any_name:
             predicates = tuple(
-                msgspec.structs.replace(item, idle=item.name not in known.ordering) for item in predicates
+                msgspec.structs.replace(item, idle=item.name not in (*known.ordering, *foreign)) for item in predicates
             )
     if policy.priorities is not None:
         priorities = tuple(_merged(_priorities(policy)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -10,7 +10,7 @@ import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
-from clusterstate.errors import ConfigError, RegistryError
+from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
@@ -181,10 +181,14 @@ def _legacy_source(
     default = known.provider(DEFAULT_PROVIDER)
     weights = {key: known.priorities[key].weight for key in sorted(default.priorities)}
     flag = 1 if hard_weight is None else hard_weight
-    policy = checked_policy(
-        lambda: rules.parse(document, strict=False, every_problem=True),
-        lambda found: rules.problems(found, predicates, priorities, hard_weight=flag, defaults=weights),
-    )
+    foreign: list[tuple[str, str]] = []
+
+    def problems(found: Policy) -> Iterable[str]:
+        foreign[:] = _foreign(found, {*predicates, *priorities})
+        names = {name for _, name in foreign}
+        return rules.problems(found, predicates | names, priorities | names, hard_weight=flag, defaults=weights)
+
+    policy = checked_policy(lambda: rules.parse(document, strict=False, every_problem=True), problems)
     if not rules.absent_means_default:
         policy = attrs.evolve(policy, predicates=policy.predicates or (), priorities=policy.priorities or ())
     defaults = provider_items(known, DEFAULT_PROVIDER, f"default of {release}")
@@ -193,10 +197,32 @@ def _legacy_source(
         name,
         policy,
         None,
-        *legacy_items(policy, known, defaults),
+        *legacy_items(policy, known, defaults, {name for _, name in foreign}),
         *_hard_weight(policy, hard_weight),
-        (*(_unread(name, text) for text in policy.notes), *_refused(policy, known, rules, release)),
+        (
+            *(_unread(name, text) for text in policy.notes),
+            *_refused(policy, known, rules, release),
+            *(_taken_for_own(path, name, release, {*predicates, *priorities}) for path, name in foreign),
+        ),
     )
+
+
+def _foreign(policy: Policy, known: Collection[str]) -> list[tuple[str, str]]:
+    """(path, name) of entries of nothing that is registered, of predicates or priorities: rules of the team's own."""
+    predicates = [(entry.name, entry.argument) for entry in policy.predicates or ()]
+    priorities = [(entry.name, entry.argument) for entry in policy.priorities or ()]
+    return [
+        (entry_path(kind, at, name), name)
+        for kind, entries in (("predicates", predicates), ("priorities", priorities))
+        for at, (name, argument) in enumerate(entries)
+        if argument is None and name and name not in known
+    ]
+
+
+def _taken_for_own(path: str, name: str, release: str, known: Iterable[str]) -> Note:
+    text = f"release {release} does not come with a rule of this name, and it is taken for one of your own"
+    advice = f"load it with --plugin MODULE:NAME to have it checked, or correct the name{nearest(name, known)}"
+    return Note(NoteKind.CHECK, path, text, advice)
 
 
 def _unread(name: str, text: str) -> Note:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -119,6 +119,14 @@ def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedS
     return scaled, [Note(NoteKind.APPROXIMATE, "priorities", text, "choose smaller weights")]
 
 
+def own_priorities(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
+    """Those that no release comes with."""
+    for item in items:
+        known = item.name in PRIORITIES_1_36 or priority_name(item.name) in PRIORITIES or is_strategy(item)
+        if item.priority is None and not known:
+            yield item
+
+
 # --- notes ---------------------------------------------------------------------------------
 
 
@@ -126,8 +134,7 @@ def _notes(items: Sequence[PolicyEntry]) -> Iterator[Note]:
     for item in (item for item in items if item.priority is None):
         if item.name in PRIORITIES_1_36:
             yield note(PRIORITIES_1_36[item.name], item.path)
-        elif priority_name(item.name) not in PRIORITIES and not is_strategy(item):
-            yield note(UNKNOWN, item.path)
+    yield from (note(UNKNOWN, item.path) for item in own_priorities(items))
 
 
 def _hard_weight_notes(source: Source, plugins: Mapping[str, TranslatedScores]) -> Iterator[Note]:

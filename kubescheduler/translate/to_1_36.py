@@ -29,7 +29,7 @@ from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.profile_of_1_20 import emphasis_before
-from kubescheduler.translate.scores import FIT, SPREAD, Scores, scores_1_36
+from kubescheduler.translate.scores import FIT, SPREAD, Scores, own_priorities, scores_1_36
 from kubescheduler.translate.scoring_strategy import strategy_role
 from kubescheduler.translate.spreading import LIST, SYSTEM, Spread
 from kubescheduler.translate.translation_model import (
@@ -93,7 +93,8 @@ def translate_1_36(
 
 def _emphasis(scores: Scores, source: Source) -> Emphasis:
     parts = [WeightedScore(name, scored.weight, *_role(name, scores)) for name, scored in scores.plugins.items()]
-    return Emphasis((*parts, *extender_parts(source.policy.extenders)))
+    own = (WeightedScore(item.name, item.weight) for item in own_priorities(source.priorities))
+    return Emphasis((*parts, *own, *extender_parts(source.policy.extenders)))
 
 
 def _role(name: str, scores: Scores) -> tuple[Role, str]:

@@ -49,7 +49,7 @@ def test_a_configuration_is_no_policy(said: dict[str, Any] | None, hint: str) ->
 
 def test_every_problem_is_named_with_its_path() -> None:
     """Behind the name of the file."""
-    document = policy(predicates=predicates("HostNam"), priorities=priorities(LeastRequestedPriority=0))
+    document = policy(predicates=predicates("EqualPriority"), priorities=priorities(LeastRequestedPriority=0))
     with pytest.raises(ConfigError) as caught:
         source(document)
     assert [problem.partition(": ")[2].partition(":")[0] for problem in caught.value.problems] == [

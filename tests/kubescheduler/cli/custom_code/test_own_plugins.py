@@ -157,3 +157,61 @@ def test_factories_that_fail(schedule: Run) -> None:
     assert outcome.err.startswith("error: plugin broken: its factory cannot do without args (")
     assert "plugin_disks.py, line " in outcome.err
     assert ": ValueError: not today); give it an attribute points" in outcome.err
+
+
+# --- migration -----------------------------------------------------------------------------
+
+RULES = """\
+from algorithmprovider import register_fit_predicate, register_priority_function
+
+
+def register():
+    register_fit_predicate("WantedDisk", lambda pod, meta, node_info: (True, []))
+    register_priority_function("DiskPriority", lambda pod, meta, node_info: 1, None, 1)
+"""
+OWN_POLICY = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [{"name": "PodFitsResources"}, {"name": "WantedDisk"}],
+    "priorities": [{"name": "LeastRequestedPriority", "weight": 1}, {"name": "Disks", "weight": 5}],
+}
+
+
+@pytest.mark.parametrize("to", ["1.20", "1.36"])
+def test_rules_of_a_policy_become_plugins(to: str, kubescheduler: Run, folder: Path) -> None:
+    """Without --plugin each is a place-holder with notes; with it the plugin stands there, and decides."""
+    (folder / "plugin_disks.py").write_text(PLUGIN)
+    (folder / "policy.json").write_text(json.dumps(OWN_POLICY))
+    bare = kubescheduler("migrate", "policy.json", "--to", to, "-o", "json")
+    answer = json.loads(bare.out)
+    plugins = answer["document"]["profiles"][0]["plugins"]
+    assert bare.status == 1
+    assert {"name": "WantedDisk"} in plugins["filter"]["enabled"]
+    assert {"name": "Disks", "weight": 5} in plugins["score"]["enabled"]
+    kinds = {
+        name: [note["kind"] for note in answer["notes"] if name in note["path"]] for name in ("WantedDisk", "Disks")
+    }
+    assert kinds == {"WantedDisk": ["check", "lost"], "Disks": ["check", "lost"]}
+
+    given = ("--plugin", "WantedDisk=plugin_disks:WantedDisk", "--plugin", "Disks=plugin_disks:disks")
+    brought = kubescheduler("migrate", "policy.json", "--to", to, "--bare", *given)
+    assert "it is no rule of kube-scheduler" not in brought.err
+    assert "the plugin of --plugin stands in its place" in brought.err
+    (folder / "migrated.yaml").write_text(brought.out)
+    run = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--release", to, "--config", "migrated.yaml", "--explain")
+    decided = kubescheduler(*run, *given)
+    assert (decided.status, "Disks" in decided.out) == (0, True), decided.err
+
+
+def test_registered_rules_are_known(kubescheduler: Run, folder: Path) -> None:
+    """A function that registers them has their names checked; what is in the wrong list stays an error."""
+    (folder / "plugin_rules.py").write_text(RULES)
+    (folder / "policy.json").write_text(
+        json.dumps({**OWN_POLICY, "priorities": [{"name": "DiskPriority", "weight": 2}]})
+    )
+    known = kubescheduler("migrate", "policy.json", "--plugin", "plugin_rules:register", "--bare")
+    assert "DiskPriority" in known.out
+    assert "taken for one of your own" not in known.err
+    (folder / "policy.json").write_text(json.dumps({**OWN_POLICY, "predicates": [{"name": "LeastRequestedPriority"}]}))
+    wrong = kubescheduler("migrate", "policy.json")
+    assert (wrong.status, "it is a priority: move it to priorities" in wrong.err) == (2, True)
