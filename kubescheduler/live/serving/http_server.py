@@ -8,19 +8,21 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
-
-from aiohttp import web
+from contextlib import suppress
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, structured
 from kubescheduler.live.serving.guard import Guard
-from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer
+from kubescheduler.live.serving.http_answers import HttpAnswer, error_answer
+from kubescheduler.live.serving.http_connection import Sent, ServedConnection, ServingLimits
 from kubescheduler.live.serving.routes import Routes
 from kubescheduler.live.serving.tls_contexts import TlsContexts, client_chain
+from kubescheduler.live.transport.tls_connection import TlsConnection
 
 LOGGED_FROM = 3
 """The verbosity from which every request is logged."""
+BACKLOG = 128
+"""Connections that the system keeps until they are accepted."""
 PATIENCE = 1.0
 """Seconds that requests under way have when a server ends."""
 
@@ -33,7 +35,7 @@ def listening_socket(address: str, port: int, *, shares_port: bool = False) -> s
     host = "::" if dual else str(found)
     try:
         return socket.create_server(
-            (host, port), family=family, dualstack_ipv6=dual, reuse_port=shares_port, backlog=128
+            (host, port), family=family, dualstack_ipv6=dual, reuse_port=shares_port, backlog=BACKLOG
         )
     except OSError as error:
         place = f"[{found}]:{port}" if found.version == 6 else f"{found}:{port}"
@@ -50,7 +52,7 @@ def shown_address(listener: socket.socket) -> str:
 
 
 class HttpServer:
-    """Serves pages to whom a guard lets pass. ``start`` and ``stop`` are for the I/O thread."""
+    """Serves pages to whom a guard lets pass. Everything but the constructor is for the I/O thread."""
 
     def __init__(
         self,
@@ -60,51 +62,93 @@ class HttpServer:
         *,
         tls: TlsContexts | None = None,
         log: Callable[[LogLine], None] = lambda _: None,
+        limits: ServingLimits | None = None,
     ) -> None:
         """tls: None for plain HTTP."""
         self.listener = listener
         """Closed by ``stop``."""
+        self.limits = ServingLimits() if limits is None else limits
+        self.connections: dict[ServedConnection, None] = {}
+        """Those there are; who has waited longest comes first."""
         self._routes = routes
         self._guard = guard
         self._tls = tls
         self._log = log
-        self._runner: web.AppRunner | None = None
+        self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
         """Answers from now on."""
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
-        app.on_response_prepare.append(_without_server)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=PATIENCE)
-        await self._runner.setup()
-        context = None if self._tls is None else self._tls.listening
-        await web.SockSite(self._runner, self.listener, ssl_context=context).start()
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._accepted, sock=self.listener, backlog=BACKLOG)
 
     async def stop(self) -> None:
         """Ends all connections, those that answer after a moment."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._server is not None:
+            self._server.close()
         self.listener.close()
+        under_way = [one.answering for one in self.connections if one.answering is not None]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.gather(*under_way, return_exceptions=True)
+        for connection in list(self.connections):
+            connection.end()
+        await asyncio.sleep(0)
+
+    # --- connections -------------------------------------------------------------------------------
+
+    def _accepted(self) -> asyncio.Protocol:
+        """The protocol of one more connection, for which another has to go where there are too many."""
+        if len(self.connections) >= self.limits.connections:
+            waits = next((one for one in self.connections if one.answering is None), None)
+            if waits is not None:
+                del self.connections[waits]
+                waits.end()
+        connection = ServedConnection(self)
+        self.connections[connection] = None
+        if self._tls is None:
+            return connection
+        tls = TlsConnection(connection, self._tls.listening, server_side=True)
+        tls.shaken.add_done_callback(connection.shaken)
+        connection.abort = tls.abort
+        return tls
+
+    def rested(self, connection: ServedConnection) -> None:
+        """A connection waits for its next request."""
+        if self.connections.pop(connection, connection) is None:
+            self.connections[connection] = None
+
+    def gone(self, connection: ServedConnection) -> None:
+        """A connection is no more."""
+        self.connections.pop(connection, None)
+
+    def malformed(self, why: str, transport: asyncio.Transport) -> None:
+        """One line, with nothing of what was sent: it may be anybody's token."""
+        self._log(error_line(structured("Malformed HTTP request", srcIP=_address(transport), err=why)))
 
     # --- requests ----------------------------------------------------------------------------------
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, sent: Sent, transport: asyncio.Transport) -> HttpAnswer:
+        """What is answered to a request."""
         started = time.monotonic()
-        asked = await _read(request)
-        answer = await self._guarded(request, asked)
-        self._log(_line(request, asked, answer, time.monotonic() - started))
-        response = web.Response(status=answer.code, body=answer.body, headers=dict(answer.headers))
-        response.headers["Content-Type"] = answer.content_type
-        response.headers["Cache-Control"] = "no-cache, private"
-        if answer.compressible and "gzip" in request.headers.get("Accept-Encoding", ""):
-            response.enable_compression(web.ContentCoding.gzip)
-        return response
+        answer = await self._guarded(sent, transport)
+        said = structured(
+            "HTTP",
+            verb=sent.asked.method,
+            URI=sent.asked.target,
+            latency=f"{(time.monotonic() - started) * 1000:.3f}ms",
+            userAgent=sent.asked.headers.get("User-Agent", ""),
+            srcIP=_address(transport),
+            resp=answer.code,
+        )
+        self._log(LogLine(Severity.INFO, said, LOGGED_FROM))  # Upstream: httplog
+        return answer
 
-    async def _guarded(self, request: web.Request, asked: HttpRequest) -> HttpAnswer:
+    async def _guarded(self, sent: Sent, transport: asyncio.Transport) -> HttpAnswer:
         """A page that fails is no reason to end: it is answered with 500. Upstream: WithPanicRecovery."""
-        connection = None if request.transport is None else request.transport.get_extra_info("ssl_object")
+        asked = sent.asked
         try:
-            refusal = await self._guard.refusal(asked, client_chain(connection), request.headers.items())
+            chain = client_chain(transport.get_extra_info("ssl_object"))
+            refusal = await self._guard.refusal(asked, chain, sent.headers)
             if refusal is not None:
                 return refusal
             if self._routes.waits(asked):
@@ -115,28 +159,5 @@ class HttpServer:
             return error_answer("This request caused apiserver to panic. Look in the logs for details.", 500)
 
 
-def _line(request: web.Request, asked: HttpRequest, answer: HttpAnswer, seconds: float) -> LogLine:
-    """What is logged of a request. Upstream: httplog."""
-    said = structured(
-        "HTTP",
-        verb=asked.method,
-        URI=asked.target,
-        latency=f"{seconds * 1000:.3f}ms",
-        userAgent=request.headers.get("User-Agent", ""),
-        srcIP=str(request.remote),
-        resp=answer.code,
-    )
-    return LogLine(Severity.INFO, said, LOGGED_FROM)
-
-
-async def _read(request: web.Request) -> HttpRequest:
-    query: dict[str, list[str]] = {}
-    for key, value in request.query.items():
-        query.setdefault(key, []).append(value)
-    body = await request.read() if request.method == "PUT" else b""
-    return HttpRequest(request.method, request.path, query, request.headers, body, request.raw_path)
-
-
-async def _without_server(_: web.Request, response: Any) -> None:
-    """Nobody needs to know what serves."""
-    response.headers.pop("Server", None)
+def _address(transport: asyncio.Transport) -> str:
+    return str((transport.get_extra_info("peername") or ("",))[0])

@@ -160,9 +160,9 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._under.close()
 
     def abort(self) -> None:
-        """Ends the connection at once."""
-        assert self._under is not None
-        self._under.abort()
+        """Ends the connection at once, if it has begun."""
+        if self._under is not None:
+            self._under.abort()
 
     def pause_reading(self) -> None:
         """Lets the other side wait."""
