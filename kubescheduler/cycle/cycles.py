@@ -264,17 +264,29 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         self._observe(plugins, record.cause.result, started)
         now = self.latest(record.pod)
         fate = self.rules.fate(record.pod, now)
+        if not self._put_back(entry, now if fate is Fate.PUT_BACK else None, record):
+            self.queue.done(record.pod)
         if fate is Fate.ANOTHER_ONE:
             return record
-        if fate is Fate.PUT_BACK and now is not None:
-            try:
-                self.queue.put_back(entry, now, record)
-            except ClusterStateError as error:
-                self.services.observer.trouble(str(error))
         if now is not None and not now.node_name:
             self.services.cache.nominate(now, self.rules.in_memory(record, now))
         self._report(record if announced is None else msgspec.structs.replace(record, pod=announced))
         return record
+
+    def _put_back(self, entry: Any, now: Pod | None, record: FailureRecord) -> bool:
+        """Whether the pod is in the queue again. now: the pod as it is, None: it is not to be.
+
+        One that is not has to be given up there, else the queue notes for it for good all that happens. Upstream: the
+        deferred Done of handleSchedulingFailure.
+        """
+        if now is None:
+            return False
+        try:
+            self.queue.put_back(entry, now, record)
+        except ClusterStateError as error:
+            self.services.observer.trouble(str(error))
+            return False
+        return True
 
     def _report(self, record: FailureRecord) -> None:
         """The event and the status of a pod that was not bound."""

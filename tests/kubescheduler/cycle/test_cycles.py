@@ -15,6 +15,7 @@ from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.scheduler_loop import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.queue.priority_queue_1_36 import Queue136
 from tests.support.build import make_node, make_pod, resources
 from tests.support.frames import Recorder
 
@@ -91,3 +92,19 @@ def test_pods_that_go_while_they_are_bound(release: str) -> None:
         found.changed(None, pod)
         assert found.tried() == ["p"]
         assert pod not in found.cache
+
+
+@pytest.mark.parametrize("another", [pytest.param(False, id="it goes"), pytest.param(True, id="another comes")])
+def test_a_pod_that_goes_while_it_is_tried(another: bool) -> None:
+    """The queue gives it up: else it notes all that happens in the cluster for its sake, for good (1.36)."""
+    pod = make_pod("p", requests=resources(cpu=2000))
+    other = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, uid="another"))
+    with setting("1.36") as found:
+        found.changed(None, pod)
+        found.known.clear()
+        if another:
+            found.known[pod.key] = other
+        assert found.tried() == ["p"]
+        queue = found.loop.cycles.queue
+        assert isinstance(queue, Queue136)
+        assert queue.in_flight()[0] == 0
