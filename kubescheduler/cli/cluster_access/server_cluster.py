@@ -31,7 +31,7 @@ class ServerCluster(NamedTuple):
 
         from clusterstate.errors import InputError
 
-        if importlib.util.find_spec("aiohttp") is None:
+        if importlib.util.find_spec("httptools") is None:
             raise InputError(EXTRA)
         from kubescheduler.live.listing.listed_server import ListedServer, read_server
         from kubescheduler.live.transport.api_answers import ApiError

@@ -57,7 +57,7 @@ def run(
     """
     import importlib.util
 
-    if importlib.util.find_spec("aiohttp") is None:
+    if importlib.util.find_spec("httptools") is None:
         raise click.UsageError(EXTRA)
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.running.whole_run import whole_run

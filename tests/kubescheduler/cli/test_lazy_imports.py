@@ -73,7 +73,22 @@ PRINTED_ONLY = (
 )
 """What a simulation of files does without whose report is a table."""
 
+RUNNING = (
+    "aiohttp",
+    "kubescheduler.lab",
+    "kubescheduler.report",
+    "kubescheduler.sweep",
+    "pandas",
+    "requests",
+    "rich",
+    "urllib3",
+)
+"""What a live scheduler does without: it is to bind as soon as it is started."""
+
+STARTING = ("run", "--release", "1.36", "--kubeconfig", "config", "--", "--secure-port=0")
+
 CASES = {
+    "run": (STARTING, RUNNING, 640),
     "help": (("--help",), HELP, 40),
     "help of a command": (("schedule", "--help"), HELP, 30),
     "version": (("--version",), HELP, 12),
