@@ -92,7 +92,7 @@ def test_help_comes_in_tiers(lab: RunningLab, lab_pages: LabPages) -> None:
 
 def test_a_task_is_shown_as_elements(lab: RunningLab, lab_pages: LabPages) -> None:
     """Lists, code, emphasis and tables of its Markdown; no sign of it is left."""
-    page, _ = opened(lab, lab_pages, "07-predicate")
+    page, _ = opened(lab, lab_pages, "08-predicate")
     task = page.locator(".exercise .markdown").first
     assert task.locator("table td code").count() > 0
     assert task.locator("p code").count() > 0

@@ -132,12 +132,15 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     import sys
     from pathlib import Path
 
+    from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.lab.exercises.checking import check_work
     from kubescheduler.lab.exercises.shipped_exercises import work_of
 
     exercise, theirs = work_of(Path(folder), None if work is None else Path(work))
     checked = check_work(exercise, theirs)
+    for note in checked.notes:
+        remark(note)
     if output == "junit":
         from kubescheduler.lab.exercises.check_documents import checks_as_junit
 

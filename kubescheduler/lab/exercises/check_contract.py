@@ -57,6 +57,8 @@ class ScenarioRun(msgspec.Struct, frozen=True, eq=False):
     """Pods that a simulation evicted, by name."""
     compared: Callable[[Mapping[str, Any]], ks.Comparison]
     """Compares another scheduler, given as ``ks.compare`` takes it, with the one that decided."""
+    notes: tuple[str, ...] = ()
+    """What a command would remark of the files, such as keys that are set twice."""
 
     def pods_called(self, pattern: str) -> list[PodPlacement]:
         """The placements of pods whose names match a pattern such as ``web-*``."""

@@ -18,7 +18,7 @@ from kubescheduler.lab.exercises.placement_checks import (
     OnNodes,
     SpreadOver,
 )
-from kubescheduler.lab.exercises.reason_checks import AgreesWith, Evicts, RefusedFor, ScoreOrder, StaysPending
+from kubescheduler.lab.exercises.reason_checks import AgreesWith, Evicts, RefusedFor, ScoresAre, StaysPending
 
 KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "placed": EveryPlaced.read,
@@ -30,7 +30,7 @@ KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "together": AllOrNone.read,
     "refused": RefusedFor.read,
     "pending": StaysPending.read,
-    "scores": ScoreOrder.read,
+    "scores": ScoresAre.read,
     "evicts": Evicts.read,
     "agrees": AgreesWith.read,
     "forbidden": ForbiddenFields.read,

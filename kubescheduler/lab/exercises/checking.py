@@ -55,6 +55,8 @@ class CheckedExercise(msgspec.Struct, frozen=True):
     """Where the student works."""
     outcomes: tuple[CheckOutcome, ...]
     """Of every check, in order."""
+    notes: tuple[str, ...] = ()
+    """What ``schedule`` would remark of the student's files, such as keys that are set twice."""
 
     @property
     def passed(self) -> bool:
@@ -69,6 +71,7 @@ class CheckedExercise(msgspec.Struct, frozen=True):
             "title": self.exercise.title,
             "release": self.exercise.scheduler.release,
             "passed": self.passed,
+            "notes": list(self.notes),
             "checks": [msgspec.structs.asdict(one) | {"standing": one.standing.value} for one in self.outcomes],
         }
 
@@ -84,18 +87,16 @@ def check_work(exercise: Exercise, work: Path) -> CheckedExercise:
     of_files = [*only_edits(exercise.edit), *(check for _, check in every)]
     outcomes = [_outcome(one, "", one.rule.fault_in(files)) for one in of_files if isinstance(one.rule, FilesRule)]
     runs = [(scenario, check) for scenario, check in every if isinstance(check.rule, RunRule)]
+    notes: dict[str, None] = {}
     if any(one.standing is Standing.FAILED for one in outcomes):
         outcomes += [CheckOutcome(check.name, check.kind, one.name, Standing.SKIPPED) for one, check in runs]
     else:
-        outcomes += _outcomes_of_runs(exercise, work)
-    return CheckedExercise(exercise, work, tuple(outcomes))
-
-
-def _outcomes_of_runs(exercise: Exercise, work: Path) -> Iterator[CheckOutcome]:
-    with student_scheduler(exercise, work) as scheduler:
-        for scenario in exercise.scenarios:
-            run = scheduler.run(scenario)
-            yield from _outcomes(scenario, run)
+        with student_scheduler(exercise, work) as scheduler:
+            for scenario in exercise.scenarios:
+                run = scheduler.run(scenario)
+                notes |= dict.fromkeys(run.notes)
+                outcomes += _outcomes(scenario, run)
+    return CheckedExercise(exercise, work, tuple(outcomes), tuple(notes))
 
 
 def _outcomes(scenario: ExerciseScenario, run: ScenarioRun) -> Iterator[CheckOutcome]:

@@ -29,18 +29,20 @@ def _bounded(fields: Fields) -> tuple[str, int | None, int | None]:
 
 
 class EveryPlaced(msgspec.Struct, frozen=True):
-    """``placed``: every pod of a name has a node, and there are as many as asked for."""
+    """``placed``: every pod of a name has a node, there are as many as asked for, and none had to wait too long."""
 
     pods: str
     """Pattern of their names."""
     count: int | None
     """How many there have to be; None: any number but none."""
+    by: int | None
+    """The second of a simulation in which the last of them has to be bound; None: any."""
 
     @classmethod
     def read(cls, fields: Fields) -> EveryPlaced:
         """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "count"))
-        return cls(needed_text(fields, "pods"), count_of(fields, "count"))
+        only_keys(fields, ("pods", "count", "by"))
+        return cls(needed_text(fields, "pods"), count_of(fields, "count"), count_of(fields, "by"))
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
@@ -49,7 +51,10 @@ class EveryPlaced(msgspec.Struct, frozen=True):
             return no_such_pod(self.pods, run)
         if self.count is not None and len(found) != self.count:
             return f"there are {len(found)} pods {self.pods}, and there have to be {self.count}"
-        return _those([each for each in found if each.node is None])
+        late = [each for each in found if each.placed is not None and self.by is not None and each.placed > self.by]
+        return _those([each for each in found if each.node is None]) or "; ".join(
+            f"{each.name} was bound after {each.placed:g} s, and should be after {self.by} s" for each in late[:SHOWN]
+        )
 
 
 class OnNodes(msgspec.Struct, frozen=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -12,6 +14,12 @@ import msgspec
 from clusterstate.manifests.fields import Fields
 from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, where
 from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
+
+if TYPE_CHECKING:
+    import kubescheduler as ks
+
+EXTENDER = "extender"
+"""The rule of ``scores`` that stands for extenders."""
 
 
 class RefusedFor(msgspec.Struct, frozen=True):
@@ -65,21 +73,27 @@ class StaysPending(msgspec.Struct, frozen=True):
         return "; ".join(map(where, wrong)) if found else no_such_pod(self.pod, run)
 
 
-class ScoreOrder(msgspec.Struct, frozen=True):
-    """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next."""
+class ScoresAre(msgspec.Struct, frozen=True):
+    """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next; or exactly
+    such scores."""
 
     pod: str
     """Pattern of its name."""
     order: tuple[str, ...]
     """The nodes, the best first."""
+    values: Mapping[str, int]
+    """Node → its score."""
     rule: str
-    """The priority or plugin; empty: the totals."""
+    """The priority or plugin, or ``extender`` for what extenders gave, before it is weighted; empty: the totals."""
 
     @classmethod
-    def read(cls, fields: Fields) -> ScoreOrder:
+    def read(cls, fields: Fields) -> ScoresAre:
         """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "order", "rule"))
-        return cls(needed_text(fields, "pod"), needed_texts(fields, "order"), fields.text("rule"))
+        only_keys(fields, ("pod", "order", "values", "rule"))
+        inside = fields.inside("values")
+        values = {str(node): inside.integer(node) for node in inside.data}
+        order = fields.texts("order") if values else needed_texts(fields, "order")
+        return cls(needed_text(fields, "pod"), order, values, fields.text("rule"))
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
@@ -91,16 +105,32 @@ class ScoreOrder(msgspec.Struct, frozen=True):
         decision = placement.decision
         if decision is None:
             return f"nothing is known of the scores of {placement.name}"
-        if self.rule and self.rule not in decision.weights:
+        if self.rule and self.rule not in (EXTENDER, *decision.weights):
             known = ", ".join(decision.weights) or "nothing"
             return f"{self.rule} does not score {placement.name}; what does is {known}"
-        scores = decision.score(self.rule) if self.rule else decision.total()
-        if missing := [node for node in self.order if node not in scores]:
+        if self.rule in decision.weights and self.rule not in decision.scores:
+            return f"{self.rule} has nothing to score {placement.name} by"
+        if self.rule == EXTENDER:
+            scores: Mapping[str, int] = _of_extenders(decision)
+        else:
+            scores = decision.score(self.rule) if self.rule else decision.total()
+        if missing := [node for node in (*self.order, *self.values) if node not in scores]:
             return f"{missing[0]} has no score for {placement.name}"
+        others = [(node, value) for node, value in self.values.items() if scores[node] != value]
+        wrong = [f"{node} has {scores[node]}, not {value}" for node, value in others]
         given = [scores[node] for node in self.order]
-        if all(one > other for one, other in itertools.pairwise(given)):
-            return ""
-        return f"{placement.name}: " + ", ".join(f"{node} {scores[node]}" for node in self.order)
+        if any(one <= other for one, other in itertools.pairwise(given)):
+            wrong.append(f"{placement.name}: " + ", ".join(f"{node} {scores[node]}" for node in self.order))
+        return "; ".join(wrong)
+
+
+def _of_extenders(decision: ks.Decision) -> Mapping[str, int]:
+    """What extenders gave each node, before it is weighted."""
+    out: Counter[str] = Counter()
+    for trace in decision.extenders:
+        for node, score in trace.scores or ():
+            out[node] += score
+    return out
 
 
 class Evicts(msgspec.Struct, frozen=True):

@@ -44,14 +44,15 @@ class StudentScheduler(msgspec.Struct, frozen=True):
         compared = self._comparing(cluster, asked)
         if self.exercise.simulate:
             return self._simulated(cluster, asked, compared)
-        return ScenarioRun(cluster, tuple(self._decided(cluster, asked)), (), compared)
-
-    def _decided(self, cluster: ks.Cluster, asked: Sequence[Path]) -> Iterator[PodPlacement]:
-        """Each pod decided and bound in turn."""
         found = cluster.to_place(asked) if asked else None
         pods = cluster.pending() if found is None else found.pods
         there = cluster if found is None else cluster.with_accompanying(found.accompanying)
         scheduler = ks.Scheduler(there, **self.options)
+        notes = dict.fromkeys((*cluster.notes, *(found.notes if found is not None else ()), *scheduler.notes))
+        return ScenarioRun(cluster, tuple(self._decided(scheduler, pods)), (), compared, tuple(notes))
+
+    def _decided(self, scheduler: ks.Scheduler, pods: Sequence[Pod]) -> Iterator[PodPlacement]:
+        """Each pod decided and bound in turn."""
         for pod in pods:
             if pod.node_name:
                 yield PodPlacement(pod, pod.node_name, "")
@@ -82,7 +83,7 @@ class StudentScheduler(msgspec.Struct, frozen=True):
             PodPlacement(one.pod, one.node or None, one.message, placed=one.placed) for one in report.pods
         )
         evicted = tuple(victim.removeprefix("default/") for one in report.preemptions for victim in one.victims)
-        return ScenarioRun(cluster, placements, evicted, compared)
+        return ScenarioRun(cluster, placements, evicted, compared, cluster.notes)
 
     def _comparing(self, cluster: ks.Cluster, asked: Sequence[Path]) -> Callable[[Mapping[str, Any]], ks.Comparison]:
         def compared(other: Mapping[str, Any]) -> ks.Comparison:

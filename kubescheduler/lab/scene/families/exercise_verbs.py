@@ -69,6 +69,7 @@ def exercise(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "passed": way.checked is not None and way.checked.passed,
         "checked": way.checked is not None or bool(way.fault),
         "problems": list(way.fault),
+        "notes": [] if way.checked is None else list(way.checked.notes),
         "solution": way.solution() if way.checked is not None and way.checked.passed else None,
     }
 

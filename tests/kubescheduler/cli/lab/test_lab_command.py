@@ -14,7 +14,7 @@ from kubescheduler.lab.exercises import extender_processes
 from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exercise, shipped_names
 from tests.kubescheduler.cli.conftest import Run
 
-RULES = SHIPPED / "07-predicate" / "solution" / "rules.py"
+RULES = SHIPPED / "08-predicate" / "solution" / "rules.py"
 
 
 def test_list_has_every_exercise(kubescheduler: Run) -> None:
@@ -145,7 +145,7 @@ PYTHON_FAULTS = {
 def test_faults_of_a_student_s_code(fault: str, kubescheduler: Run, folder: Path) -> None:
     """An error with file and line, status 2 and no result; never a traceback."""
     text, expected = PYTHON_FAULTS[fault]
-    found = kubescheduler(*work(folder, "07-predicate", "rules.py", text))
+    found = kubescheduler(*work(folder, "08-predicate", "rules.py", text))
     assert (found.status, found.out) == (2, "")
     assert expected in found.err
     assert "Traceback" not in found.err
@@ -154,9 +154,9 @@ def test_faults_of_a_student_s_code(fault: str, kubescheduler: Run, folder: Path
 def test_a_score_that_is_none_is_an_error(kubescheduler: Run, folder: Path) -> None:
     """Points below zero are said with the node, of a hidden scenario as well."""
     text = (
-        (SHIPPED / "08-priority/solution/rules.py").read_text().replace("max(0, 10 - cents // 10)", "10 - cents // 10")
+        (SHIPPED / "07-priority/solution/rules.py").read_text().replace("max(0, 10 - cents // 10)", "10 - cents // 10")
     )
-    found = kubescheduler(*work(folder, "08-priority", "rules.py", text))
+    found = kubescheduler(*work(folder, "07-priority", "rules.py", text))
     assert (found.status, found.out) == (2, "")
     assert "priority Cheap, node huge: without a reduce function a score is from 0 to 10, not -15" in found.err
 
@@ -164,16 +164,16 @@ def test_a_score_that_is_none_is_an_error(kubescheduler: Run, folder: Path) -> N
 def test_what_the_code_prints_is_not_in_the_document(kubescheduler: Run, folder: Path) -> None:
     """Prints of a student go to standard error."""
     text = RULES.read_text().replace("    seats =", "    print('asked')\n    seats =")
-    found = kubescheduler(*work(folder, "07-predicate", "rules.py", text), "-o", "json")
+    found = kubescheduler(*work(folder, "08-predicate", "rules.py", text), "-o", "json")
     assert json.loads(found.out)["passed"] is True
     assert "asked" in found.err
 
 
 def test_what_one_check_registers_is_gone_afterwards(kubescheduler: Run, folder: Path) -> None:
     """The next check does not find the predicate of the one before."""
-    assert kubescheduler(*work(folder, "07-predicate", "rules.py", RULES.read_text())).status == 0
+    assert kubescheduler(*work(folder, "08-predicate", "rules.py", RULES.read_text())).status == 0
     (folder / "made/rules.py").write_text("def register():\n    pass\n")
-    found = kubescheduler("lab", "check", str(SHIPPED / "07-predicate"), "--work", "made")
+    found = kubescheduler("lab", "check", str(SHIPPED / "08-predicate"), "--work", "made")
     assert (found.status, "FreeSeat" in found.err) == (2, True)
     assert sorted(path.name for path in (folder / "made").iterdir()) == ["rules.py"]
 

@@ -77,6 +77,13 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "scores, the other way": ("scores", {"pod": "web-1", "order": ["a", "b"]}, "web-1: a "),
     "scores, no such rule": ("scores", {"pod": "web-1", "order": ["a"], "rule": "Cheap"}, "Cheap does not score web-1"),
     "scores, no such node": ("scores", {"pod": "web-1", "order": ["a", "c"]}, "c has no score for web-1"),
+    "scores, these": ("scores", {"pod": "web-1", "values": {"a": 37, "b": 62}, "rule": "NodeResourcesFit"}, ""),
+    "scores, others": (
+        "scores",
+        {"pod": "web-1", "values": {"a": 37, "b": 99}, "rule": "NodeResourcesFit"},
+        "b has 62, not 99",
+    ),
+    "scores, no extender": ("scores", {"pod": "web-1", "values": {"a": 1}, "rule": "extender"}, "a has no score"),
     "evicts": ("evicts", {"pod": "big", "victims": ["batch"], "spares": ["keep"]}, ""),
     "evicts, others": ("evicts", {"pod": "big", "victims": ["keep"]}, "it makes "),
     "evicts, nobody": ("evicts", {"pod": "web-1", "victims": ["keep"]}, "nobody leaves; web-1 runs on b"),

@@ -1,257 +1,552 @@
 """The exercises that come with the package: plausible mistakes fail at the check that is there for them."""
 
+# ruff: noqa: E501 - an answer is a line of its table, however long
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
+from clusterstate.errors import InputError
+from kubescheduler.lab.exercises.shipped_exercises import shipped_names
 from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_variant, failing
 
 SPOT = "- {key: lifecycle, operator: NotIn, values: [spot]}"
+REQUESTS = "requests: {cpu: 650m, memory: 1536Mi}"
+DISK = "          - {key: disk, operator: In, values: [ssd]}\n"
+CHEAP = "max(0, 10 - cents // 10)"
+SHOP = "        labelSelector: {matchLabels: {app: shop}}"
+CONSTRAINT = "        whenUnsatisfiable: DoNotSchedule\n"
+TAKEN = "    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)"
+ALL_OFF = '      disabled: [{name: "*"}]\n'
+FIT = "      enabled: [{name: NodeResourcesFit, weight: 1}]\n"
+AMOUNTS = "resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]"
+POINTS = "max(0, min(10, TOO_WARM - celsius(node)))"
+GIVEN_UP = 'held.reject(self.name, f"{pod.metadata.name} of the same gang was given up")'
 
-WRONG: dict[str, tuple[str, list[Replacement], str]] = {
-    "requests too little cpu": (
-        "01-requests",
-        [("web.yaml", "650m", "100m")],
-        "a node with 1100m cpu: takes one replica and no second one",
+TOO_SMALL_CPU = "a node with 1199m cpu: has no room for a second one, as two may use 1200m"
+TOO_SMALL_MEMORY = "a node with 3071Mi memory: has no room for a second one, as two may use 3072Mi"
+STRANGE_DISK = "labels that nobody thought of: a node with another disk, or without the label, is none with an SSD"
+EDGES = "prices at the edges: 9 cents are 10 points, 10 are 9, 18 are 9, 35 are 7, 99 are 1, 100 and more are 0"
+POINTS_ARE = "the points are those of the task"
+LEAVES = "checkout has no node yet, and makes report leave"
+AS_BEFORE = "every pod goes where 1.16 had it go"
+AT_ONCE = "each gang starts at once"
+BACK = "a gang whose third pod never comes: whoever waits for its places has them when the first gives up"
+
+WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
+    "01-requests": {
+        "too little cpu": ([("web.yaml", "650m", "100m")], TOO_SMALL_CPU),
+        "a little too little cpu": ([("web.yaml", "650m", "551m")], TOO_SMALL_CPU),
+        "just too little cpu": ([("web.yaml", "650m", "599m")], TOO_SMALL_CPU),
+        "too little memory": ([("web.yaml", "1536Mi", "1Gi")], TOO_SMALL_MEMORY),
+        "1536 thousand for 1536Mi": ([("web.yaml", "1536Mi", "1536M")], TOO_SMALL_MEMORY),
+        "too much cpu": ([("web.yaml", "650m", "701m")], "all three replicas have a node"),
+        "too much memory": ([("web.yaml", "1536Mi", "2049Mi")], "all three replicas have a node"),
+        "limits alone": (
+            [("web.yaml", f"          {REQUESTS}\n", "")],
+            "all three replicas have a node",
+        ),
+        "no memory": ([("web.yaml", REQUESTS, "requests: {cpu: 650m, memory: 0}")], TOO_SMALL_MEMORY),
+        "fewer replicas": ([("web.yaml", "replicas: 3", "replicas: 1")], "only what may be edited differs"),
+        "a pod bound by hand": (
+            [("web.yaml", "      containers:", "      nodeName: worker-1\n      containers:")],
+            "only what may be edited differs",
+        ),
+    },
+    "02-taints": {
+        "everything": (
+            [("train.yaml", TOLERATIONS, "{operator: Exists}")],
+            "train is kept off gpu-3 by the taint maintenance",
+        ),
+        "maintenance as well, for a minute": (
+            [
+                (
+                    "train.yaml",
+                    TOLERATIONS,
+                    TOLERATIONS + ", {key: maintenance, operator: Exists, tolerationSeconds: 60, effect: NoExecute}",
+                )
+            ],
+            "train is kept off gpu-3 by the taint maintenance",
+        ),
+        "every team's GPUs": (
+            [("train.yaml", TOLERATIONS, "{key: gpu, operator: Exists}")],
+            "the taint has another value: train is not let in where gpu is reserved for another team",
+        ),
+        "of another team as well": (
+            [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: gpu, value: vision, effect: NoSchedule}")],
+            "the taint has another value: train is not let in where gpu is reserved for another team",
+        ),
+        "what may be evicted only": ([("train.yaml", "NoSchedule", "NoExecute")], "train runs on gpu-2"),
+        "another case": ([("train.yaml", '"true"', '"True"')], "train runs on gpu-2"),
+        "the resource's name": ([("train.yaml", "key: gpu", "key: nvidia.com/gpu")], "train runs on gpu-2"),
+        "no GPU asked for": (
+            [("train.yaml", 'limits: {nvidia.com/gpu: "1"}', "limits: {}")],
+            "only what may be edited differs",
+        ),
+    },
+    "03-node-affinity": {
+        "two terms, an or": (
+            [
+                (
+                    "search.yaml",
+                    f"          {SPOT}",
+                    "        - matchExpressions: [{key: lifecycle, operator: NotIn, values: [spot]}]",
+                )
+            ],
+            "search runs on ssd-b3",
+        ),
+        "any disk but a slow one": (
+            [
+                (
+                    "search.yaml",
+                    "{key: disk, operator: In, values: [ssd]}",
+                    "{key: disk, operator: NotIn, values: [hdd]}",
+                )
+            ],
+            STRANGE_DISK,
+        ),
+        "any label of a disk": (
+            [("search.yaml", "{key: disk, operator: In, values: [ssd]}", "{key: disk, operator: Exists}")],
+            "hdd-a3 is refused for its disk",
+        ),
+        "any zone but one": (
+            [("search.yaml", "operator: In, values: [eu-1a, eu-1b]", "operator: NotIn, values: [eu-1c]")],
+            "labels that nobody thought of: a fourth zone is neither eu-1a nor eu-1b",
+        ),
+        "no lifecycle at all": (
+            [("search.yaml", SPOT, "- {key: lifecycle, operator: DoesNotExist}")],
+            "no generation v3 to be had: search runs on an older machine",
+        ),
+        "a must for a wish": (
+            [("search.yaml", SPOT, SPOT + "\n          - {key: generation, operator: In, values: [v3]}")],
+            "no generation v3 to be had: search runs on an older machine",
+        ),
+        "a wish for what there is not": ([("search.yaml", "[v3]", "[v9]")], "search runs on ssd-b3"),
+        "weights the other way": (
+            [("search.yaml", "weight: 100", "weight: 5")],
+            "generation v3 counts for more than the network",
+        ),
+        "weights alike": (
+            [("search.yaml", "weight: 100", "weight: 10")],
+            "generation v3 counts for more than the network",
+        ),
+        "weights nearly alike": (
+            [("search.yaml", "weight: 100", "weight: 11")],
+            "busy and idle machines: generation v3 goes before an idle machine",
+        ),
+        "one wish": (
+            [
+                (
+                    "search.yaml",
+                    "      - weight: 10\n        preference:\n          matchExpressions:\n          - {key: network, operator: In, values: [25g]}\n",
+                    "",
+                )
+            ],
+            "two machines of generation v3: the one with the fast network is taken",
+        ),
+        "a machine by its name": (
+            [
+                (
+                    "search.yaml",
+                    "{key: generation, operator: In, values: [v3]}",
+                    "{key: kubernetes.io/hostname, operator: In, values: [ssd-b3]}",
+                )
+            ],
+            "no rule names a machine",
+        ),
+    },
+    "04-inter-pod-affinity": {
+        "a zone by its name": (
+            [
+                (
+                    "api.yaml",
+                    "      affinity:",
+                    "      affinity:\n        nodeAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n"
+                    "          - {weight: 1, preference: {matchExpressions: [{key: zone, operator: In, values: [eu-1a]}]}}",
+                )
+            ],
+            "no rule names a zone or a node",
+        ),
+        "near means on the same node": (
+            [("api.yaml", "topology.kubernetes.io/zone", "kubernetes.io/hostname")],
+            "both replicas run in the zone of the cache",
+        ),
+        "another team's cache": (
+            [("api.yaml", "app: cache", "app: shop-cache")],
+            "both replicas run in the zone of the cache",
+        ),
+        "any cache": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: cache}}",
+                    "{matchExpressions: [{key: app, operator: In, values: [cache, shop-cache]}]}",
+                )
+            ],
+            "b-1 refuses, as no cache is near",
+        ),
+        "no selector": (
+            [("api.yaml", "labelSelector: {matchLabels: {app: cache}}\n            topologyKey", "topologyKey")],
+            "both replicas run in the zone of the cache",
+        ),
+        "kept apart by zones": (
+            [("api.yaml", "kubernetes.io/hostname", "topology.kubernetes.io/zone")],
+            "each replica has a node to itself",
+        ),
+        "no rule keeps replicas apart": (
+            [
+                (
+                    "api.yaml",
+                    "{app: api}}\n            topologyKey: kube",
+                    "{app: nobody}}\n            topologyKey: kube",
+                )
+            ],
+            "only one node in the cache's zone: one replica runs, and the other waits",
+        ),
+        "kept apart from the cache too": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: api}}\n            topologyKey: kube",
+                    "{}\n            topologyKey: kube",
+                )
+            ],
+            "both replicas run in the zone of the cache",
+        ),
+        "apart, if it can be had": (
+            [
+                (
+                    "api.yaml",
+                    "        podAntiAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:\n          - labelSelector: {matchLabels: {app: api}}\n"
+                    "            topologyKey: kubernetes.io/hostname",
+                    "        podAntiAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n          - weight: 100\n            podAffinityTerm: "
+                    "{labelSelector: {matchLabels: {app: api}}, topologyKey: kubernetes.io/hostname}",
+                )
+            ],
+            "only one node in the cache's zone: one replica runs, and the other waits",
+        ),
+    },
+    "05-spreading": {
+        "a wish": (
+            [("shop.yaml", "DoNotSchedule", "ScheduleAnyway")],
+            "eu-1c is full: replicas wait rather than crowd the other zones",
+        ),
+        "all teams' pods": (
+            [("shop.yaml", SHOP, "        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}")],
+            "other teams' pods are everywhere: only the shop's own replicas are counted",
+        ),
+        "all pods": (
+            [("shop.yaml", SHOP, "        labelSelector: {}")],
+            "no zone has more than one replica more than another",
+        ),
+        "nobody": (
+            [("shop.yaml", "        labelSelector: {matchLabels: {app: shop}}\n", "")],
+            "no zone has more than one replica more than another",
+        ),
+        "pods of another name": (
+            [("shop.yaml", SHOP, SHOP.replace("app: shop", "app: web"))],
+            "no zone has more than one replica more than another",
+        ),
+        "over nodes": (
+            [("shop.yaml", "topology.kubernetes.io/zone", "kubernetes.io/hostname")],
+            "no zone has more than one replica more than another",
+        ),
+        "over an old label": (
+            [("shop.yaml", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")],
+            "all six replicas have a node",
+        ),
+        "a larger skew": (
+            [("shop.yaml", "maxSkew: 1", "maxSkew: 3")],
+            "no zone has more than one replica more than another",
+        ),
+        "a skew of two": (
+            [("shop.yaml", "maxSkew: 1", "maxSkew: 2")],
+            "eu-1c is full: replicas wait rather than crowd the other zones",
+        ),
+        "more zones than there are": (
+            [("shop.yaml", CONSTRAINT, CONSTRAINT + "        minDomains: 4\n")],
+            "all six replicas have a node",
+        ),
+    },
+    "06-pending": {
+        "any disk will do": ([("invoice.yaml", "  nodeSelector: {disk: ssd}\n", "")], "it still asks for an SSD"),
+        "the slow disk": ([("invoice.yaml", "disk: ssd", "disk: hdd")], "invoice runs on n-3"),
+        "the port of the node stays": (
+            [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 9100")],
+            "invoice runs on n-3",
+        ),
+        "the port of one address": (
+            [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 9100, hostIP: 127.0.0.1")],
+            "invoice runs on n-3",
+        ),
+        "the port stays, the selector goes": (
+            [
+                ("invoice.yaml", "  nodeSelector: {disk: ssd}\n", ""),
+                ("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 9100"),
+            ],
+            "it still asks for an SSD",
+        ),
+        "the node's own label": (
+            [("invoice.yaml", "{disk: ssd}", "{disk: ssd, kubernetes.io/hostname: n-3}")],
+            "nothing names a node",
+        ),
+        "a zone by its name": (
+            [("invoice.yaml", "{disk: ssd}", "{disk: ssd, topology.kubernetes.io/zone: eu-1b}")],
+            "another hall: invoice runs on the only SSD",
+        ),
+        "a toleration": (
+            [("invoice.yaml", "  containers:", "  tolerations: [{operator: Exists}]\n  containers:")],
+            "only what may be edited differs",
+        ),
+        "less memory": ([("invoice.yaml", "4Gi", "1Gi")], "only what may be edited differs"),
+    },
+    "07-priority": {
+        "the dearest first": ([("rules.py", CHEAP, "min(10, cents // 10)")], "the cheaper, the better"),
+        "a point for ten begun": ([("rules.py", CHEAP, "max(0, 10 - -(-cents // 10))")], POINTS_ARE),
+        "12 cents are 8": ([("rules.py", CHEAP, "max(0, 9 - cents // 10)")], POINTS_ARE),
+        "rounded": ([("rules.py", CHEAP, "max(0, round(10 - cents / 10))")], EDGES),
+        "cut": ([("rules.py", CHEAP, "max(0, int(10 - cents / 10))")], POINTS_ARE),
+        "a share of the dearest": ([("rules.py", CHEAP, "max(0, (90 - cents) * 10 // 90)")], POINTS_ARE),
+        "never less than 1": ([("rules.py", CHEAP, "max(1, 10 - cents // 10)")], POINTS_ARE),
+        "unknown prices count as none": ([("rules.py", '"100"', '"0"')], "a node without a price comes last"),
+        "unknown prices count as fair": ([("rules.py", '"100"', '"50"')], POINTS_ARE),
+        "a step": ([("rules.py", CHEAP, "9 if cents < 20 else 6 if cents < 50 else 1 if cents < 100 else 0")], EDGES),
+    },
+    "08-predicate": {
+        "everybody takes a seat": (
+            [("rules.py", TAKEN, "    taken = len(node_info.pods)")],
+            "draw-1 and draw-2 run on dock",
+        ),
+        "whoever has the label takes one": (
+            [("rules.py", TAKEN, '    taken = sum("needs-seat" in other.metadata.labels for other in node_info.pods)')],
+            "another studio: two more draw on studio",
+        ),
+        "nobody takes a seat": ([("rules.py", TAKEN, "    taken = 0")], "attic's only seat is taken"),
+        "pods without a need are refused": (
+            [("rules.py", "    if not needs_seat(pod.labels):\n        return True, []\n", "")],
+            "site needs no seat and goes to the emptiest node",
+        ),
+        "one seat too many": ([("rules.py", "seats > taken", "seats >= taken")], "attic's only seat is taken"),
+        "a seat where there is no label": (
+            [("rules.py", '"seats", "0"', '"seats", "1"')],
+            "a node without the label has no seats",
+        ),
+        "a seat where there is no number": (
+            [("rules.py", "else 0", "else 9")],
+            "another studio: a label that is no number is no seat",
+        ),
+        "another reason": ([("rules.py", "no free seat", "full")], "draw-3 finds no seat"),
+        "the node in the reason": (
+            [("rules.py", '["no free seat"]', '[f"no free seat on {node_info.node.metadata.name}"]')],
+            "draw-3 finds no seat",
+        ),
+    },
+    "09-packing-policy": {
+        "both priorities": (
+            [("policy.yaml", "priorities:", "priorities:\n- name: LeastRequestedPriority\n  weight: 1")],
+            "a fuller cluster: the fullest node is filled first, then the next",
+        ),
+        "balance alone": (
+            [("policy.yaml", "MostRequestedPriority", "BalancedResourceAllocation")],
+            "a fuller cluster: the fullest node is filled first, then the next",
+        ),
+        "no priority": (
+            [("policy.yaml", "priorities:\n- name: MostRequestedPriority\n  weight: 1\n", "priorities: []\n")],
+            "a fuller cluster: the fullest node is filled first, then the next",
+        ),
+        "outvoted": (
+            [("policy.yaml", "priorities:", "priorities:\n- name: LeastRequestedPriority\n  weight: 5")],
+            "they run on two nodes",
+        ),
+        "predicates that leave out one": (
+            [("policy.yaml", "priorities:", "predicates:\n- name: PodFitsResources\npriorities:")],
+            "nobody runs on win-1",
+        ),
+        "predicates, resources left out": (
+            [("policy.yaml", "priorities:", "predicates:\n- name: MatchNodeSelector\npriorities:")],
+            "a cluster with one place left: one pod runs, and the others wait",
+        ),
+        "no predicate at all": (
+            [("policy.yaml", "priorities:", "predicates: []\npriorities:")],
+            "nobody runs on win-1",
+        ),
+    },
+    "10-extender": {
+        "scored, not refused": ([("extender.py", "> TOO_WARM", "> 99")], "hot-1 is refused in the extender's words"),
+        "thirty degrees are refused": (
+            [("extender.py", "> TOO_WARM", ">= TOO_WARM")],
+            "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures",
+        ),
+        "no scores": ([("extender.py", POINTS, "0")], "render runs on north-1"),
+        "no most": (
+            [("extender.py", POINTS, "max(0, TOO_WARM - celsius(node))")],
+            "frost: 20 degrees are 10 points, and colder ones are not more",
+        ),
+        "a point for two degrees": (
+            [("extender.py", POINTS, "max(0, min(10, (TOO_WARM - celsius(node)) // 2))")],
+            POINTS_ARE,
+        ),
+        "weighted twice": ([("extender.py", POINTS, POINTS + " * 10")], POINTS_ARE),
+        "the warmest first": (
+            [("extender.py", POINTS, "max(0, min(10, celsius(node) - 20))")],
+            "render runs on north-1",
+        ),
+        "who is not measured is cool": (
+            [("extender.py", '"rack-celsius", TOO_WARM', '"rack-celsius", 20')],
+            "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures",
+        ),
+        "refused without a word": (
+            [("extender.py", '"failedNodes": refused', '"failedNodes": {}')],
+            "hot-1 is refused in the extender's words",
+        ),
+        "other words": (
+            [("extender.py", "rack at {celsius(node)} C", "too warm")],
+            "hot-1 is refused in the extender's words",
+        ),
+    },
+    "11-preemption": {
+        "one may be disturbed": ([("budget.yaml", "disruptionsAllowed: 0", "disruptionsAllowed: 1")], LEAVES),
+        "a budget for everybody": ([("budget.yaml", "    matchLabels: {app: ledger}", "    matchLabels: {}")], LEAVES),
+        "a budget for nobody": ([("budget.yaml", "  selector:\n    matchLabels: {app: ledger}\n", "")], LEAVES),
+        "a budget for the wrong one": ([("budget.yaml", "app: ledger", "app: report")], LEAVES),
+        "a budget in another namespace": (
+            [("budget.yaml", "{name: ledger}\nspec", "{name: ledger, namespace: shop}\nspec")],
+            LEAVES,
+        ),
+        "a budget for all but report": (
+            [
+                (
+                    "budget.yaml",
+                    "    matchLabels: {app: ledger}",
+                    "    matchExpressions: [{key: app, operator: NotIn, values: [report]}]",
+                )
+            ],
+            "a third candidate that no budget protects: the least important of those that may be disturbed leaves",
+        ),
+        "a label too many": ([("budget.yaml", "{app: ledger}", "{app: ledger, tier: money}")], LEAVES),
+    },
+    "12-migration": {
+        "packing outvoted": (
+            [("scheduler.yaml", ALL_OFF, "      disabled: [{name: ImageLocality}]\n"), ("scheduler.yaml", FIT, "")],
+            AS_BEFORE,
+        ),
+        "packing outvotes, this night": (
+            [
+                ("scheduler.yaml", ALL_OFF, "      disabled: [{name: NodeResourcesFit}]\n"),
+                ("scheduler.yaml", "weight: 1}]\n  pluginConfig", "weight: 2}]\n  pluginConfig"),
+            ],
+            f"another night: {AS_BEFORE}",
+        ),
+        "as spread as ever": (
+            [("scheduler.yaml", "MostAllocated", "LeastAllocated")],
+            "they run on two nodes, as they did",
+        ),
+        "nothing scores": ([("scheduler.yaml", FIT, "")], f"another night: {AS_BEFORE}"),
+        "cpu alone": (
+            [("scheduler.yaml", AMOUNTS, "resources: [{name: cpu, weight: 1}]")],
+            f"a night with much memory in use: {AS_BEFORE}",
+        ),
+        "cpu counts more": (
+            [("scheduler.yaml", AMOUNTS, AMOUNTS.replace("cpu, weight: 1", "cpu, weight: 9"))],
+            f"a night with much memory in use: {AS_BEFORE}",
+        ),
+        "the default strategy": (
+            [
+                (
+                    "scheduler.yaml",
+                    f"  pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: MostAllocated\n        {AMOUNTS}\n",
+                    "",
+                )
+            ],
+            "they run on two nodes, as they did",
+        ),
+    },
+    "13-gang": {
+        "a gang of two": ([("gang.py", "< size_of(pod)", "< 2")], AT_ONCE),
+        "the last one waits too": (
+            [("gang.py", "len(waiting) + 1 <", "len(waiting) <")],
+            "all of the film and all of the trailer have run",
+        ),
+        "the others are not let go": ([("gang.py", "held.allow(self.name)", "pass")], AT_ONCE),
+        "nobody is told": ([("gang.py", GIVEN_UP, "pass")], BACK),
+        "they are let go instead": (
+            [("gang.py", GIVEN_UP, "held.allow(self.name)")],
+            "a gang whose third pod never comes: no gang starts in part",
+        ),
+        "too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 300.0")], BACK),
+        "gangs mixed": (
+            [("gang.py", "gang is not None and gang_of(held.pod) == gang", "gang_of(held.pod)")],
+            "a gang too large for the cluster: no gang starts in part",
+        ),
+        "nobody is held": ([("gang.py", "return Status(Code.Wait), SECONDS", "return None, 0")], AT_ONCE),
+        "everybody is held": (
+            [
+                (
+                    "gang.py",
+                    "        if gang_of(pod) is None:\n            return None, 0\n",
+                    "        if gang_of(pod) is None:\n            return Status(Code.Wait), SECONDS\n",
+                )
+            ],
+            "a gang too large for the cluster: a pod of no gang is not held",
+        ),
+    },
+}
+"""Exercise → mistake → what it changes of the solution, a check that then fails."""
+
+UNUSABLE: dict[str, tuple[str, list[Replacement], str]] = {
+    "a share of a point": ("07-priority", [("rules.py", CHEAP, "10 - cents / 10")], "a score is a whole number"),
+    "points below 0": ("07-priority", [("rules.py", "max(0, 10 - cents // 10)", "10 - cents // 10")], "not -15"),
+    "a number that is none": (
+        "08-predicate",
+        [("rules.py", "int(text) if text.isdecimal() else 0", "int(text)")],
+        "invalid literal for int()",
     ),
-    "requests too little memory": (
-        "01-requests",
-        [("web.yaml", "1536Mi", "1Gi")],
-        "a node with 2800Mi memory: takes one replica and no second one",
-    ),
-    "fewer replicas": ("01-requests", [("web.yaml", "replicas: 3", "replicas: 1")], "only what may be edited differs"),
-    "a pod bound by hand": (
-        "01-requests",
-        [("web.yaml", "      containers:", "      nodeName: worker-1\n      containers:")],
-        "only what may be edited differs",
-    ),
-    "tolerates everything": (
-        "02-taints",
-        [("train.yaml", TOLERATIONS, "{operator: Exists}")],
-        "train is kept off gpu-3 by the taint maintenance",
-    ),
-    "tolerates every team's GPUs": (
-        "02-taints",
-        [("train.yaml", TOLERATIONS, "{key: gpu, operator: Exists}")],
-        "the taint has another value: train is not let in where gpu is reserved for another team",
-    ),
-    "tolerates what may be evicted only": (
-        "02-taints",
-        [("train.yaml", "NoSchedule", "NoExecute")],
-        "train runs on gpu-2",
-    ),
-    "two terms, an or": (
-        "03-node-affinity",
-        [
-            (
-                "search.yaml",
-                f"          {SPOT}",
-                "        - matchExpressions: [{key: lifecycle, operator: NotIn, values: [spot]}]",
-            )
-        ],
-        "search runs on ssd-b3",
-    ),
-    "a wish written as a must": (
-        "03-node-affinity",
-        [("search.yaml", SPOT, SPOT + "\n          - {key: generation, operator: In, values: [v3]}")],
-        "no generation v3 to be had: search runs on an older machine",
-    ),
-    "a wish without weight": (
-        "03-node-affinity",
-        [("search.yaml", "weight: 100", "weight: 1"), ("search.yaml", "[v3]", "[v9]")],
-        "busy and idle machines: generation v3 goes before an idle machine",
-    ),
-    "a machine by its name": (
-        "03-node-affinity",
-        [
-            (
-                "search.yaml",
-                "{key: generation, operator: In, values: [v3]}",
-                "{key: kubernetes.io/hostname, operator: In, values: [ssd-b3]}",
-            )
-        ],
-        "no rule names a machine",
-    ),
-    "a zone by its name": (
-        "04-inter-pod-affinity",
-        [
-            (
-                "api.yaml",
-                "      affinity:",
-                "      affinity:\n        nodeAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n"
-                "          - {weight: 1, preference: {matchExpressions: [{key: zone, operator: In, values: [eu-1a]}]}}",
-            )
-        ],
-        "no rule names a zone or a node",
-    ),
-    "near means on the same node": (
-        "04-inter-pod-affinity",
-        [("api.yaml", "topology.kubernetes.io/zone", "kubernetes.io/hostname")],
-        "both replicas run in the zone of the cache",
-    ),
-    "another team's cache": (
-        "04-inter-pod-affinity",
-        [("api.yaml", "app: cache", "app: shop-cache")],
-        "both replicas run in the zone of the cache",
-    ),
-    "kept apart by zones": (
-        "04-inter-pod-affinity",
-        [("api.yaml", "kubernetes.io/hostname", "topology.kubernetes.io/zone")],
-        "each replica has a node to itself",
-    ),
-    "no rule keeps replicas apart": (
-        "04-inter-pod-affinity",
-        [("api.yaml", "{app: api}}\n            topologyKey: kube", "{app: nobody}}\n            topologyKey: kube")],
-        "only one node in the cache's zone: one replica runs, and the other waits",
-    ),
-    "spreading as a wish": (
-        "05-spreading",
-        [("shop.yaml", "DoNotSchedule", "ScheduleAnyway")],
-        "eu-1c is full: replicas wait rather than crowd the other zones",
-    ),
-    "another team's pods are counted": (
-        "05-spreading",
-        [
-            (
-                "shop.yaml",
-                "        labelSelector: {matchLabels: {app: shop}}",
-                "        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}",
-            )
-        ],
-        "other teams' pods are everywhere: only the shop's own replicas are counted",
-    ),
-    "spreading over nodes": (
-        "05-spreading",
-        [("shop.yaml", "topology.kubernetes.io/zone", "kubernetes.io/hostname")],
-        "no zone has more than one replica more than another",
-    ),
-    "a larger skew": (
-        "05-spreading",
-        [("shop.yaml", "maxSkew: 1", "maxSkew: 3")],
-        "no zone has more than one replica more than another",
-    ),
-    "any disk will do": (
-        "06-pending",
-        [("invoice.yaml", "  nodeSelector: {disk: ssd}\n", "")],
-        "it still asks for an SSD",
-    ),
-    "the slow disk": ("06-pending", [("invoice.yaml", "disk: ssd", "disk: hdd")], "invoice runs on n-3"),
-    "the port of the node stays": (
-        "06-pending",
-        [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 9100")],
-        "invoice runs on n-3",
-    ),
-    "the node's own label": (
-        "06-pending",
-        [("invoice.yaml", "{disk: ssd}", "{disk: ssd, kubernetes.io/hostname: n-3}")],
-        "nothing names a node",
-    ),
-    "everybody takes a seat": (
-        "07-predicate",
-        [
-            (
-                "rules.py",
-                "    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)",
-                "    taken = len(node_info.pods)",
-            )
-        ],
-        "draw-1 and draw-2 run on dock",
-    ),
-    "pods without a need are refused": (
-        "07-predicate",
-        [("rules.py", "    if not needs_seat(pod.labels):\n        return True, []\n", "")],
-        "site needs no seat and goes to the emptiest node",
-    ),
-    "one seat too many": (
-        "07-predicate",
-        [("rules.py", "seats > taken", "seats >= taken")],
-        "attic's only seat is taken",
-    ),
-    "another reason": ("07-predicate", [("rules.py", "no free seat", "full")], "draw-3 finds no seat"),
-    "the dearest first": (
-        "08-priority",
-        [("rules.py", "max(0, 10 - cents // 10)", "min(10, cents // 10)")],
-        "the cheaper, the better",
-    ),
-    "unknown prices count as none": (
-        "08-priority",
-        [("rules.py", '"100"', '"0"')],
-        "the totals are those of the task",
-    ),
-    "both priorities": (
+    "an unknown priority": (
         "09-packing-policy",
-        [("policy.yaml", "priorities:", "priorities:\n- name: LeastRequestedPriority\n  weight: 1")],
-        "a fuller cluster: the fullest node is filled first, then the next",
+        [("policy.yaml", "MostRequestedPriority", "MostRequested")],
+        "MostRequested",
     ),
-    "predicates that leave out one": (
-        "09-packing-policy",
-        [("policy.yaml", "priorities:", "predicates:\n- name: PodFitsResources\npriorities:")],
-        "nobody runs on win-1",
-    ),
-    "nodes above 30 degrees are scored only": (
+    "points that are no numbers": (
         "10-extender",
-        [("extender.py", "> TOO_WARM", "> 99")],
-        "hot-1 is refused in the extender's words",
+        [("extender.py", POINTS, f"{POINTS} / 3")],
+        "no decision on pod default/render",
     ),
-    "thirty degrees are refused": (
-        "10-extender",
-        [("extender.py", "> TOO_WARM", ">= TOO_WARM")],
-        "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures",
-    ),
-    "no scores": ("10-extender", [("extender.py", "TOO_WARM - celsius(node)", "0")], "render runs on north-1"),
-    "a budget that allows one": (
-        "11-preemption",
-        [("budget.yaml", "disruptionsAllowed: 0", "disruptionsAllowed: 1")],
-        "checkout has no node yet, and makes report leave",
-    ),
-    "a budget for everybody": (
-        "11-preemption",
-        [("budget.yaml", "    matchLabels: {app: ledger}", "    matchLabels: {}")],
-        "checkout has no node yet, and makes report leave",
-    ),
-    "a budget for the wrong one": (
-        "11-preemption",
-        [("budget.yaml", "app: ledger", "app: report")],
-        "checkout has no node yet, and makes report leave",
-    ),
-    "packing outvoted": (
+    "no name of a strategy": ("12-migration", [("scheduler.yaml", "MostAllocated", "mostAllocated")], "mostAllocated"),
+    "a key set twice in a configuration": (
         "12-migration",
         [
-            ("scheduler.yaml", '      disabled: [{name: "*"}]\n', "      disabled: [{name: ImageLocality}]\n"),
-            ("scheduler.yaml", "      enabled: [{name: NodeResourcesFit, weight: 1}]\n", ""),
-        ],
-        "every pod goes where 1.16 had it go",
-    ),
-    "as spread as ever": (
-        "12-migration",
-        [("scheduler.yaml", "MostAllocated", "LeastAllocated")],
-        "they run on two nodes, as they did",
-    ),
-    "a gang of two": ("13-gang", [("gang.py", "< size_of(pod)", "< 2")], "each gang starts at once"),
-    "the others are not let go": (
-        "13-gang",
-        [("gang.py", "held.allow(self.name)", "pass")],
-        "each gang starts at once",
-    ),
-    "everybody is held": (
-        "13-gang",
-        [
             (
-                "gang.py",
-                "        if gang_of(pod) is None:\n            return None, 0\n",
-                "        if gang_of(pod) is None:\n            return Status(Code.Wait), SECONDS\n",
+                "scheduler.yaml",
+                "        type: MostAllocated",
+                "        type: LeastAllocated\n        type: MostAllocated",
             )
         ],
-        "a gang too large for the cluster: a pod of no gang is not held",
+        "set twice",
     ),
 }
-"""Mistake → exercise, what it changes of the solution, a check that then fails."""
+"""Case → exercise, what it changes, a part of the error: nothing is judged then."""
 
 
-@pytest.mark.parametrize("mistake", WRONG)
-def test_plausible_mistakes_fail(mistake: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "mistake"), [(name, mistake) for name, mistakes in WRONG.items() for mistake in mistakes]
+)
+def test_plausible_mistakes_fail(name: str, mistake: str, tmp_path: Path) -> None:
     """A mistake that students make fails at the check that is there for it."""
-    name, replacements, check = WRONG[mistake]
+    replacements, check = WRONG[name][mistake]
     assert check in failing(checked_variant(name, replacements, tmp_path))
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_every_exercise_is_tried_with_wrong_answers(name: str) -> None:
+    """Five mistakes at least, so that whoever writes an exercise thinks of them."""
+    assert len(WRONG[name]) >= 5
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_cannot_be_judged_is_an_error(case: str, tmp_path: Path) -> None:
+    """A slip in a file, or code that raises, is neither passed nor failed."""
+    name, replacements, said = UNUSABLE[case]
+    with pytest.raises(InputError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        checked_variant(name, replacements, tmp_path)

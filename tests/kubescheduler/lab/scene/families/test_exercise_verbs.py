@@ -137,7 +137,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
 
 def test_code_is_not_written_from_a_page() -> None:
     """It is saved by an editor, and seen then."""
-    scene = exercise_scene("07-predicate")
+    scene = exercise_scene("08-predicate")
     answer = VERBS["exercise"](scene, {})
     assert [(one["name"], one["editable"]) for one in answer["files"]] == [("rules.py", False)]
     with pytest.raises(SceneFault, match="is code, which is not written from a page"):
