@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from algorithmprovider.time_limit import OverrunError, called
 from clusterstate.errors import InputError, KubeSchedulerError
 
 RAISED = (Exception, SystemExit, GeneratorExit)
@@ -49,7 +50,7 @@ class CustomCall(msgspec.Struct, frozen=True, eq=False):
         Raises CustomCodeError for whatever it raises, but for errors of this project's, which are passed on.
         """
         try:
-            return _closed(self.function(*arguments))
+            return _closed(called(self.function, *arguments) if self.foreign else self.function(*arguments))
         except KubeSchedulerError:
             raise
         except RAISED as error:
@@ -85,6 +86,8 @@ def _closed(answer: Any) -> Any:
 
 def exception_text(error: BaseException) -> str:
     """An exception of a stranger's code as errors show it."""
+    if isinstance(error, OverrunError):
+        return str(error)
     try:
         text = str(error)
     except Exception:  # also that is a stranger's code

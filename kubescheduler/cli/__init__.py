@@ -208,6 +208,9 @@ def main(args: list[str] | None = None) -> None:
     """The console script. Wrong input ends with one message and status 2, an interrupt with 130."""
     import signal
 
+    from kubescheduler.cli import ended_process
+
+    ended_process.forks = True
     _open_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:

@@ -110,9 +110,44 @@ VALIDATE = click.option(
     "strict for what somebody wrote; in objects with a uid or resourceVersion refused values are noted]",
 )
 
-PLUGIN = click.option(
+
+def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:
+    """While the command runs, a call of a user's own code may take so long."""
+    from algorithmprovider.time_limit import limited
+
+    ctx.with_resource(limited(seconds))
+
+
+def _apart(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Code of a user's own runs in a process that can be ended."""
+    from kubescheduler.cli.ended_process import in_a_process_of_its_own
+
+    if names:
+        in_a_process_of_its_own()
+    return names
+
+
+PATIENCE = click.option(
+    "--patience",
+    type=click.FloatRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="SECONDS",
+    callback=_watched,
+    expose_value=False,
+    help="How long one call of your own code may take; 0: as long as it likes.",
+)
+
+
+def PLUGIN(command: Callable[..., Any]) -> Callable[..., Any]:  # noqa: N802 - an option like the others, or two
+    """The options of users' own algorithms."""
+    return _PLUGIN(PATIENCE(command))
+
+
+_PLUGIN = click.option(
     "--plugin",
     multiple=True,
+    callback=_apart,
     metavar="MODULE:NAME",
     help="Your own: a function that registers predicates and priorities (1.4, 1.16), or, as [NAME=]MODULE:FACTORY, "
     "a plugin (1.20, 1.36).  [repeatable]",

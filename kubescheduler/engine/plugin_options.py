@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from algorithmprovider import time_limit
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
+from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
@@ -77,7 +79,7 @@ def _makes_a_plugin(name: str) -> bool:
     if "=" in name:
         return True
     try:
-        found = getattr(importlib.import_module(module_name), attribute, None)
+        found = getattr(called(importlib.import_module, module_name), attribute, None)
     except RAISED:  # what a module raises is said when the module is loaded
         return False
     return isinstance(found, type) or (callable(found) and _needs_arguments(found))
@@ -126,7 +128,7 @@ def _look_here() -> None:
 def _attempt(source: str, action: Callable[[], None], problems: list[str]) -> None:
     """``problems`` gets what goes wrong, with the source before it."""
     try:
-        action()
+        called(action)
     except InputError as error:
         problems += (f"{source}{problem}" for problem in error.problems)
     except RAISED as error:
@@ -151,8 +153,8 @@ def _function(name: str) -> Callable[[], Any]:
         raise ConfigError(f"module {module_name} has no function {function_name}{nearest(function_name, functions)}")
     if isinstance(function, type) or _needs_arguments(function):
         raise ConfigError(f"{function_name} makes a framework plugin; {no_plugins()}")
-    called: Callable[[], Any] = function
-    return called
+    registers: Callable[[], Any] = function
+    return registers
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:
@@ -165,5 +167,6 @@ def _place(error: BaseException) -> str:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<")]
+    ours = (__file__, importlib.__file__, time_limit.__file__)
+    theirs = [f for f in frames if f.filename not in ours and not f.filename.startswith("<")]
     return f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""

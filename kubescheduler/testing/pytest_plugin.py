@@ -5,6 +5,7 @@ Pytest loads this module in every run wherever the project is installed; the res
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from kubescheduler.testing.placements_fixture import PlacementRecords
 
 UPDATE = "placements_update"
+PATIENCE, PATIENCE_SETTING = "KUBESCHEDULER_PATIENCE", "kubescheduler_patience"
+"""What ``algorithmprovider.time_limit`` reads when it is imported."""
 OUTPUT = "kubescheduler_placements"
 """Under which a worker of pytest-xdist says what it wrote and what is unused."""
 
@@ -53,12 +56,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "kubescheduler_extenders", "How extenders are asked: live, pass, record FILE or replay FILE.", default="live"
     )
     parser.addini(
+        PATIENCE_SETTING, "Seconds that one call of a predicate, priority or plugin may take; 0: any.", default="10"
+    )
+    parser.addini(
         VALIDATE_SETTING, "What unknown fields of manifests are: strict, warn or ignore; by default as in commands."
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Of pytest: declares the markers and begins the session's notes."""
+    os.environ.setdefault(PATIENCE, str(config.getini(PATIENCE_SETTING)))
     config.stash[SESSION] = Session(config)
     begin(config.stash[SESSION])
     for marker in MARKERS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_access.cluster_options import cluster_options
-from kubescheduler.cli.common_options import OneOf, pod_files_option
+from kubescheduler.cli.common_options import PATIENCE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options
 from kubescheduler.cli.lab.lab_group import OpeningGroup
 from kubescheduler.cli.lab.lab_page_options import FOLDER, page_options
@@ -117,6 +117,7 @@ def start(name: str, folder: str) -> int:
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--work", metavar="DIR", type=FOLDER, help="Where the student's files are, if they are elsewhere.")
 @click.option("--hint", "tier", type=click.IntRange(min=1), metavar="TIER", help="Also show the hints up to a tier.")
+@PATIENCE
 @click.option("-o", "--output", type=OneOf(["table", "json", "junit"]), default="table", show_default=True)
 def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     """Check the work in DIR, a folder that `lab start` made, or an exercise's own.
@@ -132,12 +133,15 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     import sys
     from pathlib import Path
 
+    from kubescheduler.cli.ended_process import in_a_process_of_its_own
     from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.lab.exercises.checking import check_work
     from kubescheduler.lab.exercises.shipped_exercises import work_of
 
     exercise, theirs = work_of(Path(folder), None if work is None else Path(work))
+    if exercise.runs_code:
+        in_a_process_of_its_own()
     checked = check_work(exercise, theirs)
     for note in checked.notes:
         remark(note)

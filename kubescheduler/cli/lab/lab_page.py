@@ -13,6 +13,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from algorithmprovider.time_limit import LIMIT, limited
 from clusterstate.errors import InputError
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_access.cluster_options import check_standard_input
@@ -162,7 +163,8 @@ def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:
         if has_display() if browser is None else browser:
             _show_in_browser(address)
 
-    serve(LabApplication(lab), bound, ready)
+    with limited(LIMIT.seconds, ends_process=False):
+        serve(LabApplication(lab), bound, ready)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text, raised_at
+from algorithmprovider.time_limit import called
 from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from kubescheduler.framework.contract.observer import Watch
@@ -139,7 +140,7 @@ def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle,
     if problems:
         raise _initializing(name, problems)
     try:
-        plugin = factory(args, handle)
+        plugin: Plugin = called(factory, args, handle)
         check_plugin(plugin)
         return plugin
     except InputError as error:

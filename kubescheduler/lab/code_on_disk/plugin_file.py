@@ -16,6 +16,7 @@ from typing import Any
 
 from algorithmprovider.custom_code import RAISED
 from algorithmprovider.registration import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
+from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.release_names import LEGACY_RELEASES
 from kubescheduler.config.config_text import read_text
@@ -102,7 +103,7 @@ class PluginFile:
         sys.modules[module.__name__] = module
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                exec(compile(self.text, str(self.path), "exec"), module.__dict__)
+                called(exec, compile(self.text, str(self.path), "exec"), module.__dict__)
                 found = getattr(module, self.attribute, None)
                 if not callable(found):
                     raise ConfigError(f"there is no {self.attribute} to call in it any more")
@@ -126,7 +127,7 @@ class PluginFile:
                     one.pop(key, None)
             without = [dict(one) for one in MAPS]
             try:
-                found()
+                called(found)
             except BaseException:
                 for one, entries in zip(MAPS, before, strict=True):
                     one.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from algorithmprovider.time_limit import LIMIT, PATIENCE
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.config.config_text import read_text
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule, RunRule, ScenarioRun, StudentFiles
@@ -109,6 +112,28 @@ def _outcome(check: ExerciseCheck, scenario: str, fault: str) -> CheckOutcome:
     if not fault:
         return CheckOutcome(check.name, check.kind, scenario, Standing.PASSED)
     return CheckOutcome(check.name, check.kind, scenario, Standing.FAILED, fault, check.remark)
+
+
+def check_apart(exercise: Exercise, work: Path) -> CheckedExercise:
+    """``check_work``; code of the student's runs in a process of its own, which can be ended. Raises InputError."""
+    if not exercise.runs_code and exercise.extender is None:
+        return check_work(exercise, work)
+    patience = f"{LIMIT.seconds if LIMIT.seconds is not None else PATIENCE:g}"
+    words = ("lab", "check", str(exercise.folder), "--work", str(work), "-o", "json", "--patience", patience)
+    done = subprocess.run(
+        [sys.executable, "-m", "kubescheduler", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        raise InputError([line.removeprefix("error: ") for line in lines] or [f"the check ended: {done.returncode}"])
+    found = msgspec.json.decode(done.stdout)
+    outcomes = tuple(msgspec.convert(one, CheckOutcome) for one in found["checks"])
+    return CheckedExercise(exercise, work, outcomes, tuple(found["notes"]))
 
 
 # --- the student's files -------------------------------------------------------------------------

@@ -103,6 +103,11 @@ class Exercise(msgspec.Struct, frozen=True):
         return self.folder.name
 
     @property
+    def runs_code(self) -> bool:
+        """Whether the student's files are run in this process."""
+        return self.scheduler.rules is not None or bool(self.scheduler.plugins)
+
+    @property
     def task(self) -> str:
         """The task as Markdown."""
         return (self.folder / TASK_FILE).read_text(encoding="utf-8")

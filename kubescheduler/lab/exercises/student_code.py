@@ -13,6 +13,7 @@ from typing import Any
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, KubeSchedulerError, nearest
 from kubescheduler.config.config_text import read_text
 from kubescheduler.lab.exercises.exercise_record import CodeFile, SchedulerChoice
@@ -56,7 +57,7 @@ def _loaded(folder: Path, code: CodeFile) -> Iterator[Callable[..., Any]]:
 
 def _called(function: Callable[[], object], path: Path) -> None:
     try:
-        function()
+        called(function)
     except KubeSchedulerError:
         raise
     except RAISED as error:

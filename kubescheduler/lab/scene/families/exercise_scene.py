@@ -21,7 +21,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.lab.code_on_disk.plugin_file import PluginFile
-from kubescheduler.lab.exercises.checking import CheckedExercise, check_work
+from kubescheduler.lab.exercises.checking import CheckedExercise, check_apart
 from kubescheduler.lab.exercises.editable_files import EditableFile
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, Exercise
 from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, start_exercise, work_of
@@ -67,7 +67,7 @@ class StudentWay:
         """Runs every check on the files as they are."""
         self._checked_at = self._stamps()
         try:
-            self.checked, self.fault = check_work(self.exercise, self.work), ()
+            self.checked, self.fault = check_apart(self.exercise, self.work), ()
         except InputError as error:
             self.checked, self.fault = None, error.problems
 

@@ -1,0 +1,65 @@
+"""A process of its own for a command that runs a user's own code: code that never gives Python a turn ends with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import tempfile
+from typing import IO
+
+_FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+) in ', re.MULTILINE)
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_PACKAGES = ("kubescheduler", "algorithmprovider", "predicates", "priorities", "clusterstate")
+_NOT_THEIRS = ("<", os.path.dirname(os.__file__), *(os.path.join(_ROOT, name) + os.sep for name in _PACKAGES))
+_PARENT_DIES = 1
+"""PR_SET_PDEATHSIG of Linux."""
+
+forks = False
+"""Whether this is the console script; a caller in Python keeps its process."""
+
+
+def in_a_process_of_its_own() -> None:
+    """What follows runs in a child, and this process ends as that does; status 2 where the child was ended."""
+    if not forks or not hasattr(os, "fork"):
+        return
+    from algorithmprovider.time_limit import LIMIT
+
+    dump = tempfile.TemporaryFile()  # noqa: SIM115 - for as long as the process lives
+    LIMIT.dump = dump
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        _end_with_parent()
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts the child as well
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    text = _what_stood(dump)
+    if text:
+        sys.stderr.write(f"error: {text}it has run for too long (--patience) and cannot be ended\n")
+        sys.stderr.flush()
+        status = 2
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def _what_stood(dump: IO[bytes]) -> str:
+    """The user's innermost line of a traceback that was written as the process ended; empty without one."""
+    dump.seek(0)
+    text = dump.read().decode(errors="replace")
+    for frame in _FRAME.finditer(text):
+        if not frame["file"].startswith(_NOT_THEIRS) and "site-packages" not in frame["file"]:
+            return f"{frame['file']}, line {frame['line']}: "
+    return "code of your own: " if text else ""
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed takes the child with it, where the system can do that."""
+    import contextlib
+    import ctypes
+
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGKILL)
