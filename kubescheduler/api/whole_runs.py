@@ -57,6 +57,7 @@ def compare(  # noqa: PLR0913
     extenders: str = "live",
     tie_break: str = "first",
     seeds: int | None = None,
+    ties: str = "loose",
     evidence: bool = False,
 ) -> Comparison:
     """Decides pods by an old and a new scheduler, or several, and explains every pod that goes elsewhere.
@@ -70,7 +71,8 @@ def compare(  # noqa: PLR0913
     choices. preempt: a pod that fits nowhere takes the place of lower ones. names: of the columns, the old one first.
     extenders: as for a Scheduler, for all that do not say it themselves. tie_break: ``"upstream"``: also so many runs
     as ``seeds`` (by default 10) in which all draw among equal nodes as their releases do; ``changes[0].moves.share`` is
-    then the share of runs in which a pod goes elsewhere. evidence: also what the scores of pods that go elsewhere were
+    then the share of runs in which a pod goes elsewhere. ties: ``"strict"``: a pod that stays by name differs where
+    other nodes have the highest total than before. evidence: also what the scores of pods that go elsewhere were
     made of.
 
     Raises ConfigError with every fault of every configuration, DecodeError for wrong pods.
@@ -110,7 +112,7 @@ def compare(  # noqa: PLR0913
         daemons = daemons_among(releases)
         asked = seen.to_place(pods, daemons=daemons, running=True) if given else PodsToPlace(seen.pending())
         picked = without_stayers(asked.pods)
-    how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds}
+    how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds, "ties": ties}
     objects = joined(without(seen, picked.pods), asked.objects)
     found = run(objects, picked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
     return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *picked.notes, *found.notes))

@@ -87,6 +87,13 @@ SPEC = "KEY=VALUE,…"
     help="Among equal totals the first by name; upstream: also how often a pod moves when each release draws.",
 )
 @click.option("--seeds", "runs", type=int, metavar="NUMBER", help="Runs with --tie-break upstream.  [default: 10]")
+@click.option(
+    "--ties",
+    type=OneOf(["loose", "strict"]),
+    default="loose",
+    show_default=True,
+    help="strict: a pod that stays by name differs if other nodes have the highest total too.",
+)
 @PREEMPT
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @NO_DEFAULTING
@@ -113,6 +120,7 @@ def compare(
     mode: str,
     tie_break: str,
     runs: int | None,
+    ties: str,
     preempt: bool,
     tolerate: str,
     no_defaulting: bool,
@@ -130,8 +138,8 @@ def compare(
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
     removed-priority, normalisation, extender-scaling, own-constraints, tie-break, could-have-been, earlier-choices,
-    different-reasons, different-victims, not-tried, kept-ranking; and error, which is no answer and cannot be
-    tolerated.
+    different-reasons, different-ties, different-victims, not-tried, kept-ranking; and error, which is no answer and
+    cannot be tolerated.
 
     \b
     Examples:
@@ -160,7 +168,7 @@ def compare(
         )
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
-    asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs}
+    asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs, "ties": ties}
     found = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout)):
         click.echo(piece, nl=False)

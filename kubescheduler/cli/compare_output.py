@@ -68,7 +68,7 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
         rows = [_header(comparison, wide=wide), *(_row(comparison, pod, wide=wide) for pod in shown)]
         yield table(rows, screen, gives_way=len(rows[0]) - 1, keys=2)
     if comparison.differing:
-        yield table(_causes(comparison, tolerated), screen, gives_way=len(comparison.names), keys=1)
+        yield table(_causes(comparison, tolerated), screen, gives_way=len(comparison.titles), keys=1)
     if len(comparison.errors) == len(comparison.pods):
         return
     yield table(_effects(comparison), screen, keys=1)
@@ -99,12 +99,12 @@ def _workloads(comparison: Comparison) -> list[tuple[str, ...]]:
     from kubescheduler.comparison.workload_summaries import by_controller
 
     differing = by_controller(comparison.pods)
-    several = len(comparison.names) > 2
+    several = len(comparison.titles) > 2
     chance = any(change.could_have_been for workload in differing for change in workload.changes)
     optional = ("COLUMN",) * several, ("COULD HAVE BEEN",) * chance
     rows = [("NAMESPACE", "WORKLOAD", *optional[0], "PODS", "MOVED", *optional[1], "UNPLACED", "MAIN CAUSE")]
     for found in differing:
-        for name, change in zip(comparison.names[1:], found.changes, strict=True):
+        for name, change in zip(comparison.titles[1:], found.changes, strict=True):
             unplaced = f"{found.unplaced} -> {change.unplaced}" if found.unplaced != change.unplaced else found.unplaced
             numbers = (found.pods, change.moved, *((change.could_have_been,) * chance), unplaced)
             cells = (found.namespace or NONE, found.workload or NONE, *((name,) * several), *map(str, numbers))
@@ -124,8 +124,8 @@ def _main_cause(change: WorkloadChange) -> str:
 
 def _header(comparison: Comparison, *, wide: bool) -> tuple[str, ...]:
     more = (("MOVES",) if comparison.runs else ()) + (("DIFFERENCE", "WHY") if wide else ())
-    each = (cell for name in comparison.names[1:] for cell in (name, "TIED", "CAUSE", *more))
-    return ("NAMESPACE", "POD", *(("RUNS ON",) * _runs(comparison)), comparison.names[0], "TIED", *each)
+    each = (cell for name in comparison.titles[1:] for cell in (name, "TIED", "CAUSE", *more))
+    return ("NAMESPACE", "POD", *(("RUNS ON",) * _runs(comparison)), comparison.titles[0], "TIED", *each)
 
 
 def _runs(comparison: Comparison) -> bool:
@@ -164,7 +164,7 @@ def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[
 
     found = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
     found.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
-    rows = [("CAUSE", *comparison.names[1:], "MEANING")]
+    rows = [("CAUSE", *comparison.titles[1:], "MEANING")]
     for cause in found:
         meaning = MEANINGS[cause] + " (tolerated)" * (cause in tolerated)
         rows.append((str(cause), *(str(counts.get(cause, 0)) for counts in comparison.summary), meaning))
@@ -191,7 +191,7 @@ def _effects(comparison: Comparison) -> list[tuple[str, ...]]:
     for resource in dict.fromkeys(use.resource for effects in every for use in effects.utilisation):
         for label, field in (("mean", "mean"), ("most", "most"), ("deviation", "deviation")):
             rows.append((f"{resource}, {label}", *(_use(effects, resource, field) for effects in every)))
-    return [("EFFECT", "BEFORE", *comparison.names), *rows]
+    return [("EFFECT", "BEFORE", *comparison.titles), *rows]
 
 
 def _use(effects: Effects, resource: str, field: str) -> str:
@@ -215,7 +215,7 @@ def _services(comparison: Comparison) -> list[tuple[str, ...]]:
         spreads = [column.get(service) for column in found]
         if len({repr(spread) for spread in spreads}) == 1:
             continue
-        for name, spread in zip(comparison.names, spreads, strict=True):
+        for name, spread in zip(comparison.titles, spreads, strict=True):
             rows.append((service, name, *_spread(spread)))
     return rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -63,6 +63,19 @@ def victims_sentence(old: VictimChoice, new: VictimChoice) -> str:
     return f"the old scheduler {old}, the new one {new}"
 
 
+def ties_sentence(old: Sequence[str], new: Sequence[str]) -> str:
+    """``any of 3 equal best nodes before, any of 2 now: no longer b; newly c``; old, new: not the same."""
+    gone, come = ([name for name in one if name not in other] for one, other in ((old, set(new)), (new, set(old))))
+    parts = (("no longer", gone), ("newly", come))
+    said = "; ".join(f"{word} {_some(names)}" for word, names in parts if names)
+    return f"any of {len(old)} equal best nodes before, any of {len(new)} now: {said}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NODES
+    return ", ".join(names[:MOST_NODES]) + (f" and {more} more" if more > 0 else "")
+
+
 class CauseFacts(msgspec.Struct, frozen=True):
     """What the sentence is about."""
 
@@ -94,14 +107,15 @@ def cause_sentence(what: CauseFacts) -> str:
 
 
 def _why(what: CauseFacts) -> str:
-    """The decisive step; the largest before it, where that is another."""
+    """The decisive step, which is the cause; then the largest, where that is another."""
     decisive, largest = what.decisive, what.largest
-    if decisive is None or not what.differences[1]:
+    level = not what.differences[1] and what.cause is not Cause.EARLIER_CHOICES
+    if decisive is None or level or what.cause is Cause.TIE_BREAK:
         return "its name comes first"
+    said = VERBS[decisive.cause] + "".join(f" ({names})" for names in _names(decisive, what))
     if largest is None or largest.cause is decisive.cause:
-        return VERBS[decisive.cause] + "".join(f" ({names})" for names in _names(decisive, what))
-    then = next(_names(decisive, what), STEPS_NAMED[decisive.cause])
-    return f"mainly {STEPS_NAMED[largest.cause]} ({largest.by:+d}), then {then}"
+        return said
+    return f"{said}, which puts it ahead; more points come of {STEPS_NAMED[largest.cause]} ({largest.by:+d})"
 
 
 def _names(step: Step, what: CauseFacts) -> Iterator[str]:
@@ -110,6 +124,8 @@ def _names(step: Step, what: CauseFacts) -> Iterator[str]:
         yield ", ".join(names)
 
 
+MOST_NODES = 3
+"""Nodes that a sentence names."""
 MOST_NAMES = 2
 """Priorities that a sentence names."""
 

@@ -17,9 +17,11 @@ from kubescheduler.comparison.drawn_runs import FIRST, Drawing, drawn, drawn_not
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
 from kubescheduler.comparison.outcomes import (
     INDEPENDENT,
+    LOOSE,
     MEANINGS,
     MODES,
     SEQUENCE,
+    TIES,
     Cause,
     Contribution,
     HostChange,
@@ -66,6 +68,7 @@ def compare(  # noqa: PLR0913
     preempt: bool = False,
     tie_break: str = FIRST,
     seeds: int | None = None,
+    ties: str = LOOSE,
     evidence: bool = False,
     progress: Callable[[int, int], None] | None = None,
     notice: Callable[[str], None] | None = None,
@@ -78,14 +81,16 @@ def compare(  # noqa: PLR0913
     the same order, if they are made already. preempt: a pod that fits nowhere takes the place of lower ones: in a
     sequence they leave at once and it is decided anew, else they are only named. tie_break: ``first`` by name;
     ``upstream``: besides that, so many runs as ``seeds`` (by default 10) in which all draw among equal totals as their
-    releases do, for the share of runs in which each pod goes elsewhere. evidence: also what the scores of pods that go
-    elsewhere were made of, which takes about half as long as comparing them.
+    releases do, for the share of runs in which each pod goes elsewhere. ties: ``strict``: a pod with the same node by
+    name is the same only if the same nodes have the highest total; else ``loose``. evidence: also what the scores of
+    pods that go elsewhere were made of, which takes about half as long as comparing them.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
     Raises ConfigError with every fault of every configuration.
     """
     specs = [old, *news]
     columns = tuple(names or column_names(specs))
-    problems = [*_faults(specs, mode, columns), *faults_of_seeds(tie_break, seeds)]
+    titles = columns if names else column_titles(specs)
+    problems = [*_faults(specs, mode, columns), *faults_of_ties(ties), *faults_of_seeds(tie_break, seeds)]
     if engines is None:
         engines = _engines(specs, columns, problems, notice or no_notice)
     if problems:
@@ -95,7 +100,7 @@ def compare(  # noqa: PLR0913
     runs = runs_to_draw(tie_break, seeds)
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
     how: dict[str, Any] = {"sequence": mode == SEQUENCE, "preempts": preempt, "running": running}
-    run = Run(cluster, engines, evidence=evidence, **how)
+    run = Run(cluster, engines, evidence=evidence, ties=ties, **how)
     compared = run.pods(pods, count.one_more)
     owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
     results, draws = drawn(Drawing(cluster, engines, **how), pods, owned, runs, count.one_more)
@@ -103,6 +108,7 @@ def compare(  # noqa: PLR0913
     view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
     return Comparison(
         names=columns,
+        titles=titles,
         releases=tuple(spec.release for spec in specs),
         mode=mode,
         pods=results,
@@ -135,6 +141,12 @@ def _faults(specs: Sequence[EngineSpec], mode: str, columns: Sequence[str]) -> I
         yield f"{len(specs)} configurations need as many different names, found {', '.join(columns)}"
 
 
+def faults_of_ties(ties: str) -> Iterator[str]:
+    """What is wrong with a word for when ties are the same."""
+    if ties not in TIES:
+        yield f"ties: {ties!r} is not known; known are {', '.join(TIES)}{nearest(str(ties), TIES)}"
+
+
 def _owned(found: PodComparison, workload: str) -> PodComparison:
     return attrs.evolve(found, workload=workload)
 
@@ -160,8 +172,12 @@ def _engines(
 def column_names(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
     """The releases, with whatever else the configurations differ by, and numbers where they do not."""
     names: list[str] = [spec.release for spec in specs]
-    if len(set(names)) < len(names):
-        names = [" ".join((spec.release, *_said(spec))) for spec in specs]
+    return column_titles(specs) if len(set(names)) < len(names) else tuple(names)
+
+
+def column_titles(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
+    """The releases with what configures them, for people, and numbers where that does not tell them apart."""
+    names = [" ".join((spec.release, *_said(spec))) for spec in specs]
     counts = Counter(names)
     seen: Counter[str] = Counter()
     for at, name in enumerate(names):

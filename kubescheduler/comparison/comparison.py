@@ -33,6 +33,12 @@ class Comparison(ComparisonViews):
     """What a reader has to know of the answers, as that extenders were not asked."""
     runs: tuple[DrawnRun, ...] = ()
     """The runs that draw among equal totals as the releases do, one a seed; empty if none were asked for."""
+    titles: tuple[str, ...] = attrs.field()
+    """The columns for people, with what configures them: ``1.16 policy.json``; by default the names."""
+
+    @titles.default
+    def _named(self) -> tuple[str, ...]:
+        return self.names
 
     @property
     def moved(self) -> tuple[PodComparison, ...]:

@@ -23,7 +23,9 @@ def _besides(comparison: Comparison) -> Iterator[str]:
     still = [pod.causes for pod in comparison.pods if not pod.moved and not pod.error]
     chance = sum(Cause.COULD_HAVE_BEEN in causes for causes in still)
     if chance:
-        yield f"{chance:,} could have been there before"
+        yield f"{chance:,} could have been there before, but {_have(chance)} other equal best nodes now"
+    if ties := sum(Cause.DIFFERENT_TIES in causes for causes in still):
+        yield f"{ties:,} {'stays' if ties == 1 else 'stay'} by name, but {_have(ties)} other equal best nodes now"
     refused = sum(Cause.DIFFERENT_REASONS in causes for causes in still)
     evicting = sum(Cause.DIFFERENT_VICTIMS in causes for causes in still)
     if refused:
@@ -32,6 +34,10 @@ def _besides(comparison: Comparison) -> Iterator[str]:
         yield f"{evicting:,} {'evicts' if evicting == 1 else 'evict'} other pods"
     if errors := len(comparison.errors):
         yield f"{errors:,} could not be compared"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _be(count: int) -> str:

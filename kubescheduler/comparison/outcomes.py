@@ -28,6 +28,7 @@ class Cause(StrEnum):
     COULD_HAVE_BEEN = "could-have-been"
     DIFFERENT_REASONS = "different-reasons"
     DIFFERENT_VICTIMS = "different-victims"
+    DIFFERENT_TIES = "different-ties"
     NOT_TRIED = "not-tried"
     KEPT_RANKING = "kept-ranking"
     ERROR = "error"
@@ -49,6 +50,7 @@ MEANINGS: dict[Cause, str] = {
     Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints switch default spreading off",
     Cause.COULD_HAVE_BEEN: "the new host was among the old scheduler's equal best, of which it takes any",
     Cause.DIFFERENT_REASONS: "no node before and now, but refused for different reasons",
+    Cause.DIFFERENT_TIES: "the same host by name, but among other equal best, of which a scheduler takes any",
     Cause.DIFFERENT_VICTIMS: "room is made by evicting different pods",
     Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
     Cause.KEPT_RANKING: "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
@@ -56,13 +58,27 @@ MEANINGS: dict[Cause, str] = {
 }
 """One line each, for people."""
 
-NO_MOVES = frozenset({Cause.SAME, Cause.COULD_HAVE_BEEN, Cause.DIFFERENT_REASONS, Cause.DIFFERENT_VICTIMS, Cause.ERROR})
+NO_MOVES = frozenset(
+    {
+        Cause.SAME,
+        Cause.COULD_HAVE_BEEN,
+        Cause.DIFFERENT_REASONS,
+        Cause.DIFFERENT_TIES,
+        Cause.DIFFERENT_VICTIMS,
+        Cause.ERROR,
+    }
+)
 """Causes of pods that do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
 
 TOLERABLE = tuple(cause for cause in Cause if cause not in (Cause.SAME, Cause.ERROR))
 """What ``--tolerate`` takes. An error is no difference that could be accepted: nothing was compared."""
 
 INDEPENDENT, SEQUENCE = "independent", "sequence"
+LOOSE, STRICT = "loose", "strict"
+TIES = (LOOSE, STRICT)
+"""A pod with the same node by name is the same; or only if the nodes with the highest total are the same too. A tie of
+the same nodes on both sides is no difference under either."""
+
 MODES = (INDEPENDENT, SEQUENCE)
 """Each pod on the same cluster; or every engine running on from its own earlier choices."""
 

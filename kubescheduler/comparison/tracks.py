@@ -11,10 +11,10 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.comparison.cause_sentences import VictimChoice
+from kubescheduler.comparison.cause_sentences import VictimChoice, ties_sentence
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
-from kubescheduler.comparison.outcomes import HostChange, Outcome, PodComparison
+from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.comparison.score_sentences import with_score_sentences
 from kubescheduler.comparison.tied_names import TiedNames, TiedRows
@@ -176,8 +176,10 @@ class Run:
         preempts: bool,
         evidence: bool = False,
         running: Mapping[str, Pod] = NOTHING_RUNS,
+        ties: str = LOOSE,
     ) -> None:
-        """evidence: also what the scores of pods that go elsewhere were made of. running: see ``Track``."""
+        """evidence: also what the scores of pods that go elsewhere were made of. running: see ``Track``. ties: one of
+        ``TIES``."""
 
         def track(at: int) -> Track:
             return Track.of(engines[at], objects, preempts=preempts, moves=sequence, running=running)
@@ -188,6 +190,7 @@ class Run:
         self._ties: dict[tuple[int, bytes], TiedNames] = {}
         self._sequence = sequence
         self._evidence = evidence
+        self._strict = ties == STRICT
         self.hosts: list[list[str | None]] = [[] for _ in engines]
         self.evicted: list[list[Pod]] = [[] for _ in engines]
 
@@ -216,7 +219,16 @@ class Run:
         for shadow, found in zip(shadows, founds[1:], strict=False):
             shadow.settle(pod, found.decision.host, was_out=True)
         runs = self._old.running.get(pod.key)
+        changes = [self._by_ties(change, outcomes[0], new) for change, new in zip(changes, outcomes[1:], strict=True)]
         return PodComparison(pod.key, tuple(outcomes), tuple(changes), None if runs is None else runs.node_name)
+
+    def _by_ties(self, change: HostChange, old: Outcome, new: Outcome) -> HostChange:
+        """The change with what the nodes that tie say about it."""
+        if change.cause is Cause.COULD_HAVE_BEEN and [*old.tied] == [*new.tied]:
+            return HostChange(Cause.SAME)
+        if not self._strict or change.cause is not Cause.SAME or new.host is None or [*old.tied] == [*new.tied]:
+            return change
+        return HostChange(Cause.DIFFERENT_TIES, ties_sentence(old.tied, new.tied))
 
     def _tracks(self) -> list[Track]:
         return [self._old, *(lane.track for lane in self._lanes)]

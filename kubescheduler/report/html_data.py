@@ -37,7 +37,7 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         for pod in comparison.pods
     ]
     return {
-        "names": comparison.names,
+        "names": comparison.titles,
         "meanings": {cause.value: meaning for cause, meaning in MEANINGS.items()},
         "terms": list(terms),
         "texts": list(texts),

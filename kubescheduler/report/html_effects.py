@@ -25,7 +25,7 @@ Row = tuple[str, list[str]]
 def numbers(comparison: Comparison) -> str:
     """The table of the cluster's numbers: a row per measure, a column per configuration."""
     columns = [comparison.before, *comparison.effects]
-    heads = ["as it runs" if runs_already(comparison) else "without the pods", *comparison.names]
+    heads = ["as it runs" if runs_already(comparison) else "without the pods", *comparison.titles]
     rows = "".join(
         f'<tr><th scope="row">{escape(head)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
         for head, cells in _rows(columns, comparison)
@@ -77,7 +77,7 @@ def histograms(comparison: Comparison) -> str:
         counts = [binned([n.used[resource] for n in e.nodes if resource in n.used]) for e in comparison.effects]
         highest = max((max(c) for c in counts), default=0)
         figures = []
-        for at, (name, found) in enumerate(zip(comparison.names, counts, strict=True)):
+        for at, (name, found) in enumerate(zip(comparison.titles, counts, strict=True)):
             mean = next((u.mean for u in comparison.effects[at].utilisation if u.resource == resource), None)
             chart = histogram(f"{resource} under {name}, nodes", found, highest, "new" if at else "old", mean)
             note = "" if mean is None else f" <span>mean {mean:.1%}</span>"
@@ -117,7 +117,7 @@ def services(comparison: Comparison) -> str:
     same = _more(len(rows) - len(differ), "service spreads as before", "services spread as before")
     if not differ:
         return f"<h3>Spread of services</h3>{same or '<p>The cluster has no services with pods.</p>'}"
-    top = "".join(head_cell(name) for name in comparison.names)
+    top = "".join(head_cell(name) for name in comparison.titles)
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{"".join(_cells(spreads))}</tr>'
         for name, spreads in differ[:MOST_SERVICES]

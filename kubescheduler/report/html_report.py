@@ -50,7 +50,7 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
         "histograms": histograms(comparison),
         "nodes": _per_column(comparison, nodes_moved),
         "services": services(comparison),
-        "old": escape(comparison.names[0]),
+        "old": escape(comparison.titles[0]),
         "data": embedded(payload(comparison)),
         "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
@@ -75,13 +75,13 @@ def _digest(text: str) -> str:
 
 
 def _title(comparison: Comparison) -> str:
-    return f"{' → '.join(comparison.names)}: {headline(comparison)}"
+    return f"{' → '.join(comparison.titles)}: {headline(comparison)}"
 
 
 def _heading(comparison: Comparison) -> str:
     old, *new = (
         f"<b>{escape(name)}</b>" + (f" <small>release {escape(release)}</small>" if release not in name else "")
-        for name, release in zip(comparison.names, comparison.releases, strict=True)
+        for name, release in zip(comparison.titles, comparison.releases, strict=True)
     )
     notes = "".join(f'<p role="alert"><strong>{escape(note)}</strong></p>' for note in comparison.notes)
     return f"<h1>{old} → {', '.join(new)}</h1><p>{MODES_TOLD.get(comparison.mode, escape(comparison.mode))}</p>{notes}"
@@ -89,20 +89,20 @@ def _heading(comparison: Comparison) -> str:
 
 def _chooser(comparison: Comparison) -> str:
     """Which new column is looked at; nothing where there is one only."""
-    if len(comparison.names) <= 2:
+    if len(comparison.titles) <= 2:
         return ""
     choices = "".join(
         f'<label><input type="radio" name="column" value="{at}"{" checked" if at == 0 else ""}> {escape(name)}</label>'
-        for at, name in enumerate(comparison.names[1:])
+        for at, name in enumerate(comparison.titles[1:])
     )
-    old = escape(comparison.names[0])
+    old = escape(comparison.titles[0])
     return f'<fieldset id="chooser" class="chooser"><legend>Compare {old} with</legend>{choices}</fieldset>'
 
 
 def _per_column(comparison: Comparison, part: Callable[[Comparison, int], str]) -> str:
     """The part for each new column; the script shows one at a time."""
-    several = len(comparison.names) > 2
+    several = len(comparison.titles) > 2
     return "".join(
         f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{part(comparison, at)}</div>'
-        for at, name in enumerate(comparison.names[1:])
+        for at, name in enumerate(comparison.titles[1:])
     )

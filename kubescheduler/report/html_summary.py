@@ -43,6 +43,8 @@ def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
     )
     if chance:
         yield "could have been", f"{chance:,}", "on one of the old scheduler's equal best"
+    if ties := sum(pod.changes[column].cause is Cause.DIFFERENT_TIES for pod in pods):
+        yield "other equal best", f"{ties:,}", "the same node by name"
     if refused:
         yield "refused otherwise", f"{refused:,}", "no node before and now, for different reasons"
     if evicting:

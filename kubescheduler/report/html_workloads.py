@@ -20,10 +20,10 @@ def workloads(comparison: Comparison) -> str:
     found = by_controller(comparison.pods)
     if not found:
         return ""
-    several = len(comparison.names) > 2
+    several = len(comparison.titles) > 2
     tables = "".join(
         f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{_table(found, at)}</div>'
-        for at, name in enumerate(comparison.names[1:])
+        for at, name in enumerate(comparison.titles[1:])
     )
     return (
         '<section aria-labelledby="workloads">\n<h2 id="workloads">Workloads</h2>\n'

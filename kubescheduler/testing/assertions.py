@@ -22,6 +22,7 @@ def compare_placements(  # noqa: PLR0913
     preempt: bool = False,
     tie_break: str = "first",
     seeds: int | None = None,
+    ties: str = "loose",
     extenders: str = "live",
     validate: str | None = None,
 ) -> Comparison:
@@ -35,6 +36,7 @@ def compare_placements(  # noqa: PLR0913
     on the same cluster, or ``sequence``, each scheduler running on from its own earlier choices. preempt: a pod that
     fits nowhere takes the place of lower ones. tie_break: ``upstream`` also draws among equal nodes as each release
     does, in as many runs as ``seeds`` says (10), and every change then has the share of runs in which the pod moves.
+    ties: ``strict``: a pod that stays by name differs where other nodes have the highest total than before.
     validate: what unknown fields of manifests are, ``strict``, ``warn`` or ``ignore``; by default as the marker or the
     setting says it. Raises pytest.UsageError with every fault.
     """
@@ -45,7 +47,7 @@ def compare_placements(  # noqa: PLR0913
         compared = to_compare(
             old, new, cluster, pods, running=running, mode=mode, extenders=extenders, validate=validate
         )
-        return compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
+        return compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds, ties=ties)
 
 
 def assert_same_placements(  # noqa: PLR0913
@@ -60,6 +62,7 @@ def assert_same_placements(  # noqa: PLR0913
     preempt: bool = False,
     tie_break: str = "first",
     seeds: int | None = None,
+    ties: str = "loose",
     extenders: str = "live",
     validate: str | None = None,
 ) -> Comparison:
@@ -84,7 +87,7 @@ def assert_same_placements(  # noqa: PLR0913
             extenders=extenders,
             validate=validate,
         )
-        comparison = compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds)
+        comparison = compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds, ties=ties)
     if difference := compared.difference(comparison):
         raise AssertionError(difference)
     return comparison

@@ -15,7 +15,7 @@ from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST
-from kubescheduler.comparison.outcomes import MODES, Cause
+from kubescheduler.comparison.outcomes import LOOSE, MODES, Cause
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
 from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engine_contract import Engine
@@ -46,13 +46,16 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
     tolerated: frozenset[Cause] = frozenset()
     """Causes that are no difference."""
 
-    def comparison(self, *, preempt: bool, tie_break: str = FIRST, seeds: int | None = None) -> Comparison:
-        """Compares the two schedulers on the pods. tie_break, seeds: see ``kubescheduler.compare``.
+    def comparison(
+        self, *, preempt: bool, tie_break: str = FIRST, seeds: int | None = None, ties: str = LOOSE
+    ) -> Comparison:
+        """Compares the two schedulers on the pods. tie_break, seeds, ties: see ``kubescheduler.compare``.
 
         Raises ConfigError for a tie-break that is not known, and for seeds that nothing draws by.
         """
         old, new = self.specs
         asked: dict[str, Any] = {"mode": self.mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds}
+        asked["ties"] = ties
         return compare(self.objects, self.pods, old, [new], names=SIDES, engines=self.engines, **asked)
 
     def difference(self, comparison: Comparison) -> str:

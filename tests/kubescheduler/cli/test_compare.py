@@ -26,30 +26,30 @@ status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
 LEAST = '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}'
 SPECS = ("--old", "policy=least.json", "--new", "release=1.20,policy=least.json")
 HEAD = (
-    "0 of 1 pods go elsewhere, 1 could have been there before "
+    "0 of 1 pods go elsewhere, 1 could have been there before, but has other equal best nodes now "
     "(every pod on the same cluster; the effects are of all pods put where each goes on its own).\n"
 )
 TABLE = """\
 
-NAMESPACE   POD   1.16   TIED   1.20   TIED   CAUSE
-default     web   n1     2      n2     1      could-have-been
+NAMESPACE   POD   1.16 least.json   TIED   1.20 least.json   TIED   CAUSE
+default     web   n1                2      n2                1      could-have-been
 
-CAUSE             1.20   MEANING
-could-have-been   1      the new host was among the old scheduler's equal best, of which it takes any
+CAUSE             1.20 least.json   MEANING
+could-have-been   1                 the new host was among the old scheduler's equal best, of which it takes any
 
-EFFECT                    BEFORE   1.16     1.20
-pods placed               0        1        1
-pods without a node       0        0        0
-pods evicted              0        0        0
-nodes with pods           1        1        2
-nodes without             1        1        0
-pods on the fuller half   100.0%   100.0%   50.0%
-cpu, mean                 1.9%     8.1%     8.1%
-cpu, most                 3.8%     16.2%    12.5%
-cpu, deviation            1.9%     8.1%     4.4%
-memory, mean              0.0%     0.0%     0.0%
-memory, most              0.0%     0.0%     0.0%
-memory, deviation         0.0%     0.0%     0.0%
+EFFECT                    BEFORE   1.16 least.json   1.20 least.json
+pods placed               0        1                 1
+pods without a node       0        0                 0
+pods evicted              0        0                 0
+nodes with pods           1        1                 2
+nodes without             1        1                 0
+pods on the fuller half   100.0%   100.0%            50.0%
+cpu, mean                 1.9%     8.1%              8.1%
+cpu, most                 3.8%     16.2%             12.5%
+cpu, deviation            1.9%     8.1%              4.4%
+memory, mean              0.0%     0.0%              0.0%
+memory, most              0.0%     0.0%              0.0%
+memory, deviation         0.0%     0.0%              0.0%
 """
 
 
@@ -161,7 +161,8 @@ def test_a_sequence_and_several_columns(compare: Run) -> None:
     assert [one["changes"][0]["cause"] for one in document["pods"]] == ["could-have-been", "same"]
     assert [use["pods"] for use in document["effects"][1]["nodes"]] == [2, 1]
     table = compare("--pending", *columns)
-    assert table.lines[2] == ["NAMESPACE", "POD", "1.16", "TIED", "1.20", "TIED", "CAUSE", "1.36", "TIED", "CAUSE"]
+    old, new = ["1.16", "least.json", "TIED"], ["1.20", "least.json", "TIED", "CAUSE", "1.36", "TIED", "CAUSE"]
+    assert table.lines[2] == ["NAMESPACE", "POD", *old, *new]
 
 
 def test_a_trace(kubescheduler: Run, folder: Path) -> None:

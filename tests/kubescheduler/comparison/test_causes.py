@@ -288,18 +288,20 @@ def test_two_errors_are_an_error(policies: Policies) -> None:
 
 
 def test_the_largest_step_is_named_beside_the_decisive_one() -> None:
-    """A step that brings most and does not suffice comes first; priorities equal on both nodes are not named."""
+    """The sentence begins with the cause; priorities that are equal on both nodes are not named."""
     steps = (
         Step(Cause.EARLIER_CHOICES, ("Spread",), 40, -3),
         Step(Cause.CHANGED_FORMULA, ("Equal", "Balanced", "Least"), 9, 6),
     )
     facts = CauseFacts(Cause.CHANGED_FORMULA, "n2", "n1", (-43, 6), steps[1], steps[0], frozenset({"Balanced"}))
-    assert (
-        cause_sentence(facts)
-        == "n2 was 43 behind and is 6 ahead against n1: mainly earlier choices (+40), then Balanced"
+    assert cause_sentence(facts) == (
+        "n2 was 43 behind and is 6 ahead against n1: scores are computed differently (Balanced), "
+        "which puts it ahead; more points come of earlier choices (+40)"
     )
     nobody = msgspec.structs.replace(facts, unequal=frozenset())
-    assert cause_sentence(nobody).endswith("mainly earlier choices (+40), then changed formulas")
+    assert cause_sentence(nobody).endswith(
+        "scores are computed differently, which puts it ahead; more points come of earlier choices (+40)"
+    )
     alone = msgspec.structs.replace(facts, largest=steps[1])
     assert cause_sentence(alone).endswith(": scores are computed differently (Balanced)")
 
@@ -377,3 +379,18 @@ def test_different_victims(policies: Policies) -> None:
     found = change(cluster, policies.policy(checks=["PodFitsResources"]), new, urgent, preempt=True)
     assert found.cause is Cause.DIFFERENT_VICTIMS
     assert found.text == "the old scheduler evicts default/low from n1, the new one evicts default/mid from n2"
+
+
+@pytest.mark.parametrize(
+    ("cause", "differences", "text"),
+    [
+        pytest.param(Cause.EARLIER_CHOICES, (-5, 0), "earlier pods run elsewhere (Spread)", id="level in the end"),
+        pytest.param(Cause.TIE_BREAK, (-5, 0), "its name comes first", id="a tie"),
+        pytest.param(Cause.TIE_BREAK, (-5, 3), "its name comes first", id="a tie in between"),
+    ],
+)
+def test_the_sentence_says_what_the_cause_says(cause: Cause, differences: tuple[int, int], text: str) -> None:
+    """Also where both nodes are level in the end."""
+    step = Step(Cause.EARLIER_CHOICES, ("Spread",), 5, 0)
+    facts = CauseFacts(cause, "n2", "n1", differences, step, step, frozenset({"Spread"}))
+    assert cause_sentence(facts).endswith(f": {text}")

@@ -11,8 +11,9 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.cause_sentences import by_priority
-from kubescheduler.comparison.comparing import Cause, column_names, compare
+from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
 from kubescheduler.comparison.comparison_document import change_document
+from kubescheduler.comparison.headline import headline
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.batching import NO_DEFAULTS, filling, sized
 from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
@@ -244,3 +245,43 @@ def test_as_plain_data(policies: Policies) -> None:
             },
         }
     ]
+
+
+def test_people_read_what_configures_each_side() -> None:
+    """The file or provider stands beside the release, also where the releases tell columns apart."""
+    specs = map(EngineSpec.parse, ["policy=a/p116.json", "provider=P", "release=1.36,config=b/m.yaml", "release=1.20"])
+    assert column_titles(list(specs)) == ("1.16 p116.json", "1.16 P", "1.36 m.yaml", "1.20")
+
+
+# --- ties ----------------------------------------------------------------------------------
+
+
+def test_ties_of_other_nodes_are_a_difference_if_they_are_to_be(policies: Policies) -> None:
+    """By name the pod stays; a strict comparison asks for the same nodes with the highest total."""
+    objects: list[ClusterObject] = [*TWO, node("n3"), pod("there", 100, on="n2")]
+    old, new = policies.policy("1.16", LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
+    loose, strict = (compare(objects, [pod("p")], old, [new], ties=ties) for ties in ("loose", "strict"))
+    assert [list(outcome.tied) for outcome in strict.pods[0].outcomes] == [["n1", "n2", "n3"], ["n1", "n3"]]
+    assert (loose.same, loose.pods[0].cause) == (True, Cause.SAME)
+    assert (strict.same, strict.pods[0].cause, strict.moved) == (False, Cause.DIFFERENT_TIES, ())
+    assert strict.pods[0].changes[0].text == "any of 3 equal best nodes before, any of 2 now: no longer n2"
+    assert headline(strict) == "0 of 1 pods go elsewhere, 1 stays by name, but has other equal best nodes now"
+    assert not strict.differs({Cause.DIFFERENT_TIES})
+    assert compare(objects, [pod("p")], old, [old], ties="strict").same
+
+
+def test_could_have_been_says_what_differs(policies: Policies) -> None:
+    """The headline does not stop at the pods that go elsewhere."""
+    old, new = policies.policy("1.16", LeastRequestedPriority=1), policies.policy("1.20", LeastRequestedPriority=1)
+    found = compare(USED, [pod("p")], old, [new])
+    assert headline(found) == (
+        "0 of 1 pods go elsewhere, 1 could have been there before, but has other equal best nodes now"
+    )
+
+
+def test_a_wrong_word_for_ties() -> None:
+    """It is answered with the words that there are."""
+    with pytest.raises(
+        ConfigError, match=r"ties: 'strikt' is not known; known are loose, strict; did you mean strict\?"
+    ):
+        compare(TWO, [pod("p")], EngineSpec(), [EngineSpec()], ties="strikt")

@@ -11,6 +11,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
@@ -132,10 +133,8 @@ def _summary(found: Comparison) -> dict[str, Any]:
 
 
 def _text(found: Comparison, left: int) -> str:
-    moved, total = len(found.moved), len(found.pods)
-    said = f"{moved} of {total} pod{'s' * (total != 1)} go{'es' * (moved == 1)} elsewhere"
-    if not moved:
-        said = f"{total} pod{'s' * (total != 1)}: all go to the same nodes"
+    total = len(found.pods)
+    said = f"{total} pod{'s' * (total != 1)}: all go to the same nodes" if found.same else headline(found)
     return f"{said}; {left} more were not compared." if left else f"{said}."
 
 
