@@ -20,11 +20,15 @@ IN_TOTAL = {
 
 
 def rendered_comparison(
-    comparison: Comparison, output: str, tolerated: Collection[Cause], screen: Screen = PLAIN
+    comparison: Comparison,
+    output: str,
+    tolerated: Collection[Cause],
+    screen: Screen = PLAIN,
+    advice: Sequence[str] = (),
 ) -> Iterator[str]:
     """A comparison as text in pieces; output: table, wide, json, yaml, html or junit.
 
-    screen: what tables are shown on.
+    screen: what tables are shown on. advice: what can be done now, for people.
     """
     if output in ("json", "yaml"):
         yield _document(comparison, output)
@@ -35,9 +39,10 @@ def rendered_comparison(
     elif output == "html":
         from kubescheduler.report.html_report import render
 
-        yield render(comparison, tolerated)
+        yield render(comparison, tolerated, advice)
     else:
-        yield "\n\n".join(_tables(comparison, tolerated, screen, wide=output == "wide")) + "\n"
+        now = ["\n".join(["What now:", *(screen.filled(f"- {line}") for line in advice)])] if advice else []
+        yield "\n\n".join([*_tables(comparison, tolerated, screen, wide=output == "wide"), *now]) + "\n"
 
 
 def _document(comparison: Comparison, output: str) -> str:

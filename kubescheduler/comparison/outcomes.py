@@ -229,10 +229,10 @@ class PodComparison:
     """Per column, the old one first."""
     changes: tuple[HostChange, ...]
     """Per new column."""
-    runs_on: str | None = None
-    """The node of a pod that runs, from which it was taken for the comparison."""
     workload: str = attrs.field()
     """``Kind/name`` of what controls it: ``Deployment/web``; by default ``Pod/`` and its name."""
+    runs_on: str | None = None
+    """The node of a pod that runs, from which it was taken for the comparison."""
 
     @workload.default
     def _itself(self) -> str:

@@ -220,7 +220,7 @@ class Run:
             shadow.settle(pod, found.decision.host, was_out=True)
         runs = self._old.running.get(pod.key)
         changes = [self._by_ties(change, outcomes[0], new) for change, new in zip(changes, outcomes[1:], strict=True)]
-        return PodComparison(pod.key, tuple(outcomes), tuple(changes), None if runs is None else runs.node_name)
+        return PodComparison(pod.key, tuple(outcomes), tuple(changes), runs_on=None if runs is None else runs.node_name)
 
     def _by_ties(self, change: HostChange, old: Outcome, new: Outcome) -> HostChange:
         """The change with what the nodes that tie say about it."""

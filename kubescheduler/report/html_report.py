@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
@@ -33,8 +33,9 @@ MODES_TOLD = {
 }
 
 
-def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
-    """The whole document. The same comparison gives the same text. tolerated: causes that are marked so."""
+def render(comparison: Comparison, tolerated: Collection[Cause] = (), advice: Sequence[str] = ()) -> str:
+    """The whole document. The same comparison gives the same text. tolerated: causes that are marked so. advice: what
+    can be done now."""
     style, scripts = _asset(STYLE), [_asset(name) for name in SCRIPTS]
     parts = {
         "policy": _policy(style, scripts),
@@ -44,6 +45,8 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
         "chooser": _chooser(comparison),
         "glance": _per_column(comparison, glance),
         "causes": _per_column(comparison, partial(causes, tolerated=tolerated)),
+        "now": _advice(advice),
+        "now_link": '<a href="#now">What now</a> ' if advice else "",
         "workloads": workloads(comparison),
         "workloads_link": '<a href="#workloads">Workloads</a> ' if by_controller(comparison.pods) else "",
         "numbers": numbers(comparison),
@@ -55,6 +58,14 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = ()) -> str:
         "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
     return escaped(MARK.sub(lambda mark: parts[mark[1]], _asset(TEMPLATE)))
+
+
+def _advice(lines: Sequence[str]) -> str:
+    """A section with what can be done; empty where nothing differs."""
+    if not lines:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<section aria-labelledby="now">\n<h2 id="now">What now</h2>\n<ul class="now">{items}</ul>\n</section>'
 
 
 def _asset(name: str) -> str:

@@ -2,7 +2,9 @@
 "use strict";
 // The table of pods: filters, order, and rows that are made when they are shown.
 (() => {
-  const PAGE = 200;
+  // On a narrow screen a row is a card: fewer of them at once, and what is folded is closed at first.
+  const NARROW = matchMedia("(max-width: 44rem)").matches;
+  const PAGE = NARROW ? 20 : 200;
   const MOVED = "moved", ALL = "all", SAME = "same", NONE = "none";
   const {element, parts, plain} = Detail;
   const byId = (id) => document.getElementById(id);
@@ -302,6 +304,7 @@
   window.addEventListener("beforeprint", () => printed(true));
   window.addEventListener("afterprint", () => printed(false));
 
+  for (const part of document.querySelectorAll("details.fold")) part.open = !NARROW;
   byId("unscripted").hidden = true;
   byId("filters").hidden = byId("table").hidden = false;
   restore();

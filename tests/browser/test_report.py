@@ -10,7 +10,7 @@ from docs.generate.report_pictures import example
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause
 from tests.support.comparing.comparisons import comparison, every_cause, pod, three_columns
-from tests.support.pages.report_pages import PHONE, Opens, Page, moved, shown
+from tests.support.pages.report_pages import PHONE, WIDE, Opens, Page, moved, shown
 
 MANY = 450
 HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"
@@ -246,3 +246,15 @@ def test_page_without_scripts_says_so(report: Opens) -> None:
     assert page.is_visible("text=scripts are switched off")
     assert page.is_visible("text=changed-formula")
     assert not page.is_visible("#filters")
+
+
+@pytest.mark.parametrize(("viewport", "folded"), [(PHONE, True), (WIDE, False)], ids=["phone", "wide"])
+def test_a_phone_gets_a_folded_page(report: Opens, viewport: dict[str, int], folded: bool) -> None:
+    """What is told of the cluster is closed at first, a press opens it, and fewer pods are cards at once."""
+    page = report(comparison([pod(at, Cause.CHANGED_FORMULA) for at in range(MANY)]), viewport)
+    folds = page.locator("details.fold")
+    assert folds.evaluate_all("all => all.map((one) => !one.open)") == [folded] * 3
+    assert len(shown(page)) == (20 if folded else 200)
+    assert not folded or page.evaluate("document.documentElement.scrollHeight") < 6000
+    folds.first.locator("summary").click()
+    assert folds.first.evaluate("one => one.open") is folded

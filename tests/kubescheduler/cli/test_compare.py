@@ -50,6 +50,9 @@ cpu, deviation            1.9%     8.1%              4.4%
 memory, mean              0.0%     0.0%              0.0%
 memory, most              0.0%     0.0%              0.0%
 memory, deviation         0.0%     0.0%              0.0%
+
+What now:
+- to accept what differs: --tolerate could-have-been
 """
 
 

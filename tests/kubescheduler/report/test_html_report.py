@@ -381,3 +381,12 @@ def test_template_is_shipped() -> None:
     files = [path.name for path in folder.iterdir() if path.suffix in ASSETS]
     assert len(files) == 5
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
+
+
+def test_what_now_ends_the_page() -> None:
+    """Each advice is a line, with a link from the head; without any there is neither."""
+    page = render(every_cause(), advice=["to accept what differs: --tolerate <tie-break>"])
+    assert page.index('<h2 id="now">What now</h2>') > page.index('<h2 id="pods">')
+    assert "<li>to accept what differs: --tolerate &lt;tie-break&gt;</li>" in page
+    assert 'href="#now"' in page
+    assert "What now" not in render(every_cause())
