@@ -3,9 +3,10 @@
     python benchmarks/live_scenes.py OURS.jsonl[.gz] THEIRS.jsonl[.gz]
 
 A record is a file of JSON lines, one a request: ``scene``, ``t``, ``method``, ``path``, ``body`` (of writes) and
-``code``. Scenes are compared as multisets of requests, so that their order within a scene may differ. Prints one line
-a scene and the requests that only one of the two has; the status is 1 when there are any. What may differ is in
-TOLERATED.
+``code``. Scenes are compared as multisets of requests, so that their order within a scene may differ. What the clock
+repeats, reads and all that concerns the lock and kube-system, is compared as sets, the latter over the whole record.
+Prints one line a scene and the requests that only one of the two has; the status is 1 when there are any. What may
+differ is in TOLERATED.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,9 +30,12 @@ from benchmarks.scene_requests import (
     Record,
     compared_request,
     is_compared,
+    is_of_the_system,
     leads,
     plain_event,
     pod_of,
+    shape,
+    system_request,
     was_put_back_twice,
 )
 
@@ -41,8 +45,8 @@ TOLERATED = {
     "times": "every time in a body, and how long a watch is to last",
     "order": "of requests within a scene: bindings, events and statuses are sent side by side",
     "node choice": "among nodes of the same score: n1 or n2, and so which of the low pods have to go",
-    "lease": "how often the lock is renewed, and by which object; that it is sought and given back is tested apart",
-    "authentication": "the ConfigMap of authentication: how many of its watches there are; with no secure port none",
+    "lease": "how often the lock is read and renewed, whether it was there before, and how often it had changed hands",
+    "authentication": "the ConfigMap of authentication: how many of its reads there are; with no secure port none",
     "missing groups": "which version of a group is read when the server no longer has the release's own: events, "
     "pod disruption budgets and CSI nodes of v1beta1; what is said of it, and 404 and 422 as its answers",
     "event API": "where one of the two writes core/v1 events, because the server lacks the other API, only type, "
@@ -50,7 +54,7 @@ TOLERATED = {
     "unknown fields": "a PUT of a whole pod (1.16) keeps the fields that the release does not know",
     "reads": "GETs of a single pod: 1.16 reads every pod before it queues it again; here the informer's copy serves",
     "scenes": "that only one record has, as scraping endpoints, and all that is said later of the pods made in them",
-    "repeats": "how often the same request was sent while a scene waited: retries by the clock. None at all differs",
+    "repeats": "how often the same was read while a scene waited. None at all differs, and so does a write more",
     "borders": "a scene is marked when its actor has its answer: what comes within half a second after that may "
     "belong to the scene before, as the event of a pod that was deleted",
     "slow start": "a process that asks for nothing in the first scene, because its machine is busy, does so in the "
@@ -62,7 +66,8 @@ TOLERATED = {
     "deletions": "in RACES pods are deleted some milliseconds apart while others are tried: whether a binding or a "
     "victim's deletion comes before the pod's own end, and whether a preemptor is tried between the ends of its two "
     "victims, differs from one run to the next. So does, in every scene, whether a pod is tried between the begin and "
-    "the end of its deletion (skip schedule deleting pod)",
+    "the end of its deletion (skip schedule deleting pod). What is written there has to be of a kind that the other "
+    "record has somewhere, and no pod is bound twice",
     "lost answers": "where the answer to a binding is lost, the real ones say that it failed, of a pod that is bound. "
     "Here the pod is read first, and said to be scheduled",
     "new leader": "who follows another leader asks here for the newest versions of pods and nodes before it decides",
@@ -77,6 +82,10 @@ RACES = {
     "victims end": re.compile(r".*FailedScheduling|(?:PATCH|PUT) .*(?:/events/high\.|/pods/high/status)"),
 }
 """Scene → what of it is not compared, see ``deletions``."""
+SYSTEM = "the lock and kube-system"
+"""What is compared over all scenes together."""
+GIVEN_BACK = re.compile(r'PUT .*holderIdentity\W+""|PUT .*holderIdentity\\": *\\"\\"')
+"""Sent by ours alone where the real 1.16 and 1.20 keep the lock, see ``lost lock``."""
 BETTER = {
     "binding forwarded, answer lost": re.compile(
         r"(?:PATCH|PUT) .*/pods/lost/status|(?:POST|PATCH|PUT) .*/events.*lost|event .* Pod lost "
@@ -96,6 +105,10 @@ class Scene:
     """Request → how often it was sent."""
     early: frozenset[str]
     """Those that may belong to the scene before."""
+    shapes: Mapping[str, str]
+    """Of the writes what kind they are."""
+    twice: frozenset[str]
+    """Bindings of pods that the server has bound more than once."""
     leads: bool
     """Whether the scheduler got the lock, if it sought it."""
 
@@ -132,15 +145,41 @@ def compare_records(ours: Iterable[Record], theirs: Iterable[Record]) -> Iterato
     played = _played(first) & _played(second)
     mine, other = (_scenes(record, played, plain) for record in (first, second))
     names = [scene for scene in other if scene in mine]
-    only = {name: _only(mine[name], other[name], {**RACES, **BETTER}.get(name)) for name in names}
+    kinds = tuple({each for scene in scenes.values() for each in scene.shapes.values()} for scenes in (mine, other))
+    only = {name: [*_only(name, mine[name], other[name], kinds)] for name in names}
     for before, after in pairwise(names):
         for side, scenes in ((0, mine), (1, other)):
-            late = only[before][1 - side] & only[after][side] & scenes[after].early
-            only[before][1 - side].difference_update(late)
-            only[after][side].difference_update(late)
+            late = only[before][1 - side] & only[after][side]
+            late = Counter({request: count for request, count in late.items() if request in scenes[after].early})
+            only[before][1 - side] -= late
+            only[after][side] -= late
     for name in names:
-        both = sum(count for request, count in mine[name].requests.items() if request in other[name].requests)
-        yield SceneDifference(name, both, *(tuple(sorted(requests)) for requests in only[name]))
+        both = sum((mine[name].requests & other[name].requests).values())
+        yield SceneDifference(name, both, *(tuple(sorted(requests.elements())) for requests in only[name]))
+    alike = {name for name in names if mine[name].leads == other[name].leads}
+    yield from _system(*([one for one in record if _scene_of(one) in alike] for record in (first, second)))
+
+
+def _system(first: list[Record], second: list[Record]) -> Iterator[SceneDifference]:
+    """What both send about the lock and to kube-system, as sets; nothing where neither sends anything."""
+    sent = [[one for one in record if is_of_the_system(one)] for record in (first, second)]
+    for passed in (_creates, _reads_configuration):
+        if not all(any(passed(one) for one in record) for record in sent):
+            sent = [[one for one in record if not passed(one)] for record in sent]
+    ours, theirs = ({system_request(one) for one in record} for record in sent)
+    mine = tuple(sorted(one for one in ours - theirs if not GIVEN_BACK.match(one)))
+    if ours or theirs:
+        yield SceneDifference(SYSTEM, len(ours & theirs), mine, tuple(sorted(theirs - ours)))
+
+
+def _creates(one: Record) -> bool:
+    """Whether a lock is made, which may have been there before."""
+    return bool(one["method"] == "POST" and "/events" not in one["path"])
+
+
+def _reads_configuration(one: Record) -> bool:
+    """Whether the ConfigMap of authentication is read, which only who has a secure port does."""
+    return bool(one["method"] == "GET" and "/configmaps" in one["path"])
 
 
 def _begun_with(record: list[Record], other: list[Record]) -> list[Record]:
@@ -151,17 +190,22 @@ def _begun_with(record: list[Record], other: list[Record]) -> list[Record]:
     return [{**one, "scene": begin} if one["scene"] in before else one for one in record]
 
 
-def _only(mine: Scene, other: Scene, races: re.Pattern[str] | None) -> tuple[set[str], set[str]]:
-    """(requests that only the one has, that only the other has). races: those that do not count."""
-    passed = [races] if races is not None else []
+def _only(name: str, mine: Scene, other: Scene, kinds: Sequence[set[str]]) -> tuple[Counter[str], Counter[str]]:
+    """(requests that only the one has, that only the other has), with how many more. kinds: of the writes of both
+    records."""
+    races, passed = RACES.get(name), [BETTER[name]] if name in BETTER else []
     if mine.leads != other.leads:
         passed.append(ALL_BUT_READS)
-    ours, theirs = set(mine.requests) - set(other.requests), set(other.requests) - set(mine.requests)
 
-    def counts(request: str) -> bool:
-        return not any(pattern.match(request) for pattern in passed)
+    def more(scene: Scene, than: Scene, known: set[str]) -> Counter[str]:
+        found = scene.requests - than.requests
+        for request in list(found):
+            races_there = races is not None and races.match(request) and request not in scene.twice
+            if any(pattern.match(request) for pattern in passed) or (races_there and scene.shapes[request] in known):
+                del found[request]
+        return found
 
-    return set(filter(counts, ours)), set(filter(counts, theirs))
+    return more(mine, other, kinds[1]), more(other, mine, kinds[0])
 
 
 def _events_api(record: Iterable[Record]) -> bool:
@@ -194,13 +238,23 @@ def _scene(ones: list[Record], strangers: set[str], plain_events: bool) -> Scene
     begin = min(one["t"] for one in ones)
     lines: Counter[str] = Counter()
     early: set[str] = set()
+    shapes: dict[str, str] = {}
+    bound: Counter[str] = Counter()
+    twice: set[str] = set()
     for one in ones:
         line = _line(one, plain_events) if is_compared(one) and pod_of(one) not in strangers else ""
-        if line:
-            lines[line] += 1
-            if one["t"] - begin < BORDER:
-                early.add(line)
-    return Scene(lines, frozenset(early), leads(ones))
+        if not line:
+            continue
+        lines[line] = 1 if one["method"] == "GET" else lines[line] + 1
+        if one["t"] - begin < BORDER:
+            early.add(line)
+        if one["method"] != "GET":
+            shapes[line] = line.partition(" Pod ")[0] if line.startswith("event ") else shape(one)
+        if one["path"].endswith("/binding") and one["code"] == 201:
+            bound[one["path"]] += 1
+            if bound[one["path"]] > 1:
+                twice.add(line)
+    return Scene(lines, frozenset(early), shapes, frozenset(twice), leads(ones))
 
 
 def _line(one: Record, plain_events: bool) -> str:

@@ -14,6 +14,8 @@ GENERATED = re.compile(r"(?<=\.)1[0-9a-f]{15}\b")
 UID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 ADDRESS = re.compile(r"https?://[\w.]+:\d+|\b127\.0\.0\.1:\d+")
+HOLDER = re.compile(r"[\w.-]+_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+TRANSITIONS = re.compile(r"((?:lease|leader)Transitions\W+)\d+")
 HOST = re.compile(r"(?<=default-scheduler-)\S+|\b[\w.-]+_(?=<uid>)")
 NODE = re.compile(r"\bn[12]\b")
 LOW = re.compile(r"\blow[0-3]\b")
@@ -22,6 +24,9 @@ BETA = re.compile(r"/(events\.k8s\.io|policy|storage\.k8s\.io)/v1beta1\b")
 
 UNSAID = frozenset({"resourceVersion", "managedFields"})
 """Members of bodies that are not compared."""
+
+SHAPING = frozenset({"kind", "apiVersion", "type", "status", "reason"})
+"""Members whose text says what kind of request it is."""
 
 LOCKS = re.compile(r"/leases|/endpoints|kube-system/configmaps|kube-system/events")
 LOCK = re.compile(r"/(?:leases|endpoints|configmaps)\b.*/kube-scheduler\b|/(?:leases|endpoints|configmaps)\?")
@@ -33,9 +38,36 @@ IN_CACHE = re.compile(r"pod [0-9a-f-]{36} is in the cache, so can't be assumed")
 DELETING = "skip schedule deleting pod: "
 
 
+def is_of_the_system(one: Record) -> bool:
+    """Whether a request is about the lock, or about kube-system: these come by the clock, whatever the scene."""
+    return LOCKS.search(one["path"]) is not None
+
+
+def system_request(one: Record) -> str:
+    """The same as one line; who leads, and how often that has changed before, are the machine's."""
+    return TRANSITIONS.sub(r"\1<number>", compared_request(one))
+
+
+def shape(one: Record) -> str:
+    """What kind of request this is, whoever it is about: names, texts and numbers left out, and whether the pod was
+    still there."""
+    path = BETA.sub(r"/\1/v1", POD_OF_PATH.sub("/<pod>", one["path"].partition("?")[0]))
+    code = "any" if one["code"] in (200, 201, 404, 409) else one["code"]
+    return f"{one['method']} {path} {json.dumps(_shape(one.get('body')), sort_keys=True)} {code}"
+
+
+def _shape(value: Any, key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _shape(each, name) for name, each in value.items() if name not in UNSAID}
+    if isinstance(value, list):
+        return sorted({json.dumps(_shape(each), sort_keys=True) for each in value})
+    return _plain(value) if key in SHAPING else type(value).__name__
+
+
 def is_compared(one: Record) -> bool:
-    """Whether a request counts: not those for the lock, reads of a single pod, and events of pods being deleted."""
-    if LOCKS.search(one["path"]) or (one["method"] == "GET" and ONE_POD.fullmatch(one["path"].partition("?")[0])):
+    """Whether a request counts in its scene: not those for the lock and of kube-system, which are compared apart, reads
+    of a single pod, and events of pods being deleted."""
+    if is_of_the_system(one) or (one["method"] == "GET" and ONE_POD.fullmatch(one["path"].partition("?")[0])):
         return False
     return DELETING not in json.dumps(one.get("body"))
 
@@ -98,6 +130,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_text(text: str) -> str:
+    text = HOLDER.sub("<host>_<uid>", text)
     text = TIME.sub("<time>", UID.sub("<uid>", GENERATED.sub("<generated>", text)))
     text = HOST.sub("<host>", ADDRESS.sub("<server>", text))
     text = LOW.sub("low*", NODE.sub("<node>", text))

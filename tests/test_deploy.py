@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 from clusterstate.manifests.schema.known_fields import unknown_fields
 from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LIVE, live_release
+from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.forwarding_server import ForwardingServer
+from tests.support.apiserver.front_server import ASKED
 from tests.support.apiserver.real_server import RealServer
-from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
+from tests.support.live.claims import (
+    CLAIMS,
+    SELECTED,
+    VOLUME_CLAIMS,
+    VOLUMES,
+    a_claim,
+    a_volume,
+    bind_volume,
+    consumer,
+    extended,
+    fails_once,
+    prepare_devices,
+    prepare_volumes,
+    remove_claims,
+    sharing,
+    unprotected,
+)
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.rights import (
+    ELSEWHERE,
+    LIVE_FOLDER,
+    PLAYED,
+    Right,
+    allows,
+    asking_lines,
+    granted_by,
+    play,
+    rights_of,
+)
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 BASE = DEPLOY / "base"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 RELEASES = pytest.mark.parametrize("release", list(LIVE))
-REQUEST = re.compile(
-    r"/(?:api|apis/(?P<group>[^/]+))/[^/]+(?:/namespaces/[^/]+(?=/))?/(?P<resource>[^/?]+)"
-    r"(?:/(?P<name>[^/?]+))?(?:/(?P<part>[^/?]+))?(?:\?(?P<query>.*))?"
-)
-VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 def documents(file: Path) -> list[dict[str, Any]]:
@@ -40,22 +65,6 @@ def documents(file: Path) -> list[dict[str, Any]]:
 def rules(release: str) -> Iterator[dict[str, Any]]:
     for document in documents(DEPLOY / "releases" / release / "rbac.yaml"):
         yield from document.get("rules", ())
-
-
-def needed(method: str, path: str) -> tuple[str, str, str, str] | None:
-    """(group, resource, verb, name) of a request; None for one that asks for no resource."""
-    match = REQUEST.fullmatch(path)
-    if match is None or path.count("/") < 3 or (path.startswith("/apis/") and path.count("/") < 4):
-        return None
-    verb = VERBS.get(method, "watch" if "watch=true" in (match["query"] or "") else "get" if match["name"] else "list")
-    resource = match["resource"] + (f"/{match['part']}" if match["part"] else "")
-    return match["group"] or "", resource, verb, match["name"] or ""
-
-
-def allows(rule: dict[str, Any], group: str, resource: str, verb: str, name: str) -> bool:
-    names = rule.get("resourceNames")
-    named = names is None or name in names
-    return group in rule["apiGroups"] and resource in rule["resources"] and verb in rule["verbs"] and named
 
 
 def test_every_release_has_manifests() -> None:
@@ -76,9 +85,54 @@ def test_the_insecure_port_is_for_the_pod_alone(release: str) -> None:
     assert {port.address for port in settings.serving.insecure} == {"127.0.0.1"}
 
 
+BESIDE: dict[str, set[Right]] = {
+    "1.36": {("resource.k8s.io", "resourceclaims", "patch", ""), ("", "pods/finalizers", "update", "")},
+}
+"""Rights of upstream's own role around claims that no request needs: to patch them, and to hold up a pod's deletion by
+the claim that is made for it, which an API server asks about where it guards the owners of objects."""
+LOCK = "kubescheduler"
+
+
+def granted(release: str) -> set[Right]:
+    return {right for rule in rules(release) for right in granted_by(rule)}
+
+
+@RELEASES
+def test_the_rights_are_those_that_the_code_needs(release: str, io: IoThread) -> None:
+    """Whatever a line of the code may ask of the API server is granted, and nothing else."""
+    needed, beside = play(live_release(release), io, LOCK).rights, BESIDE.get(release, set())
+    assert sorted(needed - granted(release)) == []
+    assert sorted(granted(release) - needed) == sorted(beside)
+
+
+def test_every_line_that_asks_is_played(io: IoThread) -> None:
+    """The rights are derived from all requests that the code can send: none of its lines is left out."""
+    lines = {line for release in LIVE for line in play(live_release(release), io, LOCK).lines}
+    left = []
+    for file, first, last, method in asking_lines():
+        name = file.relative_to(LIVE_FOLDER).as_posix()
+        if name.startswith(PLAYED):
+            if not any((str(file), line) in lines for line in range(first, last + 1)):
+                left.append(f"{name}:{first} is not played")
+        elif method not in ("", "GET") and ELSEWHERE.get(name) != method:
+            left.append(f"{name}:{first} writes, and is not played")
+    assert left == []
+
+
 def grant(front: FrontServer, release: str) -> None:
-    """Lets a real server allow requests what the manifests allow; they are those of the manifests' account then."""
+    """Lets a server allow requests what the manifests allow; a real one takes them for those of their account then."""
     if not isinstance(front, ForwardingServer):
+        allowed = list(rules(release))
+
+        async def refuse(request: web.Request) -> web.Response | None:
+            asked = request[ASKED]
+            for right in rights_of(asked.method, asked.path, asked.body):
+                if not any(allows(rule, right) for rule in allowed):
+                    document = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": f"no right {right}"}
+                    return web.json_response(document, status=403)
+            return None
+
+        front.faults.append(refuse)
         return
     for document in (*documents(DEPLOY / "releases" / release / "rbac.yaml"), *documents(BASE / "authentication.yaml")):
         namespace = "" if document["kind"].startswith("Cluster") else "kube-system"
@@ -86,24 +140,78 @@ def grant(front: FrontServer, release: str) -> None:
     front.token = "deployed-token"
 
 
-@RELEASES
-def test_rights(api_server: FrontServer, release: str) -> None:
-    """A scheduler that leads, binds, fails and preempts does nothing that its role does not allow."""
+def preempts(cluster: Cluster) -> None:
+    """A pod is bound, evicted for another, and told of."""
+    cluster.server.storage.create(NODES, "", a_node("n1"))
+    cluster.make(PODS, a_pod("low", cpu="3"))
+    cluster.until(lambda: cluster.is_bound("low"))
+    cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
+    cluster.until(lambda: len(cluster.events("Preempted")) == 1)
+    cluster.until(lambda: len(cluster.events("FailedScheduling")) >= 1)
+    cluster.until(lambda: len(cluster.events("Scheduled")) >= 1)
+
+
+def provisions(cluster: Cluster) -> None:
+    """A claim is told its node."""
+    prepare_volumes(cluster.server, "example.com/p")
+    cluster.make(PODS, consumer())
+
+    def annotations() -> dict[str, str]:
+        meta = cluster.server.storage.get(VOLUME_CLAIMS, "default", "c")["metadata"]
+        return dict(meta.get("annotations") or {})
+
+    cluster.until(lambda: SELECTED in annotations())
+
+
+def takes_a_volume(cluster: Cluster) -> None:
+    """A volume is reserved for a claim."""
+    prepare_volumes(cluster.server, "kubernetes.io/no-provisioner")
+    unprotected(cluster.server, VOLUMES, "", a_volume())
+    cluster.make(PODS, consumer())
+    cluster.until(lambda: "claimRef" in cluster.server.storage.get(VOLUMES, "", "v")["spec"])
+    bind_volume(cluster.server)
+    cluster.until(lambda: cluster.is_bound("p"))
+
+
+def takes_a_device(cluster: Cluster) -> None:
+    """A claim is allocated, taken back when binding fails, and reserved anew."""
+    fails_once(cluster.server, "POST", lambda path: path.endswith("/binding"), 403)
+    prepare_devices(cluster.server)
+    cluster.server.storage.create(CLAIMS, "default", a_claim())
+    cluster.make(PODS, sharing("p"))
+    cluster.until(lambda: cluster.is_bound("p"))
+
+
+def makes_a_claim(cluster: Cluster) -> None:
+    """A claim is made for an extended resource, deleted when binding fails, and made anew."""
+    fails_once(cluster.server, "POST", lambda path: path.endswith("/binding"), 403)
+    prepare_devices(cluster.server)
+    cluster.make(PODS, extended())
+    cluster.until(lambda: cluster.is_bound("p"))
+
+
+EVERYWHERE, SINCE_1_36 = (preempts, provisions, takes_a_volume), (takes_a_device, makes_a_claim)
+
+
+@pytest.mark.parametrize(
+    ("release", "scene"),
+    [
+        pytest.param(release, scene, id=f"{release}-{scene.__name__}")
+        for release in LIVE
+        for scene in EVERYWHERE + (SINCE_1_36 if release == "1.36" else ())
+    ],
+)
+def test_rights(api_server: FrontServer, release: str, scene: Callable[[Cluster], None]) -> None:
+    """A scheduler that leads, and has no other rights than its role's, is refused nothing."""
     grant(api_server, release)
-    api_server.storage.create(NODES, "", a_node("n1"))
-    lock: dict[str, Any] = {"resource_lock": "leases", "resource_name": "kubescheduler"}
+    lock: dict[str, Any] = {"resource_lock": "leases", "resource_name": LOCK}
     with running(api_server, release, leader_elect=True, **lock) as cluster:
-        cluster.make(PODS, a_pod("low", cpu="3"))
-        cluster.until(lambda: cluster.is_bound("low"))
-        cluster.make(PODS, a_pod("high", cpu="3", priority=1000))
-        cluster.until(lambda: len(cluster.events("Preempted")) == 1)
-        cluster.until(lambda: len(cluster.events("FailedScheduling")) >= 1)
+        scene(cluster)
+    remove_claims(api_server)
     assert [(one.asked.method, one.asked.path) for one in api_server.done if one.code in (401, 403)] == []
-    asked = {(one.method, one.path) for one in api_server.asked}
-    wanted = {need for method, path in asked if (need := needed(method, path)) is not None}
-    assert {("", "pods/binding", "create", "low"), ("", "pods", "delete", "low")} <= wanted
-    granted = list(rules(release))
-    assert [need for need in sorted(wanted) if not any(allows(rule, *need) for rule in granted)] == []
+    asked = {right for one in api_server.asked for right in rights_of(one.method, one.path, one.body)}
+    given = list(rules(release))
+    assert [right for right in sorted(asked) if not any(allows(rule, right) for rule in given)] == []
 
 
 @RELEASES

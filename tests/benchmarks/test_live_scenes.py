@@ -18,6 +18,9 @@ CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2
 NODES = "/api/v1/nodes"
 PODS, EVENTS = "/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events"
 
+UID = "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11"
+SYSTEM = "/api/v1/namespaces/kube-system"
+CONFIGURATION = f"{SYSTEM}/configmaps/extension-apiserver-authentication"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 DELETING = "skip schedule deleting pod: default/p"
 IN_CACHE = "pod 6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11 is in the cache, so can't be assumed"
@@ -31,6 +34,12 @@ def asked(method: str, path: str, body: Any = None, code: Any = 200, scene: str 
 def bound(node: str, uid: str = "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11", code: Any = 201) -> Record:
     metadata = {"name": "p", "uid": uid}
     return asked("POST", f"{PODS}/p/binding", {**BINDING, "metadata": metadata, "target": {"name": node}}, code)
+
+
+def led(transitions: int = 0, holder: str = f"host_{UID}", seconds: int = 15) -> Record:
+    """A renewal."""
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": seconds, "leaseTransitions": transitions}
+    return asked("PUT", LEASE, {"kind": "Lease", "spec": spec})
 
 
 def patched(time: str, message: str = "no") -> Record:
@@ -60,8 +69,11 @@ def refused(message: str) -> Record:
         pytest.param([patched("2026-01-01T00:00:00Z")], [patched("2026-02-02T10:00:00.123456Z")], id="time"),
         pytest.param([event("p.18ea4ca4185e424e", "x")], [event("p.18ea4ca4185e4dd1", "x")], id="event name, version"),
         pytest.param([bound("n1"), patched("")], [patched(""), bound("n1")], id="order"),
-        pytest.param([bound("n1"), bound("n1")], [bound("n1")], id="repeats"),
-        pytest.param([asked("PUT", "/apis/coordination.k8s.io/v1/namespaces/k/leases/x", {})], [], id="lease"),
+        pytest.param([asked("GET", NODES), asked("GET", NODES)], [asked("GET", NODES)], id="repeated reads"),
+        pytest.param([led(), led(), led(1)], [led(4, f"other-host_{UID}")], id="renewals"),
+        pytest.param([asked("POST", LEASE.rpartition("/")[0], {}, 201), led()], [led()], id="a lock that was there"),
+        pytest.param([led(), led(holder="")], [led()], id="a lock that is given back"),
+        pytest.param([asked("GET", CONFIGURATION)], [], id="authentication"),
         pytest.param(
             [asked("GET", "/apis/policy/v1/poddisruptionbudgets?limit=500&resourceVersion=3")],
             [asked("GET", "/apis/policy/v1beta1/poddisruptionbudgets?limit=500&resourceVersion=0", code=404)],
@@ -89,6 +101,9 @@ def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None
     ("ours", "theirs"),
     [
         pytest.param([bound("n1")], [], id="a request"),
+        pytest.param([patched(""), patched(""), patched("")], [patched("")], id="repeats"),
+        pytest.param([led(seconds=5)], [], id="what a lock says"),
+        pytest.param([asked("POST", f"{SYSTEM}/events", {"message": "m"}, 201)], [], id="an event of kube-system"),
         pytest.param([bound("n1")], [bound("n1", code=409)], id="an answer"),
         pytest.param([patched("", "no")], [patched("", "yes")], id="a text"),
         pytest.param([event("p.18ea4ca4185e424e", "x")], [event("p.18ea4ca4185e424e", "y")], id="a note"),
@@ -101,8 +116,10 @@ def test_tolerated_differences(ours: list[Record], theirs: list[Record]) -> None
 def test_everything_else_is_found(ours: list[Record], theirs: list[Record]) -> None:
     """The requests that only one has are named, by side."""
     start = asked("GET", "/start")
-    (found,) = compare_records([start, *ours], [start, *theirs])
-    assert (len(found.ours), len(found.theirs)) == (len(ours), len(theirs))
+    found = list(compare_records([start, *ours], [start, *theirs]))
+    more = len(ours) - len(theirs)
+    assert sum(len(one.ours) - len(one.theirs) for one in found) == more
+    assert not all(one.agrees for one in found)
 
 
 def at(record: Record, scene: str, t: float) -> Record:
@@ -137,18 +154,36 @@ def test_pods_of_scenes_that_only_one_has() -> None:
     assert [found.agrees for found in differing] == [False, False]
 
 
+def test_a_second_binding() -> None:
+    """A pod that is bound twice where the other is bound once is found, in every scene."""
+    for scene in ("one", "clean"):
+        start, once = at(asked("GET", "/a"), scene, 1.0), at(bound("n1"), scene, 2.0)
+        [found] = compare_records([start, once, once], [start, once])
+        assert (len(found.ours), len(found.theirs)) == (1, 0)
+
+
 def test_deletions_while_pods_are_tried() -> None:
-    """In the scene that deletes everything only what is read is compared."""
-    ours, theirs = at(bound("n1"), "clean", 1.0), at(bound("n1", code=404), "clean", 1.0)
+    """In the scene that deletes everything a write may be missing; but it has to be one that the other knows."""
+    start, placed = at(asked("GET", "/a"), "start", 0.0), at(bound("n1"), "start", 0.5)
+    late = at(bound("n1", code=404), "clean", 1.0)
     read = at(asked("GET", "/api/v1/pods"), "clean", 1.0)
-    assert [found.agrees for found in compare_records([ours, read], [theirs, read])] == [True]
-    assert [found.agrees for found in compare_records([ours, read], [theirs])] == [False]
+    status, strange = at(patched(""), "clean", 1.0), at(asked("DELETE", f"{PODS}/p"), "clean", 1.0)
+
+    def agrees(ours: list[Record], theirs: list[Record]) -> list[bool]:
+        return [found.agrees for found in compare_records([start, placed, *ours], [start, placed, *theirs])]
+
+    assert agrees([late, read], [read]) == [True, True]
+    assert agrees([read], [read, late]) == [True, True]
+    assert agrees([late, read], [at(asked("GET", "/b"), "clean", 1.0)]) == [True, False]
+    assert agrees([read, status], [read]) == [True, False]
+    assert agrees([read, strange], [read]) == [True, False]
 
 
 def test_a_preemptor_between_its_victims() -> None:
     """Whether it is tried before the second one ends is not compared; that it is bound is."""
     start, placed = at(asked("GET", "/a"), "victims end", 1.0), at(bound("n1"), "victims end", 2.0)
     patch = at(asked("PATCH", f"{EVENTS}/high.18ea4ca4185e424e", {"series": {"count": 2}}), "victims end", 1.0)
+    start = at(asked("PATCH", f"{EVENTS}/big.18ea4ca4185e424e", {"series": {"count": 1}}), "victims end", 1.0)
     assert [found.agrees for found in compare_records([start, placed], [start, patch, placed])] == [True]
     assert [found.agrees for found in compare_records([start, patch], [start, patch, placed])] == [False]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,65 +10,28 @@ from aiohttp import web
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
-from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
+from tests.support.live.claims import (
+    CLAIMS,
+    FINALIZER,
+    GPU,
+    a_claim,
+    extended,
+    fails_once,
+    prepare_devices,
+    remove_claims,
+    sharing,
+)
+from tests.support.live.live_cluster import PODS, Cluster, running
 
-GROUP = "/apis/resource.k8s.io/v1"
-CLASSES, SLICES, CLAIMS = f"{GROUP}/deviceclasses", f"{GROUP}/resourceslices", f"{GROUP}/resourceclaims"
-GPU = "example.com/gpu"
-FINALIZER = "resource.kubernetes.io/delete-protection"
 MAPPING = {"containerName": "c", "resourceName": GPU, "requestName": "container-0-request-1"}
 
 
 @pytest.fixture
 def server(api_server: FrontServer) -> Iterator[FrontServer]:
     """A node with two devices, of a class that provides an extended resource."""
-    storage = api_server.storage
-    storage.create(NODES, "", a_node("n1"))
-    selectors = [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]
-    cls = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU, "selectors": selectors}}
-    storage.create(CLASSES, "", {"apiVersion": GROUP[6:], "kind": "DeviceClass", **cls})
-    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g"}, {"name": "h"}]}
-    slices = {"apiVersion": GROUP[6:], "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
-    storage.create(SLICES, "", slices)
+    prepare_devices(api_server)
     yield api_server
-    for claim in storage.all(CLAIMS):
-        name = claim["metadata"]["name"]
-        storage.change(CLAIMS, "default", name, lambda found: found["metadata"].pop("finalizers", None))
-        storage.delete(CLAIMS, "default", name)
-
-
-def a_claim() -> Document:
-    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
-    spec = {"devices": {"requests": [request]}}
-    return {"apiVersion": GROUP[6:], "kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": spec}
-
-
-def extended(name: str = "p") -> Document:
-    """A pod that asks for a device by the name of a resource."""
-    pod = a_pod(name)
-    amounts = {"requests": {"cpu": "100m", GPU: "1"}, "limits": {GPU: "1"}}
-    pod["spec"]["containers"][0]["resources"] = amounts
-    return pod
-
-
-def sharing(name: str) -> Document:
-    """A pod that uses the claim."""
-    return a_pod(name, resourceClaims=[{"name": "x", "resourceClaimName": "c"}])
-
-
-def fails_once(server: FrontServer, method: str, matches: Callable[[str], bool], code: int) -> None:
-    """The first such request is answered with an error."""
-    refused: list[str] = []
-
-    async def refuse(request: web.Request) -> Any:
-        if request.method != method or not matches(request.path) or refused:
-            return None
-        refused.append(request.path)
-        reason = {403: "Forbidden", 409: "Conflict"}[code]
-        return web.json_response({"kind": "Status", "code": code, "message": "not now", "reason": reason}, status=code)
-
-    server.faults.append(refuse)
+    remove_claims(api_server)
 
 
 def written(server: FrontServer, pod: str = "p") -> list[str]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
+from tests.support.live.claims import CLAIMS, VOLUME_CLAIMS, VOLUMES, a_claim, prepare_devices
 from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
-
-VOLUME_CLAIMS, VOLUMES = "/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"
-GROUP = "/apis/resource.k8s.io/v1"
-CLASSES, SLICES, CLAIMS = f"{GROUP}/deviceclasses", f"{GROUP}/resourceslices", f"{GROUP}/resourceclaims"
 
 
 def owned(obj: Document, pod: Document) -> Document:
@@ -73,28 +70,10 @@ def test_a_volume_that_is_another_ones(api_server: FrontServer) -> None:
 # --- claims of devices -------------------------------------------------------------------------
 
 
-def prepare_devices(server: FrontServer) -> None:
-    """A node with a device, and a class of such."""
-    server.storage.create(NODES, "", a_node("n1"))
-    selectors = [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]
-    cls = {
-        "apiVersion": GROUP[6:],
-        "kind": "DeviceClass",
-        "metadata": {"name": "gpu"},
-        "spec": {"selectors": selectors},
-    }
-    server.storage.create(CLASSES, "", cls)
-    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
-    spec = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [{"name": "g"}]}
-    slices = {"apiVersion": GROUP[6:], "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
-    server.storage.create(SLICES, "", slices)
-
-
 def make_claim(server: FrontServer, pod: Document) -> None:
     """What the controller of claims does: the claim is there first, then the pod's status names it."""
-    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
-    claim = {"metadata": {"name": "p-x-abcde"}, "spec": {"devices": {"requests": [request]}}}
-    whole = {"apiVersion": GROUP[6:], "kind": "ResourceClaim", **claim}
+    whole = a_claim()
+    whole["metadata"]["name"] = "p-x-abcde"
     server.storage.create(CLAIMS, "default", owned(whole, pod))
     statuses = [{"name": "x", "resourceClaimName": "p-x-abcde"}]
     server.storage.change(PODS, "default", "p", lambda made: made["status"].update(resourceClaimStatuses=statuses))
