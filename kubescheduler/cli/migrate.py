@@ -105,11 +105,13 @@ def migrate(
         translation = _weighed(translation, cluster)
     for piece in _rendered(translation, output, bare=bare):
         click.echo(piece, nl=False)
-    if output == "yaml":
+    if output == "yaml" and translation.notes:
         from kubescheduler.cli.engine_options import remark
 
-        for note in translation.notes:
-            remark(str(note))
+        inexact = sum(note.kind.inexact for note in translation.notes)
+        head = f"{len(translation.notes)} notes are at the head of the configuration, {inexact} on what is not the same"
+        for text in map(str, translation.notes) if bare else (head,):
+            remark(text)
     return 0 if translation.exact else 1
 
 

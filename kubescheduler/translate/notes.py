@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from clusterstate.release_names import LEGACY_RELEASES
+from clusterstate.release_steps import steps_between
 from kubescheduler.translate.translation_model import Note, NoteKind
 
 NoteText = tuple[NoteKind, str, str]
@@ -115,8 +117,26 @@ DETAILS_1_36 = Note(
     NoteKind.CHECK,
     "release 1.36",
     "no configuration changes these: a request of 0 is not compared with a node that has too little, nodes with equal "
-    "totals are not drawn by lot, a nominated node is tried alone first, reasons are worded differently",
+    "totals are not drawn by lot, a nominated node is tried alone first, a pod like the one before may take the next "
+    "node of its ranking, pods with scheduling gates wait, other victims are chosen where disruption budgets are hurt, "
+    "reasons are worded differently",
 )
+RUNNING_INIT = "init containers of running pods count against their nodes"
+DETAILS_LEGACY = Note(
+    NoteKind.CHECK,
+    "releases after 1.16",
+    f"no configuration changes these: {RUNNING_INIT}, constraints of a pod's own switch default spreading off for it, "
+    "preemption looks for victims on a share of the nodes, reasons are worded differently",
+)
+"""What 1.20 and 1.36 do and 1.4 and 1.16 do not."""
+
+
+def legacy_details(release: str) -> list[Note]:
+    """What every later release does otherwise than one that decides by predicates and priorities."""
+    last = LEGACY_RELEASES[-1]
+    steps = steps_between(release, last)
+    text = f"no configuration changes what releases after {release} do otherwise: {steps}"
+    return [*([Note(NoteKind.CHECK, f"releases up to {last}", text)] if steps else []), DETAILS_LEGACY]
 
 
 def note(note_text: NoteText, path: str) -> Note:

@@ -18,7 +18,7 @@ from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySprea
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
-from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, note
+from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, legacy_details, note
 from kubescheduler.translate.origins import Origins, origins
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_mending import mended
@@ -68,7 +68,7 @@ def translate_1_20(
     verdict = judge(before, profile_emphasis(written.profile, extenders))
     notes = [*source.notes, *found.notes]
     if source.record.legacy is not None:
-        notes += _legacy_notes(source)
+        notes += (*_legacy_notes(source), *legacy_details(source.release))
     if source.selector_spread:
         notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:

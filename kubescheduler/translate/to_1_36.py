@@ -25,7 +25,7 @@ from kubescheduler.translate.emphasis import (
     judge,
 )
 from kubescheduler.translate.filters import Filters, filters_1_36
-from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36
+from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36, legacy_details
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.profile_of_1_20 import emphasis_before
@@ -70,6 +70,7 @@ def translate_1_36(
         notes.append(ALL_CHECKS)
     notes += [
         *extender_notes(source.policy.extenders, source.record, release_named(to)),
+        *(legacy_details(source.release) if source.record.legacy is not None else ()),
         DETAILS_1_36,
         *defaults_notes(before, after),
         *verdict.notes,

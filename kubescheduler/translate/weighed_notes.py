@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.objects import ClusterObject, Node, Pod, Service
 from kubescheduler.translate.filters import NEW_FILTERS
-from kubescheduler.translate.notes import AVOID_PODS, LIFECYCLE
+from kubescheduler.translate.notes import AVOID_PODS, LIFECYCLE, RUNNING_INIT
 from kubescheduler.translate.spreading import SELECTOR_ADVICE
 from kubescheduler.translate.translation_model import Note
 from priorities.prefer_avoid import ANNOTATION
@@ -87,9 +87,15 @@ def _new_filters(uses: _Uses) -> str:
     return f"{claims} of {len(uses.pods)} pods use claims, {spread} have DoNotSchedule constraints"
 
 
+def _running_init(uses: _Uses) -> str:
+    number = sum(bool(pod.node_name and pod.spec.init_containers) for pod in uses.pods)
+    return f"{number} of {len(uses.pods)} pods run and have init containers"
+
+
 _COUNTS: tuple[tuple[Callable[[Note], bool], Callable[[_Uses], str]], ...] = (
     (lambda note: note.text == AVOID_PODS[1], _annotated),
     (lambda note: note.text == LIFECYCLE, _untainted),
+    (lambda note: RUNNING_INIT in note.text, _running_init),
     (lambda note: note.advice == SELECTOR_ADVICE, _unlabelled),
     (lambda note: "ServiceAffinity" in note.path + note.text or "ServiceAntiAffinity" in note.path, _services),
     (lambda note: note.path == "predicates" and any(name in note.text for name in NEW_FILTERS), _new_filters),

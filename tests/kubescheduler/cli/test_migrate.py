@@ -32,7 +32,7 @@ def migrate(kubescheduler: Run, folder: Path) -> Run:
 
 @pytest.mark.parametrize("to", ["1.20", "1.36"])
 def test_the_configuration(migrate: Run, folder: Path, to: str) -> None:
-    """YAML that the target reads, with comments; the notes on standard error too; status 1, as scores have a scale."""
+    """YAML that the target reads, with comments; each note once; status 1, as scores have a scale."""
     outcome = migrate("policy.yaml", "--to", to)
     (folder / "scheduler.yaml").write_text(outcome.out)
     read_component_config(folder / "scheduler.yaml", format_of(to))
@@ -40,8 +40,13 @@ def test_the_configuration(migrate: Run, folder: Path, to: str) -> None:
     assert "# from priorities[0] MostRequestedPriority (weight 3)\n" in outcome.out
     assert "# always added\n" in outcome.out
     assert outcome.out.startswith(f"# policy.yaml, as release 1.16 reads it, for release {to}.\n")
-    assert outcome.err.startswith("note: ")
-    assert "note: approximate: priorities: scores run from 0 to 100" in outcome.err
+    scale = "approximate: priorities: scores run from 0 to 100"
+    assert (outcome.out.count(scale), outcome.err.count(scale)) == (1, 0)
+    assert re.fullmatch(
+        r"note: \d+ notes are at the head of the configuration, \d on what is not the same\n", outcome.err
+    )
+    bare = migrate("policy.yaml", "--to", to, "--bare")
+    assert (bare.out.count(scale), bare.err.count(scale)) == (0, 1)
 
 
 def test_an_exact_translation(migrate: Run) -> None:
@@ -205,7 +210,7 @@ def test_notes_weighed_against_a_cluster(
         (folder / name).write_text(text)
         asked += ["--cluster", name]
     outcome = migrate("losing.yaml", "-o", output, *asked)
-    said = " ".join(f"{outcome.out} {outcome.err}".split())
+    said = " ".join(outcome.out.replace("#", " ").split())
     assert outcome.status == 1
     assert f"here {annotated}" in said
     assert f"here {services}" in said

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.objects import ClusterObject, FrozenMap
+from clusterstate.objects import ClusterObject, Container, FrozenMap
 from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.translation_model import Note
 from kubescheduler.translate.weighed_notes import weighed
@@ -52,3 +52,14 @@ def test_somebody_does() -> None:
     assert found["priorities[0] NodePreferAvoidPodsPriority"] == "1 of 2 nodes carry the annotation"
     assert "2 nodes lack topology.kubernetes.io/zone" in found["priorities[1] SelectorSpreadPriority"]
     assert found["predicates"] == "0 of 1 pods use claims, 0 have DoNotSchedule constraints"
+
+
+def test_init_containers_of_running_pods() -> None:
+    """The running pods that count for more than before; pending ones are no part of it."""
+    waiting = pod("waiting")
+    waiting = msgspec.structs.replace(
+        waiting, spec=msgspec.structs.replace(waiting.spec, init_containers=(Container(),))
+    )
+    running = msgspec.structs.replace(waiting, node_name="n1")
+    found = counted(node("n1"), pod("web"), waiting, running)
+    assert found["releases after 1.16"] == "1 of 3 pods run and have init containers"

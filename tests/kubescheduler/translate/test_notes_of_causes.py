@@ -1,0 +1,122 @@
+"""Every cause that ``compare`` finds between two releases has a note in ``migrate``, or a reason why it has none."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from clusterstate.release_names import FRAMEWORK_RELEASES, POLICY_RELEASES, RELEASE_NAMES
+from kubescheduler.comparison.outcomes import TOLERABLE, Cause
+from kubescheduler.translate.migration import MigrationOptions
+from kubescheduler.translate.translating import provider_source, translate
+from tests.support.configuring.migrations import moved
+
+PAIRS = [
+    (old, new)
+    for old in POLICY_RELEASES
+    for new in FRAMEWORK_RELEASES
+    if RELEASE_NAMES.index(old) < RELEASE_NAMES.index(new)
+]
+LEGACY, FROM_1_20 = ("1.4", "1.16"), ("1.20",)
+TO_1_20, TO_1_36 = ("1.20",), ("1.36",)
+ANY = ("1.4", "1.16", "1.20")
+TO_ANY = ("1.20", "1.36")
+
+NOTES: list[tuple[Cause, tuple[str, ...], tuple[str, ...], str]] = [
+    (Cause.FILTERED_NOW, LEGACY, TO_ANY, "init containers of running pods count against their nodes"),
+    (Cause.FILTERED_NOW, ("1.4",), TO_ANY, "1.6 (affinity, tolerations and taints are fields of pods and nodes"),
+    (Cause.FILTERED_NOW, LEGACY, TO_1_20, "EvenPodsSpread is new in it"),
+    (Cause.FILTERED_NOW, LEGACY, TO_1_36, "pods are held to their own DoNotSchedule constraints"),
+    (Cause.FILTERED_NOW, ANY, TO_1_36, "1.36 sees such volumes as CSI volumes"),
+    (Cause.NO_LONGER_FILTERED, ANY, TO_1_36, "a request of 0 is not compared with a node that has too little"),
+    (Cause.NO_LONGER_FILTERED, ("1.4",), TO_1_20, "1.12 (conditions of nodes become taints)"),
+    (Cause.SCORE_RESOLUTION, LEGACY, TO_ANY, "scores run from 0 to 100 instead of 0 to 10"),
+    (Cause.CHANGED_WEIGHT, LEGACY, TO_1_20, "PodTopologySpread has weight 2 in it"),
+    (Cause.CHANGED_FORMULA, LEGACY, TO_ANY, "PodTopologySpread with its system defaults"),
+    (Cause.CHANGED_FORMULA, ANY, TO_1_36, "1.36 scores how much the pod would change the balance"),
+    (Cause.CHANGED_FORMULA, ("1.16",), TO_1_20, "the size for the highest score grows with the number of containers"),
+    (Cause.CHANGED_FORMULA, FROM_1_20, TO_1_36, "1.36 rounds the score by the pods in a zone or on a node"),
+    (Cause.ADDED_PRIORITY, LEGACY, TO_1_20, "the default list of 1.20 stands in place"),
+    (Cause.ADDED_PRIORITY, LEGACY, TO_1_36, "it also scores pods by the ScheduleAnyway constraints of their own"),
+    (Cause.REMOVED_PRIORITY, ANY, TO_1_36, "1.36 does not read the annotation"),
+    (Cause.NORMALISATION, ANY, TO_1_36, "1.36 spreads the scores from the lowest sum to the highest"),
+    (Cause.EXTENDER_SCALING, LEGACY, TO_ANY, "an extender still answers 0 to 10"),
+    (Cause.TIE_BREAK, LEGACY, TO_ANY, "nodes that were equal may differ"),
+    (Cause.TIE_BREAK, ANY, TO_1_36, "nodes with equal totals are not drawn by lot"),
+    (Cause.OWN_CONSTRAINTS, LEGACY, TO_ANY, "constraints of a pod's own switch default spreading off for it"),
+    (Cause.DIFFERENT_REASONS, LEGACY, TO_ANY, "reasons are worded differently"),
+    (Cause.DIFFERENT_REASONS, FROM_1_20, TO_1_36, "reasons are worded differently"),
+    (Cause.DIFFERENT_VICTIMS, LEGACY, TO_ANY, "preemption looks for victims on a share of the nodes"),
+    (Cause.DIFFERENT_VICTIMS, ANY, TO_1_36, "other victims are chosen where disruption budgets are hurt"),
+    (Cause.NOT_TRIED, ANY, TO_1_36, "pods with scheduling gates wait"),
+    (Cause.KEPT_RANKING, ANY, TO_1_36, "may take the next node of its ranking"),
+]
+"""(cause, releases before, releases after, what the note says)."""
+
+REASONS: dict[tuple[Cause, str, str], str] = {
+    **{
+        (Cause.EARLIER_CHOICES, old, new): "it follows from the other causes of the pods before, in a sequence"
+        for old, new in PAIRS
+    },
+    **{
+        (Cause.COULD_HAVE_BEEN, old, new): "it is no move: the older scheduler itself takes any of its equal best"
+        for old, new in PAIRS
+    },
+    **{
+        (cause, "1.20", "1.36"): why
+        for cause, why in {
+            Cause.SCORE_RESOLUTION: "both score from 0 to 100",
+            Cause.CHANGED_WEIGHT: "every weight of the source is written out",
+            Cause.ADDED_PRIORITY: "nothing is enabled that scores pods of 1.20, which have no resource claims",
+            Cause.EXTENDER_SCALING: "both multiply an extender's answers by ten",
+            Cause.OWN_CONSTRAINTS: "they switch default spreading off in both",
+        }.items()
+    },
+    **{(Cause.CHANGED_WEIGHT, old, "1.36"): "every weight of the source is written out" for old in LEGACY},
+    **{
+        (cause, old, "1.20"): why
+        for old in LEGACY
+        for cause, why in {
+            Cause.REMOVED_PRIORITY: "1.20 has every default priority of older releases",
+            Cause.NORMALISATION: "scores are normalised by the same rules",
+            Cause.NOT_TRIED: "neither has scheduling gates, and schedulerName is the same field",
+            Cause.KEPT_RANKING: "only 1.36 keeps a ranking",
+        }.items()
+    },
+    (Cause.NO_LONGER_FILTERED, "1.16", "1.20"): "every default predicate of 1.16 is a filter of 1.20",
+}
+"""(cause, before, after) → why no note is needed."""
+
+EXTENDER = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p", "weight": 1}],
+}
+
+
+def notes(old: str, new: str) -> list[str]:
+    """What is said of the default provider, and of a policy with an extender."""
+    options = MigrationOptions(old, new)
+    provider = translate(provider_source("DefaultProvider", old, options.gates()), new)
+    return [str(note) for each in (provider, moved(EXTENDER, release=old, to=new)) for note in each.notes]
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids=[f"{old} to {new}" for old, new in PAIRS])
+def test_every_cause_has_a_note(old: str, new: str) -> None:
+    """What ``compare`` may find between the releases is said by ``migrate``, or there is a reason why it is not."""
+    said = notes(old, new)
+    texts = [(cause, text) for cause, before, after, text in NOTES if old in before and new in after]
+    assert [text for _, text in texts if not any(text in note for note in said)] == []
+    covered = {cause for cause, _ in texts} | {
+        cause for cause, before, after in REASONS if (before, after) == (old, new)
+    }
+    assert {*TOLERABLE} - covered == set()
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids=[f"{old} to {new}" for old, new in PAIRS])
+def test_each_note_once(old: str, new: str) -> None:
+    """No note is there twice."""
+    options = MigrationOptions(old, new)
+    said = Counter(translate(provider_source("DefaultProvider", old, options.gates()), new).notes)
+    assert [note for note, times in said.items() if times > 1] == []
