@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,35 @@ metadata: {name: n2, labels: {kubernetes.io/hostname: n2, zone: b}}
 status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}}
 """
 POD_FILE = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n"
+
+_ENTRY = {
+    "current-context": "x",
+    "clusters": [{"name": "c", "cluster": {"server": "https://h:6443", "certificate-authority-data": "YQ=="}}],
+    "users": [{"name": "u", "user": {"token": "t", "client-certificate-data": "YQ==", "client-key": "pod.yaml"}}],
+    "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+}
+_EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "say", "args": ["a"], "provideClusterInfo": True}
+KUBECONFIGS: Sequence[bytes] = (
+    json.dumps(_ENTRY).encode(),
+    json.dumps({**_ENTRY, "users": [{"name": "u", "user": {"exec": _EXEC}}]}).encode(),
+    b"clusters:\n- name: c\n  cluster: &a {server: h}\ncontexts: []\nusers: [{name: u, user: *a}]\n",
+)
+
+_NODE_SEEN = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
+_POD_SEEN = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "default", "uid": "u"},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+}
+MIRROR: Sequence[Any] = (
+    {"apiVersion": "kubescheduler/v1", "kind": "Mirror", "started": "2026-01-02T03:04:05.678Z"},
+    {"time": 0.1, "type": "ADDED", "object": _NODE_SEEN},
+    {"time": 0.2, "type": "SYNCED"},
+    {"time": 1.5, "type": "ADDED", "object": _POD_SEEN},
+    {"time": 2.5, "type": "MODIFIED", "object": {**_POD_SEEN, "spec": {**_POD_SEEN["spec"], "nodeName": "n"}}},  # type: ignore[dict-item]
+    {"time": 9.0, "type": "DELETED", "object": _POD_SEEN},
+)
 
 PLACED = """\
 # Where the pods go.

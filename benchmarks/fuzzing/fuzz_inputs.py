@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from benchmarks.fuzzing.fuzz_arguments import arguments_case
 from benchmarks.fuzzing.fuzz_cases import Case, Reader, execute
@@ -20,7 +23,9 @@ from benchmarks.fuzzing.fuzz_documents import (
     CONFIGS,
     EXTENDER,
     GRID,
+    KUBECONFIGS,
     MANIFEST,
+    MIRROR,
     NODES,
     PLACED,
     POD_FILE,
@@ -37,9 +42,10 @@ from benchmarks.fuzzing.fuzz_documents import (
     yaml_of,
 )
 from benchmarks.fuzzing.fuzz_mutation import mutated
-from benchmarks.fuzzing.fuzz_stand_ins import check_placements
+from benchmarks.fuzzing.fuzz_stand_ins import check_exercise, check_kubeconfig, check_placements
 from kubescheduler.engine.releases import RELEASES
 
+SHIPPED = Path(__file__).parents[2] / "kubescheduler" / "lab" / "exercises" / "shipped"
 Command = tuple[str, ...]
 LEGACY = RELEASE_NAMES[:3]
 ASKING = dumped({"kind": "Policy", "apiVersion": "v1", "extenders": [{**EXTENDER, "nodeCacheCapable": True}]})
@@ -80,6 +86,9 @@ def readers() -> tuple[Reader, ...]:
         *_of_sweeps(clusters),
         mutating("evaluate", "-", list(map(dumped, lines)), _all(("evaluate",))),
         Reader("answers of extenders", extender_case),
+        Reader("kubeconfigs", kubeconfig_case),
+        Reader("mirrors", mirror_case),
+        Reader("exercises", exercise_case),
         mutating("recorded answers", "a.jsonl", [_recorded()], [(*RECORDING, "replay a.jsonl")], {"e.json": ASKING}),
         Reader("custom plugins", plugin_case),
         Reader("custom predicates and priorities", rule_case),
@@ -331,22 +340,62 @@ def _exchange(rng: random.Random) -> bytes:
     body = dumped(rng.choice(ANSWERS))
     if rng.random() < 0.6:
         body = mutated(rng, body, "")
+    if rng.random() < 0.1:
+        body, gzipped = gzip.compress(body, 1, mtime=0), b"Content-Encoding: gzip\r\n"
+    else:
+        gzipped = b""
     length = rng.choice([len(body)] * 12 + [-5, "abc", 0, 10**30, len(body) + 5, len(body) - 5, ""])
     status = rng.choice(
-        ["200 OK"] * 12 + ["500 Internal Server Error", "302 Found", "204 No Content", "999 X", "100 Continue", "x"]
+        ["200 OK"] * 12
+        + [
+            "500 Internal Server Error",
+            "302 Found",
+            "307 X",
+            "103 Early",
+            "204 No Content",
+            "999 X",
+            "100 Continue",
+            "x",
+        ]
     )
     headers = rng.choice(
         [b""] * 9
         + [
             b"Transfer-Encoding: chunked\r\n",
             b"Content-Encoding: gzip\r\n",
+            b"no colon\r\n",
+            b"X: a\r\n" * 300,
             b"Location: /\r\n",
             b": \r\n",
             b"X: " + b"x" * 50_000 + b"\r\n",
         ]
     )
-    answer = f"HTTP/1.1 {status}\r\nContent-Length: {length}\r\n".encode() + headers + b"\r\n" + body
+    answer = f"HTTP/1.1 {status}\r\nContent-Length: {length}\r\n".encode() + gzipped + headers + b"\r\n" + body
     return answer if rng.random() < 0.8 else mutated(rng, answer, "")
+
+
+def kubeconfig_case(rng: random.Random) -> Case:
+    """A kubeconfig, which is read and not used."""
+    return Case(("k.yaml",), {"k.yaml": mutated(rng, rng.choice(KUBECONFIGS), "")}, entry=check_kubeconfig)
+
+
+def exercise_case(rng: random.Random) -> Case:
+    """The description of an exercise."""
+    given = rng.choice(sorted(SHIPPED.glob("*/exercise.yaml"))).read_bytes()
+    text = mutated(rng, given if rng.random() < 0.3 else dumped(yaml.safe_load(given)), "")
+    return Case((".",), {"exercise.yaml": text}, entry=check_exercise)
+
+
+def mirror_case(rng: random.Random) -> Case:
+    """A recorded day with one or two lines that are mutated."""
+    lines = [dumped(line) for line in MIRROR]
+    for _ in range(rng.randint(1, 2)):
+        at = rng.randrange(len(lines))
+        lines[at] = mutated(rng, lines[at], "")
+    command = rng.choice(
+        [("simulate", "--mirror", "m.jsonl"), ("compare", "--mirror", "m.jsonl", "--new", "release=1.36")]
+    )
+    return Case(command, {"m.jsonl": b"\n".join(lines)})
 
 
 def placements_case(rng: random.Random) -> Case:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from algorithmprovider import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
+from clusterstate.errors import ConfigError, InputError
 from kubescheduler.extender import recorded_answers
+from kubescheduler.sources.foreign_text import shown
 from kubescheduler.sweep.cases import Case as SweepCase
 from kubescheduler.sweep.run_case import CaseOutcome, run_case
 
@@ -60,6 +62,37 @@ def _registries() -> Sequence[dict[str, Any]]:
 
 def _run_here(cases: Sequence[SweepCase], workers: int) -> Generator[CaseOutcome]:  # noqa: ARG001
     yield from map(run_case, cases)
+
+
+def check_kubeconfig(arguments: list[str]) -> int:
+    """Reads a kubeconfig and the files that it names, and connects to nothing."""
+    from kubescheduler.live.transport.kubeconfig import Kubeconfig
+
+    def read() -> None:
+        found = Kubeconfig.read(arguments[0])
+        try:
+            found.client_pair(), found.cluster_info()
+        except (OSError, ValueError) as error:  # its caller's to tell
+            raise ConfigError(str(error)) from None
+
+    return _status(read)
+
+
+def check_exercise(arguments: list[str]) -> int:
+    """Reads the description of an exercise."""
+    from kubescheduler.lab.exercises.exercise_reading import read_exercise
+
+    return _status(lambda: read_exercise(Path(arguments[0])))
+
+
+def _status(read: Callable[[], object]) -> int:
+    """The exit status of a command that would read this."""
+    try:
+        read()
+    except InputError as error:
+        sys.stderr.write("".join(f"error: {shown(problem)}\n" for problem in error.problems))
+        return 2
+    return 0
 
 
 def check_placements(arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,6 +10,13 @@ import msgspec
 
 from clusterstate.errors import SchedulingError
 
+_ESCAPE = re.compile(
+    rb"\\u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
+"""An escape of JSON; the group is half a pair of surrogates without the other."""
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+_DEEP, _DEEPEST = 200, 10_000
+"""Levels beyond which nothing is read, and which Go's decoder takes."""
 T = TypeVar("T")
 NULL = b"null"
 MISSING = msgspec.Raw(NULL)
@@ -24,6 +32,15 @@ Victims = tuple[tuple[str, ...], int]
 
 class ExtenderError(SchedulingError):
     """An extender refused the call, could not be reached in time, or answered something unreadable."""
+
+
+class CutShortError(ExtenderError):
+    """A body broke off."""
+
+    def __init__(self, text: str, body: bytes) -> None:
+        super().__init__(text)
+        self.body = body
+        """What came before."""
 
 
 class FilterResult(msgspec.Struct, frozen=True):
@@ -73,7 +90,9 @@ def first_value(body: bytes) -> msgspec.Raw:
     body = _utf8(body)
     try:
         return msgspec.json.decode(body, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
+    except RecursionError:
+        return _guarded(lambda: _prefix(_without_depths(body).decode()), "the body")
+    except msgspec.DecodeError:
         return _guarded(lambda: _prefix(body.decode()), "the body")
 
 
@@ -90,8 +109,30 @@ def _refuse_constant(word: str) -> Any:
 
 
 def _utf8(body: bytes) -> bytes:
-    """The body with invalid UTF-8 replaced, as Go's decoder does."""
-    return body if body.isascii() else body.decode("utf-8", "replace").encode()
+    """The body with invalid UTF-8 and half surrogates replaced, as Go's decoder does."""
+    body = body if body.isascii() else body.decode("utf-8", "replace").encode()
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], body) if b"\\ud" in body.lower() else body
+
+
+def _without_depths(body: bytes) -> bytes:
+    """The body with null for what lies deeper than anything that is read of an answer.
+
+    Raises ExtenderError beyond what Go's decoder takes.
+    """
+    kept, depth, begin, text = bytearray(), 0, 0, body
+    for token in _BRACKETS.finditer(text):
+        bracket = token[0]
+        if bracket in (b"[", b"{"):
+            depth += 1
+            if depth == _DEEP:
+                kept += text[begin : token.start()] + b"null"
+            if depth > _DEEPEST:
+                raise ExtenderError("cannot read the extender's answer: the body: exceeded max depth")
+        elif bracket in (b"]", b"}"):
+            if depth == _DEEP:
+                begin = token.end()
+            depth -= 1
+    return bytes(kept + text[begin:]) if depth < _DEEP else text
 
 
 def _guarded(decode: Callable[[], T], what: str) -> T:

@@ -10,6 +10,7 @@ import attrs
 import msgspec
 
 from kubescheduler.extender.answers import (
+    CutShortError,
     ExtenderError,
     FilterResult,
     node_name,
@@ -159,7 +160,15 @@ class HTTPExtender:
 
     def _post(self, verb: str, body: bytes) -> msgspec.Raw:
         url, shown = self.wire.url(self.config.url_prefix, verb), self.shown_url(verb)
-        answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, shown, status))
+        try:
+            answer = self._transport().post(url, body, lambda status: self.wire.status_fault(verb, shown, status))
+        except CutShortError as error:
+            if self.wire.needs_end or error.body.lstrip()[:1] not in (b"{", b"["):
+                raise
+            try:  # upstream decodes as it reads, and reads no further than the end of the value
+                return self.wire.document(error.body)
+            except ExtenderError:
+                raise error from None
         return self.wire.document(answer)
 
     def _transport(self) -> Exchange:

@@ -19,7 +19,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import InputError
-from kubescheduler.extender.answers import ExtenderError
+from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.config import masked
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class RecordedAnswer(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
     answer_base64: str | None = None
     """The answer's body, if it is none."""
     error: str | None = None
-    """The text of the error in place of an answer."""
+    """The text of the error in place of an answer; beside one: that it broke off."""
 
     @property
     def key(self) -> Key:
@@ -63,11 +63,10 @@ class RecordedAnswer(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=T
 
     def given(self) -> bytes:
         """The body of the answer. Raises ExtenderError if an error was recorded."""
+        body = (self.answer or "").encode() if self.answer_base64 is None else base64.b64decode(self.answer_base64)
         if self.error is not None:
-            raise ExtenderError(self.error)
-        if self.answer_base64 is not None:
-            return base64.b64decode(self.answer_base64)
-        return (self.answer or "").encode()
+            raise CutShortError(self.error, body) if body else ExtenderError(self.error)
+        return body
 
 
 @attrs.define(eq=False)
@@ -208,6 +207,8 @@ class Recorder:
             self._live = Transport(self.config)
         try:
             answer = self._live.post(url, body, status_fault)
+        except CutShortError as error:
+            request, answer = msgspec.structs.replace(request, error=str(error)), error.body
         except ExtenderError as error:
             return msgspec.structs.replace(request, error=str(error))
         try:

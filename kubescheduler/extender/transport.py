@@ -11,9 +11,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urljoin
 
 import attrs
 import urllib3
@@ -23,7 +24,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
 from clusterstate.errors import ConfigError
-from kubescheduler.extender.answers import ExtenderError
+from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.config import masked
 from kubescheduler.extender.tls import tls_context
 from kubescheduler.extender.wire import quote
@@ -31,15 +32,24 @@ from kubescheduler.extender.wire import quote
 if TYPE_CHECKING:
     from kubescheduler.extender.config import ExtenderConfig
 
+MAX_HEAD = 10 * 2**20
+"""Bytes of the lines before a body. Upstream: Go's Transport.MaxResponseHeaderBytes."""
+MOST_REDIRECTS = 10
+"""Upstream: Go's defaultCheckRedirect."""
 MAX_BODY = 256 * 2**20
 """Bytes of the longest answer that is read."""
 CHUNK = 2**18
 LONGEST_WAIT = 864_000.0
 """Seconds; the operating system's own limit for one wait is a little above."""
-HEADERS = {"Content-Type": "application/json", "User-Agent": "kubescheduler", "Accept-Encoding": "identity"}
+HEADERS = {"Content-Type": "application/json", "User-Agent": "kubescheduler", "Accept-Encoding": "gzip"}
 
 
 _LENGTH = re.compile(r"[0-9]{1,18}")
+_HEADER = re.compile(rb"[\w!#$%&'*+.^`|~ -]+:[^\x00-\x08\x0a-\x1f\x7f]*")
+_OF_THE_BODY = re.compile(
+    rb"(?:content-(?:length|encoding)|transfer-encoding|connection|location)[ \t]*:", re.IGNORECASE
+)
+"""The headers that are kept."""
 _AUTHORITY = re.compile(r"(https?://)([^/?#]*)", re.IGNORECASE)
 _USERINFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 """What net/url lets stand before the @ of a host."""
@@ -121,8 +131,55 @@ class BudgetReader(io.RawIOBase):
         super().close()
 
 
+class GoResponse(http.client.HTTPResponse):
+    """An answer whose head is read as Go's net/http reads it: any number of headers, of any length up to MAX_HEAD."""
+
+    def begin(self) -> None:
+        """Reads the lines before the body, and keeps those that say how it is to be read."""
+        if self.headers is not None:
+            return
+        stream, left = self.fp, MAX_HEAD
+        while True:
+            lines = _head_lines(stream, left)
+            left -= sum(map(len, lines))
+            if not re.match(rb"HTTP/1\.\d 1(?!01)\d\d\b", lines[0]):
+                break
+        self.fp = io.BytesIO(lines[0] + b"".join(filter(_OF_THE_BODY.match, lines[1:])) + b"\r\n" * bool(lines[0]))
+        try:
+            super().begin()
+        finally:
+            self.fp = stream
+
+
+def _head_lines(stream: io.BufferedIOBase, left: int) -> list[bytes]:
+    """A status line and its headers. Raises HTTPException for what Go's textproto refuses. left: bytes at most."""
+    lines: list[bytes] = []
+    while True:
+        line = stream.readline(left + 1)
+        left -= len(line)
+        if left < 0:
+            raise http.client.HTTPException(f"net/http: server response headers exceeded {MAX_HEAD} bytes; aborted")
+        text = line.rstrip(b"\r\n")
+        if not lines or not text:
+            if lines and not line:
+                raise http.client.HTTPException("unexpected EOF")
+            if lines or not line:
+                return lines or [b""]
+            lines.append(line)
+        elif text[:1] in b" \t":
+            if len(lines) == 1:
+                raise http.client.HTTPException(f"malformed MIME header initial line: {text!r}")
+            lines[-1] = lines[-1].rstrip(b"\r\n") + b" " + text.strip() + b"\r\n"
+        elif not _HEADER.fullmatch(text):
+            raise http.client.HTTPException(f"malformed MIME header line: {text[:200].decode('latin-1')}")
+        else:
+            lines.append(line)
+
+
 class BudgetHTTPConnection(HTTPConnection):
     """Connects, and from then on talks, within the connection's timeout."""
+
+    response_class = GoResponse
 
     def _new_conn(self) -> socket.socket:
         self._budget = Budget()
@@ -218,9 +275,10 @@ class Transport:
         )
 
     def post(self, url: str, body: bytes, status_fault: Callable[[int], str | None]) -> bytes:
-        """The body of the answer. No retries, no redirects, no proxies.
+        """The body of the answer, unpacked. Redirects are followed as Go's client does; no retries, no proxies.
 
         Raises:
+            CutShortError: the body broke off.
             ExtenderError: no answer in time, a broken one, one longer than MAX_BODY, or a status with a fault.
         """
         if not url.lower().startswith(("http://", "https://")):
@@ -237,26 +295,35 @@ class Transport:
         self._pools.clear()
 
     def _exchange(self, url: str, body: bytes, status_fault: Callable[[int], str | None]) -> bytes:
-        limit = urllib3.Timeout(total=self._timeout)
-        address, authorization = credentials(url)
-        response = self._pools.urlopen(
-            "POST",
-            address,
-            redirect=False,
-            body=body,
-            headers=HEADERS | authorization,
-            retries=False,
-            timeout=limit,
-            preload_content=False,
-        )
-        try:
-            _check_length(response, url)
-            fault = status_fault(response.status)
-            if fault is not None:
-                raise ExtenderError(fault)
-            return _whole(response, url)
-        finally:
-            response.close()
+        budget, method, place, sent = Budget(), "POST", url, body
+        budget.grant(self._timeout)
+        for _ in range(MOST_REDIRECTS):
+            address, authorization = credentials(place)
+            headers = HEADERS | authorization
+            response = self._pools.urlopen(
+                method,
+                address,
+                redirect=False,
+                body=sent or None,
+                headers=headers if sent else {key: value for key, value in headers.items() if key != "Content-Type"},
+                retries=False,
+                timeout=urllib3.Timeout(total=budget.left()),
+                preload_content=False,
+            )
+            try:
+                _check_length(response, place)
+                target = redirected(response.status, response.headers.get("Location", ""), place)
+                if target is None:
+                    fault = status_fault(response.status)
+                    if fault is not None:
+                        raise ExtenderError(fault)
+                    return _whole(response, place)
+            finally:
+                response.close()
+            place = target
+            if response.status in (301, 302, 303):
+                method, sent = "GET", b""
+        raise ValueError(f"stopped after {MOST_REDIRECTS} redirects")
 
     def _reason(self, error: BaseException) -> str:
         """What lies at the bottom of an exception."""
@@ -292,23 +359,71 @@ def credentials(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _check_length(response: urllib3.BaseHTTPResponse, url: str) -> None:
-    """Raises ExtenderError for a Content-Length that is no number. Upstream: Go's net/http, fixLength."""
+    """Raises ExtenderError for headers that do not say where the body ends. Upstream: Go's net/http, fixLength."""
+    broken = f"Post {quote(masked(url))}: net/http: HTTP/1.x transport connection broken"
+    coding = response.headers.get("Transfer-Encoding", "chunked")
+    if coding.lower() != "chunked":
+        raise ExtenderError(f"{broken}: unsupported transfer encoding: {quote(coding)}")
     if response.status in (204, 304) or response.headers.get("Transfer-Encoding", "").lower() == "chunked":
         return
     for value in response.headers.getlist("Content-Length"):
         if value.strip() and not _LENGTH.fullmatch(value.strip()):
-            broken = f"net/http: HTTP/1.x transport connection broken: bad Content-Length {quote(value)}"
-            raise ExtenderError(f"Post {quote(masked(url))}: {broken}")
+            raise ExtenderError(f"{broken}: bad Content-Length {quote(value)}")
+
+
+def redirected(status: int, location: str, url: str) -> str | None:
+    """Where an answer sends the request; None: it is the answer. Raises ValueError for an address that is none.
+
+    Upstream: Go's redirectBehavior.
+    """
+    if status not in (301, 302, 303, 307, 308) or not location:
+        return None
+    target = urljoin(url, location)
+    if not target.lower().startswith(("http://", "https://")):
+        raise ValueError(f"unsupported protocol scheme in Location {quote(masked(location))}")
+    before, after = _AUTHORITY.match(url), _AUTHORITY.match(target)
+    if before is not None and after is not None and "@" not in after[2]:
+        user, at, host = before[2].rpartition("@")
+        if at and host == after[2]:  # who we are is told to the same host only
+            return f"{after[1]}{user}@{host}{target[after.end() :]}"
+    return target
 
 
 def _whole(response: urllib3.BaseHTTPResponse, url: str) -> bytes:
-    parts, size = [], 0
-    while part := response.read(CHUNK, decode_content=False):
-        size += len(part)
-        if size > MAX_BODY:
-            raise ExtenderError(f"Post {quote(masked(url))}: the answer is longer than {MAX_BODY} bytes")
-        parts.append(part)
-    return b"".join(parts)
+    """The body, unpacked if it is gzip. Raises ExtenderError, CutShortError with what came before it broke off."""
+    parts: Iterator[bytes] = iter(lambda: response.read(CHUNK, decode_content=False), b"")
+    if response.headers.get("Content-Encoding", "").strip().lower() == "gzip":
+        parts = _unpacked(parts)
+    out = bytearray()
+    try:
+        for part in parts:
+            out += part
+            if len(out) > MAX_BODY:
+                raise ExtenderError(f"Post {quote(masked(url))}: the answer is longer than {MAX_BODY} bytes")
+    except PoolTimeoutError:
+        raise
+    except (HTTPError, http.client.HTTPException, ConnectionError, EOFError) as error:
+        raise CutShortError(f"Post {quote(masked(url))}: unexpected EOF", bytes(out)) from error
+    except zlib.error as error:
+        raise CutShortError(f"Post {quote(masked(url))}: gzip: {error}", bytes(out)) from error
+    return bytes(out)
+
+
+def _unpacked(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """What gzip packed, one member after another. Raises zlib.error, EOFError where it breaks off."""
+    member = None
+    for part in parts:
+        left = part
+        while left:
+            member = member or zlib.decompressobj(31)
+            yield member.decompress(left, CHUNK)
+            left = member.unused_data or member.unconsumed_tail
+            if member.eof:
+                member = None
+    if member is not None:
+        yield member.flush()
+        if not member.eof:
+            raise EOFError
 
 
 def _tls_settings(config: ExtenderConfig) -> dict[str, Any]:

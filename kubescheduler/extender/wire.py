@@ -43,6 +43,8 @@ class WireFormat(msgspec.Struct, frozen=True):
     """``unknown_node(url_prefix, name)``: the text for an answered name that is no node."""
     takes_only_asked: bool = False
     """Whether answered names have to be among those sent; otherwise any node of the cluster is accepted."""
+    needs_end: bool = False
+    """Whether a body is read to its end before it is decoded; otherwise one that breaks off behind its value does."""
     knows_unresolvable: bool = False
     """Whether a filter may name nodes on which preemption cannot help."""
     counts_violations: bool = False
@@ -154,6 +156,7 @@ WIRE_1_4 = msgspec.structs.replace(
     arguments=_lower_case_arguments,
     status_fault=_any_status,
     document=only_value,
+    needs_end=True,
 )
 
 WIRE_1_20 = msgspec.structs.replace(

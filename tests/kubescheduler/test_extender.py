@@ -78,7 +78,7 @@ def test_no_verb_no_call() -> None:
 @pytest.mark.parametrize("by_name", [False, True], ids=["objects", "names"])
 @pytest.mark.parametrize(
     "behaviour",
-    ["list", "number", "numbers", "nodes-list", "bad-failed", "bad-error", "garbage", "html", "deep", "surrogate"],
+    ["list", "number", "numbers", "nodes-list", "bad-failed", "bad-error", "garbage", "html", "deep"],
 )
 def test_unreadable_filter_answers(asking: Asking, behaviour: str, by_name: bool) -> None:
     """An answer of the wrong shape is an extender error that says so."""
@@ -100,7 +100,6 @@ def test_unreadable_filter_answers(asking: Asking, behaviour: str, by_name: bool
         ("500", "Failed filter with extender at URL {}/500/filter, code 500"),
         ("404", "Failed filter with extender at URL {}/404/filter, code 404"),
         ("201", "Failed filter with extender at URL {}/201/filter, code 201"),
-        ("307", "Failed filter with extender at URL {}/307/filter, code 307"),
         ("hang-up", 'Post "{}/hang-up/filter": Remote end closed connection without response'),
         ("slow", 'Post "{}/slow/filter": no complete answer within 0.2 s (httpTimeout)'),
         ("drip-body", 'Post "{}/drip-body/filter": no complete answer within 0.2 s (httpTimeout)'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def _missing_files(exercise: Exercise) -> Iterator[str]:
             yield from (
                 f"edit[{at}].file: there is no {file} in {part}/"
                 for part in (START, SOLUTION)
-                if not (exercise.folder / part / file).is_file()
+                if not os.path.isfile(exercise.folder / part / file)
             )
     for place, file, code in _named(exercise):
         if not file or file in theirs:
@@ -161,7 +162,7 @@ def _missing_files(exercise: Exercise) -> Iterator[str]:
             yield f"{place}: {file} is not among the files that the student writes{nearest(file, theirs)}"
         elif _leaves_folder(file):
             yield f"{place}: {file} has to be in the exercise's folder"
-        elif not (exercise.folder / file).is_file():
+        elif not os.path.isfile(exercise.folder / file):
             there = [each.name for each in exercise.folder.iterdir() if each.is_file()] + theirs
             yield f"{place}: there is no file {file}{nearest(file, there)}"
 
