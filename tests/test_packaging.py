@@ -5,13 +5,18 @@ from __future__ import annotations
 import configparser
 import importlib
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 import kubescheduler
 from benchmarks.structure import GIVEN, PACKAGES, ROOT
 from tests.support.references.recorded_vectors import vectors_dir
+
+VENDOR = "kubescheduler/lab/page/vendor"
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +85,32 @@ def test_families_are_independent(config: configparser.ConfigParser) -> None:
 
 
 def test_licence_is_apache(config: configparser.ConfigParser) -> None:
-    """The licence named is the licence shipped, in full."""
-    text = (ROOT / config["metadata"]["license_files"]).read_text(encoding="utf-8")
-    assert config["metadata"]["license"] == "Apache-2.0"
+    """The licences named are those shipped, in full: ours, and those of the page's libraries."""
+    own, *others = words(config["metadata"]["license_files"])
+    text = (ROOT / own).read_text(encoding="utf-8")
+    vendor = tomllib.loads((ROOT / VENDOR / "vendor.toml").read_text(encoding="utf-8"))["library"]
+    assert set(config["metadata"]["license_expression"].split(" AND ")) == {
+        "Apache-2.0",
+        *(one["licence"] for one in vendor),
+    }
+    shipped = {path.name for pattern in others for path in ROOT.glob(pattern)}
+    assert shipped == {Path(one["licence-file"]).name for one in vendor}
     assert "Version 2.0, January 2004" in text
     assert "APPENDIX: How to apply the Apache License to your work." in text
+
+
+SAFE = {"urllib3": "2.8", "aiohttp": "3.14.4", "starlette": "1.3.1", "cryptography": "50"}
+"""The first versions without an advisory that was known when the bounds were set."""
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_lower_bounds_are_free_of_known_advisories(name: str, config: configparser.ConfigParser) -> None:
+    """Who installs the lowest versions gets none with a known fault."""
+    lists = [config["options"]["install_requires"], *config["options.extras_require"].values()]
+    found = [Requirement(line) for line in "\n".join(lists).splitlines() if re.match(rf"{name}\b", line)]
+    lowest = [Version(bound.version) for one in found for bound in one.specifier if bound.operator == ">="]
+    assert lowest
+    assert min(lowest) >= Version(SAFE[name])
 
 
 def test_recorded_decisions_are_there() -> None:
