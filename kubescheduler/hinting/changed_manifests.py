@@ -14,8 +14,8 @@ from clusterstate.manifests.annotations_1_4 import (
 )
 from clusterstate.manifests.encode import encode_object
 from clusterstate.manifests.encode_parts import encode_resources
-from clusterstate.objects import Container, FrozenMap, Node, Pod
-from kubescheduler.hinting.proposals import Hint
+from clusterstate.objects import ClusterObject, Container, FrozenMap, Node, PersistentVolume, Pod
+from kubescheduler.hinting.proposals import Hint, Proposal
 
 Manifest = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ def manifests_of(hint: Hint, pod: Pod, nodes: Mapping[str, Node]) -> list[dict[s
     Raises InputError for a hint with a change that is none of a manifest.
     """
     changes = hint.changes
-    if other := [change.text for change in changes if not (change.pod or change.node or change.added)]:
+    if other := [change.text for change in changes if not _written_by(change)]:
         raise InputError(f"{text}: this changes no manifest that could be written" for text in other)
     out: list[dict[str, Any]] = []
     changed = pod
@@ -49,7 +49,15 @@ def manifests_of(hint: Hint, pod: Pod, nodes: Mapping[str, Node]) -> list[dict[s
             after[change.name] = change.node(after.get(change.name, nodes[change.name]))
     out += (changed_node(nodes[name], node) for name, node in after.items())
     out += (changed_node(change.added, change.added) for change in changes if change.added is not None)
+    out += (_written(each) for change in changes for each in change.created)
     return out
+
+
+def _written_by(change: Proposal) -> bool:
+    """Whether a change is one of manifests; where a volume is is for whoever makes it to know."""
+    if any(isinstance(each, PersistentVolume) for each in change.created):
+        return False
+    return bool(change.pod or change.node or change.added or change.created)
 
 
 def changed_pod(before: Pod, after: Pod) -> dict[str, Any]:
@@ -90,13 +98,17 @@ def changed_node(before: Node, after: Node) -> dict[str, Any]:
     return _without_annotations({key: value for key, value in manifest.items() if value != {}}, gone)
 
 
-def _written(obj: Pod | Node) -> dict[str, Any]:
+def _written(obj: ClusterObject) -> dict[str, Any]:
     """The manifest it was read from; the fields that scheduling reads if none was kept.
 
     Without the uid of an object that no API server has stored.
     """
     encoded = encode_object(obj)
-    manifest = {"apiVersion": encoded["apiVersion"], "kind": encoded["kind"], **(obj.manifest or encoded)}
+    manifest = {
+        "apiVersion": encoded["apiVersion"],
+        "kind": encoded["kind"],
+        **(getattr(obj, "manifest", None) or encoded),
+    }
     metadata = {**(manifest.get("metadata") or {})}
     if "resourceVersion" not in metadata:
         metadata.pop("uid", None)

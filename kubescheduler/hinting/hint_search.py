@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from itertools import islice
 
 import attrs
@@ -14,11 +15,12 @@ from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.engine_proposals import checks_off, weights
 from kubescheduler.hinting.eviction_proposals import evictions, with_moves
-from kubescheduler.hinting.node_proposals import copies, node_groups
+from kubescheduler.hinting.missing_objects import created
+from kubescheduler.hinting.node_proposals import another, copies, node_groups
 from kubescheduler.hinting.pod_proposals import pod_candidates, priority_scale
 from kubescheduler.hinting.proposals import Goal, Hint, PodHints, Proposal
 from kubescheduler.hinting.single_changes import single_changes
-from kubescheduler.hinting.trials import Trials, as_read
+from kubescheduler.hinting.trials import Trials, as_read, changed_nodes
 from kubescheduler.hinting.two_changes import NodeChanges, Pairs
 
 GROUPS = 200
@@ -33,11 +35,14 @@ class HintSearch:
         self.cache = cache
         self._scheduler: PodScheduler = engine.scheduler(cache)
 
-    def hints(self, pod: Pod, *, node: str = "", top: int | None = None, pairs: bool = True) -> PodHints:
+    def hints(
+        self, pod: Pod, *, node: str = "", top: int | None = None, pairs: bool = True, others: Sequence[Pod] = ()
+    ) -> PodHints:
         """What would make a pod fit, the smallest change first.
 
         node: the node that it is to go to. top: at most so many hints. pairs: also two changes at a time, of which
-        neither does it alone. Raises InputError for a node that is not there.
+        neither does it alone. others: pods that are alike and fit nowhere either; of one more node it is then said how
+        many of them hold all. Raises InputError for a node that is not there.
         """
         row = self.cache.columns.row_of.get(node, -1)
         if node and (row < 0 or self.cache.columns.nodes[row] is None):
@@ -49,19 +54,46 @@ class HintSearch:
         base = trials.base
         out = PodHints(pod, goal, base.host, base.message)
         if gave_up(base):
-            return attrs.evolve(out, errors=tuple(trials.errors))
+            made = created(trials)
+            return attrs.evolve(out, hints=tuple(made[:top]), errors=() if made else tuple(trials.errors))
         if goal.host(base, preempts=False) is not None:
             return attrs.evolve(out, reached=True)
         found, left_out = _found(trials, pairs=pairs)
         found.sort(key=lambda hint: hint.rank)
+        shown = [self._for_all(hint, (pod, *others)) if others else hint for hint in found[:top]]
         return attrs.evolve(
-            out, hints=tuple(found[:top]), errors=tuple(trials.errors), left_out=left_out, decisions=trials.count
+            out,
+            others=tuple(each.key for each in others),
+            hints=tuple(shown),
+            errors=tuple(trials.errors),
+            left_out=left_out,
+            decisions=trials.count,
         )
+
+    def _for_all(self, hint: Hint, pods: Sequence[Pod]) -> Hint:
+        """The hint of one more node with how many of them hold all pods; the hint itself if they would not."""
+        added = hint.changes[0].added
+        if len(hint.changes) > 1 or added is None:
+            return hint
+        count = 0
+        with ExitStack() as stack:
+            for pod in pods:
+                host = self._scheduler.decide(pod).host
+                if host is None:
+                    more = another(self.cache, added)
+                    stack.enter_context(changed_nodes(self.cache, [attrs.evolve(hint.changes[0], added=more)]))
+                    host, count = self._scheduler.decide(pod).host, count + 1
+                if host is None:
+                    return hint
+                self.cache.assume_pod(pod, host)
+                stack.callback(self.cache.forget_pod, pod)
+        return attrs.evolve(hint, nodes_for_all=count)
 
 
 def _found(trials: Trials, *, pairs: bool) -> tuple[list[Hint], str]:
     """The hints, and what was left out."""
     found, of_pod = single_changes(trials, pod_candidates(trials))
+    found += created(trials)
     if not trials.base.tried:
         of_two = Pairs(trials)
         of_two.of_pod(of_pod if pairs else ())

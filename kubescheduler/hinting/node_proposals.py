@@ -8,18 +8,17 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.objects import FrozenMap, Node, Requirement, Taint
 from clusterstate.usage import CPU, MEMORY, PODS
-from kubescheduler.hinting.pod_proposals import HARD_EFFECTS, HOSTNAME, taint_text
+from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text
 from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale
 from kubescheduler.hinting.spec_edits import without
 from kubescheduler.hinting.trials import Trials, without_annotations
 from predicates.refusal_evidence import amount
 
-CORDON = "node.kubernetes.io/unschedulable"
-"""The key of the taint of cordoned nodes."""
 UNSIZED = 2.0
 """The size of a node more, among changes of nodes."""
 LARGER = 8
@@ -257,7 +256,8 @@ def _resized(node: Node, resource: str, allocatable: int) -> Node:
 
 
 def copies(trials: Trials, groups: Sequence[NodeGroup]) -> Iterator[Proposal]:
-    """One more node, empty, like each sort of node that there is: the smallest first."""
+    """One more node, empty, like each sort of node that there is: the smallest first; then each as large as the pod
+    asks for, the one that has to grow least first."""
     if trials.goal.node:
         return
     sorts: dict[object, Node] = {}
@@ -265,14 +265,40 @@ def copies(trials: Trials, groups: Sequence[NodeGroup]) -> Iterator[Proposal]:
         for node in group.nodes:
             labels = frozenset(item for item in node.metadata.labels.items() if item[0] != HOSTNAME)
             sorts.setdefault((labels, node.taints, node.unschedulable, node.allocatable), node)
-    taken = trials.cache.columns.row_of
     for node in sorted(sorts.values(), key=lambda node: (*_amounts(node), node.name)):
-        name = next(n for at in range(1, len(taken) + 2) if (n := f"{node.name}-{at}") not in taken or _gone(trials, n))
-        yield Proposal("node", NODE, name, f"add one more node like {node.name}", UNSIZED, added=_copy(node, name))
+        yield _more(f"add one more node like {node.name}", UNSIZED, another(trials.cache, node))
+    grown = [each for node in sorts.values() if (each := _grown(trials, node))]
+    for node, more, text in sorted(grown, key=lambda each: (each[1], *_amounts(each[0]), each[0].name)):
+        yield _more(text, UNSIZED + more, another(trials.cache, node))
 
 
-def _gone(trials: Trials, name: str) -> bool:
-    columns = trials.cache.columns
+def _more(text: str, size: float, added: Node) -> Proposal:
+    return Proposal("node", NODE, added.name, text, size, added=added)
+
+
+def another(cache: ClusterCache, node: Node) -> Node:
+    """An empty node like another, with a name of its own."""
+    taken = cache.columns.row_of
+    names = (f"{node.name}-{at}" for at in range(1, len(taken) + 2))
+    return _copy(node, next(name for name in names if name not in taken or _gone(cache, name)))
+
+
+def _grown(trials: Trials, node: Node) -> tuple[Node, float, str] | None:
+    """The node as large as the pod asks for, by which share it grows, and the words; None if it is large enough."""
+    asked = trials.cache.info(trials.pod).usage.request
+    there = node.allocatable
+    short = {name: number for name, number in asked.items() if number * _unit(name) > there.get(name, 0)}
+    if not short:
+        return None
+    larger = FrozenMap({**there, **{name: number * _unit(name) for name, number in short.items()}})
+    with_text = " and ".join(f"{amount(name, number)} {name}" for name, number in sorted(short.items()))
+    share = sum(1 - there.get(name, 0) / (number * _unit(name)) for name, number in short.items())
+    text = f"add one more node like {node.name}, but with {with_text}"
+    return msgspec.structs.replace(node, allocatable=larger), share, text
+
+
+def _gone(cache: ClusterCache, name: str) -> bool:
+    columns = cache.columns
     row = columns.row_of[name]
     return columns.nodes[row] is None and not columns.pods[row]
 

@@ -24,7 +24,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kubescheduler.hinting.proposals import Candidate, Proposal, Scale
+from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale
 from kubescheduler.hinting.request_proposals import requests
 from kubescheduler.hinting.spec_edits import evolved, of_pod, replaced, without
 from kubescheduler.hinting.trials import Trials
@@ -35,6 +35,8 @@ R = TypeVar("R", PodSpec, Affinity, NodeSelectorTerm, TopologySpreadConstraint)
 
 SYSTEM_TAINTS = "node.kubernetes.io/"
 """Taints that Kubernetes itself puts on nodes begin so: to tolerate one is a larger change than another."""
+CORDON = "node.kubernetes.io/unschedulable"
+"""The key of the taint of cordoned nodes: somebody wants no pods there, so it is smaller to ask them to uncordon."""
 HOSTNAME = "kubernetes.io/hostname"
 """The label that says which node it is."""
 PINNED = 2.0
@@ -68,7 +70,8 @@ def tolerations(pod: Pod, trials: Trials) -> Iterator[Proposal]:
         def edit(spec: PodSpec, added: Toleration = toleration) -> PodSpec:
             return msgspec.structs.replace(spec, tolerations=(*spec.tolerations, added))
 
-        yield of_pod(pod, "toleration", f"tolerate {taint_text(taint)}", size, edit)
+        proposal = of_pod(pod, "toleration", f"tolerate {taint_text(taint)}", size, edit)
+        yield attrs.evolve(proposal, ranks_as=NODE) if taint.key == CORDON else proposal
 
 
 def known_taints(trials: Trials) -> list[Taint]:

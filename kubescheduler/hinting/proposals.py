@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 import msgspec
 
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import Engine
 
-POD, NODE, RUNNING, CONFIGURATION = "pod", "node", "running pods", "configuration"
-TARGETS = (POD, NODE, RUNNING, CONFIGURATION)
+POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"
+TARGETS = (POD, CLUSTER, NODE, RUNNING, CONFIGURATION)
 """What is changed, beginning with what concerns the fewest others."""
 
 
@@ -38,12 +38,16 @@ class Proposal:
     """Changes the node called ``name``."""
     added: Node | None = attrs.field(default=None, repr=False)
     """A node that is added."""
+    created: tuple[ClusterObject, ...] = attrs.field(default=(), repr=False)
+    """Objects that are added."""
     evicted: tuple[Pod, ...] = attrs.field(default=(), repr=False)
     """Running pods that are taken away."""
     engine: Callable[[Engine], Engine] | None = attrs.field(default=None, repr=False)
     """Changes what decides."""
     preempts: bool = False
     """Whether it works by preemption."""
+    ranks_as: str = ""
+    """The target whose changes it is listed with, where that is not its own."""
     alike: tuple[str, ...] = ()
     """Other nodes on which the same change does the same."""
     smaller: tuple[str, ...] = ()
@@ -101,6 +105,8 @@ class Hint:
     """namespace/name of the pods that preemption would evict."""
     moves: Mapping[str, str] = attrs.field(factory=dict)
     """namespace/name of each evicted pod that fits elsewhere → the node it then goes to."""
+    nodes_for_all: int = 0
+    """Of one more node: how many such nodes the pod and all others alike need; 0 where nobody asked about others."""
 
     @property
     def text(self) -> str:
@@ -116,7 +122,9 @@ class Hint:
     @property
     def rank(self) -> tuple[int, int, float, str]:
         """What hints are sorted by: number of changes, whom they concern, their size, their words."""
-        targets = [TARGETS.index(RUNNING if change.preempts else change.target) for change in self.changes]
+        targets = [
+            TARGETS.index(RUNNING if change.preempts else change.ranks_as or change.target) for change in self.changes
+        ]
         return len(self.changes), max(targets), round(sum(change.size for change in self.changes), 9), self.text
 
     @property
@@ -127,6 +135,8 @@ class Hint:
         if self.alike:
             count = len(self.alike)
             parts.append(f"the same on {count} other node{'s' * (count != 1)}")
+        if self.nodes_for_all:
+            parts.append(f"{self.nodes_for_all} such node{'s' * (self.nodes_for_all != 1)} for all pods alike")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,6 +151,7 @@ class Hint:
             "alike": list(self.alike),
             "victims": list(self.victims),
             "moves": dict(self.moves),
+            **({"nodesForAll": self.nodes_for_all} if self.nodes_for_all else {}),
         }
 
 
@@ -158,6 +169,8 @@ class PodHints:
     """The release's words for why it goes nowhere; empty when it goes somewhere."""
     hints: tuple[Hint, ...] = ()
     """In the order of their rank."""
+    others: tuple[str, ...] = ()
+    """namespace/name of other pods that are alike, for which the same goes."""
     reached: bool = False
     """Whether the goal is reached as things are; there are no hints then."""
     errors: tuple[str, ...] = ()
@@ -181,6 +194,7 @@ class PodHints:
         metadata = self.pod.metadata
         return {
             "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
+            **({"others": list(self.others)} if self.others else {}),
             "goal": {"node": self.goal.node or None, "text": self.goal.text},
             "host": self.host,
             "reached": self.reached,

@@ -64,6 +64,9 @@ class Trials:
             pod = pod if one.pod is None else one.pod(pod)
         with ExitStack() as stack:
             stack.enter_context(changed_nodes(self.cache, proposals))
+            for each in (each for one in proposals for each in one.created):
+                self.cache.add(each)
+                stack.callback(self.cache.remove, each)
             stack.enter_context(without_pods(self.cache, [gone for one in proposals for gone in one.evicted]))
             edits = [one.engine for one in proposals if one.engine is not None]
             if edits:

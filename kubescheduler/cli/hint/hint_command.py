@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterstate.manifests.strictness import Judgement
+    from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.engine.engine_contract import Engine
@@ -118,13 +119,28 @@ def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: in
 
 
 def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) -> Iterator[PodHints]:
-    """The hints for each pod; one that fits is bound before the next, unless it is asked about a node."""
+    """The hints for each pod; one that fits is bound before the next, unless it is asked about a node.
+
+    Replicas that come one after the other are asked about once, by the first that does not fit.
+    """
+    from itertools import groupby
+
     from kubescheduler.engine.engine_contract import cache_for
     from kubescheduler.hinting.hint_search import HintSearch
 
     search = HintSearch(engine, cache_for(engine, inputs.cluster.objects))
-    for pod in inputs.pods:
-        found = search.hints(pod, node=node, top=top, pairs=pairs)
-        if found.host is not None and not node:
-            search.cache.assume_pod(pod, found.host)
-        yield found
+    for _, alike in groupby(inputs.pods, key=_workload):
+        pods = list(alike)
+        for at, pod in enumerate(pods):
+            found = search.hints(pod, node=node, top=top, pairs=pairs, others=pods[at + 1 :])
+            yield found
+            if not found.reached:
+                break
+            if found.host is not None and not node:
+                search.cache.assume_pod(pod, found.host)
+
+
+def _workload(pod: Pod) -> object:
+    """What replicas have in common; a pod without a controller is alone."""
+    owners = pod.metadata.owner_references
+    return (pod.spec, pod.metadata.labels, pod.metadata.namespace, owners) if owners else pod.metadata.uid

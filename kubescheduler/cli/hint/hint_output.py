@@ -33,7 +33,8 @@ def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
         yield f"{screen.filled(f'{one.pod.key}: goes to {one.host}; nothing needs to change')}\n"
         return
     message = " ".join(one.message.split()) or f"goes to {one.host}, not to {one.goal.node}"
-    yield f"{screen.filled(f'{one.pod.key}: {message}')}\n"
+    alike = f" and {len(one.others)} more alike" if one.others else ""
+    yield f"{screen.filled(f'{one.pod.key}{alike}: {message}')}\n"
     if not one.hints:
         text = f"{ERROR}: see below" if one.errors else f"{NONE}: no change that is searched does it"
         yield f"{screen.filled(text)}\n"

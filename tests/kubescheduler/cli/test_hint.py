@@ -102,3 +102,24 @@ def test_a_plugin_that_raises_is_status_2(
     out, err = capsys.readouterr()
     assert not out
     assert "ValueError: odd" in err
+
+
+@pytest.mark.parametrize("release", ks.RELEASES)
+def test_one_table_for_replicas(release: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that fit are placed; the others have one table, with how many nodes hold all of them."""
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": ks.pod("web", cpu=3)["spec"]}
+    spec = {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}, "template": pod}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    (tmp_path / "cluster.json").write_text(json.dumps(ks.node("a", cpu=6)))
+    (tmp_path / "web.json").write_text(json.dumps(deployment))
+    args = ["hint", str(tmp_path / "cluster.json"), "--pod", str(tmp_path / "web.json"), "--release", release]
+    assert run(args) == 0
+    out = capsys.readouterr().out
+    assert out.count("nothing needs to change") == 2
+    assert out.count("THEN GOES TO") == 1
+    assert "default/web-2 and 3 more alike: " in out
+    assert "2 such nodes for all pods alike" in out
+    assert run([*args, "-o", "json"]) == 0
+    *_, last = json.loads(capsys.readouterr().out)["items"]
+    assert last["others"] == ["default/web-3", "default/web-4", "default/web-5"]
+    assert [hint["nodesForAll"] for hint in last["hints"] if "nodesForAll" in hint] == [2]
