@@ -7,6 +7,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
+from clusterstate.quantity import format_quantity
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
 
@@ -46,6 +48,13 @@ ResourceList = FrozenMap[str, int]
 
 NO_LABELS: Labels = FrozenMap()
 NO_RESOURCES: ResourceList = FrozenMap()
+
+_BYTES = ("memory", "storage", "ephemeral-storage")
+
+
+def amounts_text(resources: Mapping[str, int]) -> str:
+    """``cpu 500m, memory 8Gi``: amounts as Kubernetes writes them."""
+    return ", ".join(f"{name} {format_quantity(milli, binary=name in _BYTES)}" for name, milli in resources.items())
 
 
 class OwnerReference(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clusterstate.objects.base import NO_RESOURCES, Manifested, ObjectMeta, ResourceList
+from clusterstate.objects.base import NO_RESOURCES, Manifested, ObjectMeta, ResourceList, amounts_text
 from clusterstate.objects.constraints import Taint
 
 
@@ -38,3 +38,8 @@ class Node(Manifested, frozen=True, eq=False):
     def name(self) -> str:
         """``metadata.name``."""
         return self.metadata.name
+
+    def __str__(self) -> str:
+        taints = [f"{each.key}={each.value}:{each.effect}".replace("=:", ":") for each in self.taints]
+        parts = [amounts_text(self.allocatable), *taints, "unschedulable" if self.unschedulable else ""]
+        return f"Node {self.name}: {', '.join(filter(None, parts))}"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from clusterstate.objects.base import NO_LABELS, NO_RESOURCES, FrozenMap, Labels, Manifested, ObjectMeta, ResourceList
+from clusterstate.objects.base import (
+    NO_LABELS,
+    NO_RESOURCES,
+    FrozenMap,
+    Labels,
+    Manifested,
+    ObjectMeta,
+    ResourceList,
+    amounts_text,
+)
 from clusterstate.objects.constraints import Affinity, Toleration, TopologySpreadConstraint
 from clusterstate.objects.volumes import VolumeSource
 
@@ -117,6 +126,14 @@ class Pod(Manifested, frozen=True, eq=False):
     conditions: tuple[PodCondition, ...] = ()
     grants: PodGrants | None = None
     resource_claim_statuses: tuple[ResourceClaimStatus, ...] = ()
+
+    def __str__(self) -> str:
+        asked: dict[str, int] = {}
+        for container in self.spec.containers:
+            for name, milli in container.requests.items():
+                asked[name] = asked.get(name, 0) + milli
+        where = f"on {self.node_name}" if self.node_name else "pending"
+        return f"Pod {self.key}: {', '.join(filter(None, (where, amounts_text(asked))))}"
 
     @property
     def key(self) -> str:

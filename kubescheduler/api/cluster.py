@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
     from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.simulation.cluster_utilisation import Utilisation
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.sources.cluster_input import Progress
 
@@ -262,6 +263,23 @@ class Cluster(CopiedAsItself, WhatIf):
     def cache(self, view: ReleaseView | None = None) -> ClusterCache:
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
         return filled_cache(self.objects, release_named(self._release).default_view if view is None else view)
+
+    def utilisation(self) -> Utilisation:
+        """How much of each node the running pods ask for: rows that print as a table with bars, also in a notebook.
+
+        ``of(node)`` and ``to_frame()`` have the shares.
+
+        >>> cluster = Cluster().node("a", cpu=4, memory="8Gi", pods=10).pod("web", node="a", cpu="500m", memory="2Gi")
+        >>> print(cluster.utilisation())
+        1 node: what is asked for
+        node  resource  asked for   share
+        a     cpu       500m of 4   12%    █░░░░░░░░░
+        a     memory    2Gi of 8Gi  25%    ██░░░░░░░░
+        a     pods      1 of 10     10%    █░░░░░░░░░
+        """
+        from kubescheduler.simulation.cluster_utilisation import utilisation_of
+
+        return utilisation_of(self.cache())
 
     def with_accompanying(self, accompanying: Iterable[ReadObject]) -> Self:
         """With decoded objects, each in place of one with its kind and name; see ``PodsToPlace.accompanying``.

@@ -203,10 +203,14 @@ def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[
 
 def _tables(translation: Translation) -> Iterator[str]:
     """The notes, then the shares of the scores before and after."""
+    import sys
+
     from kubescheduler.cli.tables import NONE, table
+    from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.translate.translating import note_lines
 
-    for line in note_lines(translation.notes):
+    screen = screen_of(sys.stdout)
+    for line in note_lines(translation.notes, *(() if screen.width is None else (screen.width,))):
         yield line + "\n"
     rows = [
         (release, part.title, str(part.weight), f"{emphasis.percent(part.weight):.0f}%", part.role.value or NONE)
@@ -218,5 +222,6 @@ def _tables(translation: Translation) -> Iterator[str]:
         )
         for part in emphasis.parts
     ]
+    heads = ("RELEASE", "SCORE", "WEIGHT", "SHARE", "EFFECT")
     if rows:
-        yield "\n" * bool(translation.notes) + table([("RELEASE", "SCORE", "WEIGHT", "SHARE", "EFFECT"), *rows]) + "\n"
+        yield "\n" * bool(translation.notes) + table([heads, *rows], screen, keys=2) + "\n"

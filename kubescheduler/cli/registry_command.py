@@ -84,15 +84,20 @@ def _algorithms(engine: EngineOptions) -> Registry:
 
 def registry_table(registry: Registry) -> str:
     """What a policy or provider can name, with who has it by default."""
-    from kubescheduler.cli.tables import NONE, table
+    import sys
 
+    from kubescheduler.cli.tables import NONE, table
+    from kubescheduler.cli.terminal.screen import screen_of
+
+    screen = screen_of(sys.stdout)
+    comma = "," if screen.width is None else ", "
     rows = [("KIND", "NAME", "WEIGHT", "PROVIDERS")]
     for kind, names in (("predicate", registry.fit_predicates), ("priority", registry.priorities)):
         for name in sorted(names):
             weight = str(registry.priorities[name].weight) if kind == "priority" else ""
-            rows.append((kind, name, weight, ",".join(_providers(registry, kind, name)) or NONE))
+            rows.append((kind, name, weight, comma.join(_providers(registry, kind, name)) or NONE))
     rows += [("provider", name, "", "") for name in sorted(registry.providers)]
-    return table(rows)
+    return table(rows, screen, gives_way=3, keys=2)
 
 
 def _providers(registry: Registry, kind: str, name: str) -> list[str]:

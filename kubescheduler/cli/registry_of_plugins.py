@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.tables import NONE, table
+from kubescheduler.cli.terminal.screen import screen_of
 from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
@@ -54,14 +56,16 @@ def profiles_of(flags: EngineOptions) -> Found:
 
 def plugins_table(found: Found) -> str:
     """A line for every plugin of every point, then one for every plugin there is."""
+    screen = screen_of(sys.stdout)
+    comma = "," if screen.width is None else ", "
     running = [("PROFILE", "POINT", "PLUGIN", "WEIGHT")]
     for profile, frame in found.profiles.items():
         for point, name, weight in found.rows(frame):
             running.append((profile, point.value, name, "" if weight is None else str(weight)))
     known = [("PLUGIN", "POINTS", "PROFILES")]
     for name in sorted(found.known):
-        known.append((name, ",".join(found.points(name)), ",".join(found.enabled(name)) or NONE))
-    return f"{table(running)}\n\n{table(known)}"
+        known.append((name, comma.join(found.points(name)), comma.join(found.enabled(name)) or NONE))
+    return f"{table(running, screen, keys=3)}\n\n{table(known, screen, gives_way=1, keys=1)}"
 
 
 def plugins_document(found: Found) -> dict[str, Any]:

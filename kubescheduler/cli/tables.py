@@ -42,7 +42,9 @@ def table(
     room = screen.width - sum(widths) - GAP * (len(widths) - 1)
     if room >= 0:
         return "\n".join(aligned)
-    if gives_way is not None and room + widths[gives_way] >= READABLE:
+    if gives_way is not None and room + widths[gives_way] >= max(
+        READABLE, _widest_word(lines, gives_way, screen.width)
+    ):
         return "\n".join(_wrapped_inside(lines, screen, gives_way, room + widths[gives_way], heads))
     if gives_way is None or (keys and room + widths[gives_way] + GAP < 0):
         return "\n".join(_as_paragraphs(lines, screen, keys))
@@ -53,6 +55,12 @@ def _cell(text: str) -> str:
     """What stands in a cell came from elsewhere: it cannot look like two, nor move the cursor."""
     tone = tone_of(text)
     return Toned(one_line(text), tone) if tone else one_line(text)
+
+
+def _widest_word(lines: Sequence[Sequence[str]], column: int, width: int) -> int:
+    """Of the words of a column those that fit below their rows: none of them is to be broken."""
+    words = (columns(word) for line in lines for word in line[column].split(" "))
+    return max((each for each in words if each <= width - len(INDENT)), default=0)
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:

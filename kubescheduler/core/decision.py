@@ -35,7 +35,7 @@ def kept_ranking_note(pod: str, host: str) -> str:
     return f"{pod}: {host} is the next node of the ranking kept from the pod before, which looks the same; not scored"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Decision(CopiedAsItself, FilterResults, DecisionViews):
     """Where one pod goes, and why; the same class for every release.
 

@@ -17,7 +17,7 @@ from predicates.types import NodeError, Verdict
 from predicates.verdict_masks import failing
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class FilterResults:
     """What PreFilter, Filter, extenders and PostFilter said of one pod on N nodes; legacy releases have predicates."""
 

@@ -16,6 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.nominated.nominated_judging import nominated_changes
+from kubescheduler.notebook.static_html import Shown, ShownTable
 from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 
@@ -68,7 +69,7 @@ class RefusalEvidence(msgspec.Struct, frozen=True):
         return msgspec.structs.asdict(self)
 
 
-class NodeExplanation(msgspec.Struct, frozen=True):
+class NodeExplanation(Shown, msgspec.Struct, frozen=True):
     """Why a decision found one node fitting or not."""
 
     node: str
@@ -81,6 +82,18 @@ class NodeExplanation(msgspec.Struct, frozen=True):
     """Every check's reasons, also those that the release does not report as it stops at the first."""
     scores: tuple[ScoreEvidence, ...] = ()
     """What each score of the node was made of."""
+
+    def table(self) -> ShownTable:
+        """The checks that refuse the node, or its scores with how each was worked out."""
+        title = f"{self.node}: {'fits' if self.fits else 'does not fit'}"
+        if self.refusals:
+            rows = [(one.rule, one.sentence) for one in self.refusals]
+            return ShownTable(title, ("check", "reason"), rows)
+        scored = [
+            (one.rule, one.normalised, one.weight, one.product, one.normalisation or one.formula or "")
+            for one in self.scores
+        ]
+        return ShownTable(title, ("rule", "score", "weight", "product", "worked out"), scored)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

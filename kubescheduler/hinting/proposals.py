@@ -11,6 +11,7 @@ import msgspec
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.notebook.static_html import Shown, ShownTable
 
 POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"
 TARGETS = (POD, CLUSTER, NODE, RUNNING, CONFIGURATION)
@@ -156,7 +157,7 @@ class Hint:
 
 
 @attrs.frozen
-class PodHints:
+class PodHints(Shown):
     """What would make one pod reach a goal, the smallest change first."""
 
     pod: Pod = attrs.field(repr=lambda pod: pod.key)
@@ -179,6 +180,17 @@ class PodHints:
     """What was not tried, as it would take too long; empty when nothing was left out."""
     decisions: int = 0
     """How many decisions it took."""
+
+    def table(self) -> ShownTable:
+        """A row a hint."""
+        if self.reached:
+            return ShownTable(f"{self.pod.key}: goes to {self.host}; nothing needs to change")
+        message = " ".join(self.message.split()) or f"goes to {self.host}, not to {self.goal.node}"
+        rows = [(at, hint.host, f"{hint.text}; {hint.effect}".rstrip("; ")) for at, hint in enumerate(self.hints, 1)]
+        below = "; ".join(
+            filter(None, (self.left_out, *self.errors, "" if rows else "no change that is searched does it"))
+        )
+        return ShownTable(f"{self.pod.key}: {message}", ("#", "then goes to", "change"), rows, below)
 
     def __iter__(self) -> Iterator[Hint]:
         return iter(self.hints)

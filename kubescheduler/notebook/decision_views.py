@@ -9,12 +9,14 @@ from typing import Any, Protocol
 from clusterstate.errors import KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.notebook.data_frames import Columns, arrow_table, data_frame
-from kubescheduler.notebook.static_html import html_page, html_table, html_text
+from kubescheduler.notebook.static_html import WIDTH, ShownTable, html_page, html_table, html_text
 
 MOST_NODES = 10
 """Scored nodes on a page, the best first."""
 MOST_REASONS = 10
 """Reasons that are shown with what they were made of."""
+SHOWN_NODES, SHOWN_RULES, SHOWN_REASONS = 3, 8, 3
+"""What has room in a decision's lines of text."""
 MOST_NAMES = 3
 """Refused nodes that are named for one reason."""
 
@@ -115,6 +117,13 @@ class DecisionViews:
         """A small static page: the best nodes with their scores, and why the others were refused."""
         return decision_html(self)
 
+    def __str__(self: Decided) -> str:
+        """In 15 lines: where the pod goes, the best nodes with their scores, and why the others were refused."""
+        return decision_text(self)
+
+    def __repr__(self: Decided) -> str:
+        return f"<Decision {decision_title(self)}>"
+
 
 def decision_columns(decided: Decided) -> Columns:
     """Column → its value of every node: those that fit by total and name, then the refused ones by name."""
@@ -132,12 +141,38 @@ def decision_columns(decided: Decided) -> Columns:
     }
 
 
+def decision_title(decided: Decided) -> str:
+    """``default/web: worker-1 (5/7 nodes fit, release 1.36)``."""
+    fit = f"({len(decided.fits())}/{decided.nodes_total} nodes fit, release {decided.release})"
+    return f"{decided.pod.key.removeprefix('/')}: {decided.host or 'no node'} {fit}"
+
+
+def decision_text(decided: Decided) -> str:
+    """A decision in 15 lines of text: its best nodes beside one another, with each rule's score and weight below."""
+    totals = decided.total()
+    order = sorted(totals, key=lambda name: (name != decided.host, -totals[name], name))[:SHOWN_NODES]
+    weights = decided.weights
+    scores = {f"{name} ×{weights.get(name, 1)}": decided.score(name) for name in decided.scores}
+    telling = {name: by_node for name, by_node in scores.items() if any(by_node.get(node) for node in order)}
+    rows: list[list[object]] = [[name, *map(by_node.get, order)] for name, by_node in telling.items()]
+    more = [f"and {len(rows) - SHOWN_RULES + 1} more rules"] if len(rows) > SHOWN_RULES else []
+    rows = rows[: SHOWN_RULES - 1] if more else rows
+    if order:
+        rows.append(["total", *map(totals.get, order)])
+    if len(totals) > len(order):
+        more.append(f"{len(totals) - len(order)} more nodes that fit")
+    title = decision_title(decided)
+    table = ShownTable(title, ["", *order], rows, "; ".join(more)) if order else ShownTable(title)
+    counts = Counter("; ".join(texts) for texts in decided.reasons().values())
+    refused = [(count, text) for text, count in counts.most_common()]
+    few = refused if len(refused) <= SHOWN_REASONS else [*refused[: SHOWN_REASONS - 1], (None, "and other reasons")]
+    lines = [f"{count or ''} {'nodes' if count != 1 else 'node'}: {text}" if count else text for count, text in few]
+    return "\n".join([table.text(), *(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines)])
+
+
 def decision_html(decided: Decided) -> str:
     """A small static page of a decision."""
-    fitting = decided.fits()
-    title = f"{decided.pod.key.removeprefix('/')}: {decided.host or 'no node'} "
-    title += f"({len(fitting)}/{decided.nodes_total} nodes fit, release {decided.release})"
-    return html_page(title, html_text(decided.message.rstrip()), _scores(decided), _refusals(decided))
+    return html_page(decision_title(decided), html_text(decided.message.rstrip()), _scores(decided), _refusals(decided))
 
 
 def _scores(decided: Decided) -> str:

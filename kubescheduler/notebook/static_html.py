@@ -1,8 +1,11 @@
-"""Small HTML without scripts, links or fixed colours: it reads alike on light and dark pages."""
+"""Results as text, and as small HTML without scripts, links or fixed colours, which reads alike on light and dark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
 
 LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 CELL = "padding:.15em .8em .15em 0;vertical-align:top;"
@@ -43,3 +46,68 @@ def _escaped(text: str) -> str:
     from html import escape
 
     return escape(text)
+
+
+# --- as text, and as either ------------------------------------------------------------------
+
+WIDTH = 80
+"""Columns of a line of text, unless one cell alone is wider."""
+GAP = "  "
+
+
+class ShownTable(msgspec.Struct, frozen=True):
+    """A title, a table of texts and numbers, and a line below."""
+
+    title: str
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    below: str = ""
+    marked: int | None = None
+    """The row that stands out."""
+
+    def text(self) -> str:
+        """Aligned columns, numbers to the right; the last column is broken where a line would be too long."""
+        from textwrap import wrap
+
+        parts = [piece for line in self.title.split("\n") for piece in wrap(line, WIDTH) or [""]]
+        lines = [list(self.header), *([_plain(value) for value in row] for row in self.rows)] if self.rows else []
+        if lines:
+            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            left = sum(widths[:-1]) + len(GAP) * len(widths[:-1])
+            numbers = [all(isinstance(row[at], int | float | None) for row in self.rows) for at in range(len(widths))]
+            for line in lines:
+                first = [c.rjust(w) if n else c.ljust(w) for c, w, n in zip(line, widths, numbers, strict=True)]
+                pieces = wrap(line[-1], max(WIDTH - left, 20), break_long_words=False) or [""]
+                head = GAP.join(first[:-1]) + (GAP if first[:-1] else "")
+                last = first[-1] if len(pieces) == 1 else pieces[0]
+                parts.append((head + last).rstrip())
+                parts += [" " * left + piece for piece in pieces[1:]]
+        parts += wrap(self.below, WIDTH)
+        return "\n".join(parts)
+
+    def html(self) -> str:
+        """The same as a small static page."""
+        table = html_table(self.header, self.rows, marked=self.marked) if self.rows else ""
+        return html_page(self.title, table, html_text(self.below))
+
+
+class _Tabled(Protocol):
+    def table(self) -> ShownTable:
+        """What is shown."""
+        ...
+
+
+class Shown:
+    """What prints as a table and shows itself in a notebook."""
+
+    __slots__ = ()
+
+    def __str__(self: _Tabled) -> str:
+        return self.table().text()
+
+    def _repr_html_(self: _Tabled) -> str:
+        return self.table().html()
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else str(value)

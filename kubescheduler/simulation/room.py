@@ -16,6 +16,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.daemon_controllers import target_node
 from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.notebook.static_html import Shown, ShownTable
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed
 
@@ -31,7 +32,7 @@ def _unobserved(_: Decision) -> None:
     """Nobody is told."""
 
 
-class Room(msgspec.Struct, frozen=True, eq=False):
+class Room(Shown, msgspec.Struct, frozen=True, eq=False):
     """How many more of ``pod`` fit."""
 
     pod: Pod
@@ -61,6 +62,14 @@ class Room(msgspec.Struct, frozen=True, eq=False):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the reasons does not see in them; see ``Decision.notes``."""
         return () if self.stopped is None else self.stopped.notes
+
+    def table(self) -> ShownTable:
+        """A row a node: how many went there, and why the next one does not."""
+        title = f"{self.pod.key}: {self.count}{' or more' if self.limited else ''} fit"
+        if self.error is not None:
+            title = f"{self.pod.key}: {self.count} fit, then: {self.error}"
+        rows = [(name, count, "; ".join(reasons)) for name, (count, reasons) in self.by_node().items()]
+        return ShownTable(title, ("node", "pods", "why no more"), rows, "; ".join(self.notes))
 
     def by_node(self) -> dict[str, tuple[int, list[str]]]:
         """Node → (how many went there, why the next one does not), by name."""

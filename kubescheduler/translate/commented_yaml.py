@@ -50,18 +50,18 @@ def _header(translation: Translation) -> str:
     return "\n".join(lines)
 
 
-def note_lines(notes: Iterable[Note]) -> Iterator[str]:
+def note_lines(notes: Iterable[Note], width: int = HEADER_WIDTH) -> Iterator[str]:
     """Notes as a list of wrapped lines, what to do behind a ``>``."""
     for note in notes:
-        yield from _wrapped(f"{note.kind.value}: {note.path}: {note.text}", "- ", "  ")
+        yield from _wrapped(f"{note.kind.value}: {note.path}: {note.text}", "- ", "  ", width)
         if note.advice:
-            yield from _wrapped(note.advice, "  > ", "    ")
+            yield from _wrapped(note.advice, "  > ", "    ", width)
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
     return textwrap.wrap(
         _comment(text),
-        HEADER_WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,

@@ -21,6 +21,7 @@ from tests.support.processes.terminals import on_a_terminal
 PODS = 5200
 """More than what is worth a progress bar while reading."""
 
+CLASSIC = Path("policy_examples/classic-default.json").absolute()
 BLOCKED = b"here\n"
 PLUGIN = f"""\
 import os, threading
@@ -215,3 +216,20 @@ def test_interrupt_while_saving(folder: Path) -> None:
     """Ctrl-C in the middle of writing: no part of the file is left."""
     with interrupted(folder, "--plugin", "plugin_blocks:while_saving", "--save", "x.json.gz") as process:
         judge(process, folder)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["registry"], id="registry"),
+        pytest.param(["registry", "--release", "1.36"], id="registry of plugins"),
+        pytest.param(["migrate", str(CLASSIC), "-o", "table"], id="migrate"),
+    ],
+)
+def test_tables_of_names_fit_a_terminal(arguments: list[str]) -> None:
+    """No line is wider than 80 columns, and no name is broken in two."""
+    narrow, wide = (on_a_terminal([*COMMAND, *arguments], ENVIRONMENT, width=width) for width in (80, 1000))
+    assert narrow.lines
+    assert max(map(len, narrow.lines)) <= 80
+    names, shown = (set(re.findall(r"[A-Za-z]{5,}", "\n".join(each.lines))) for each in (wide, narrow))
+    assert names <= shown
