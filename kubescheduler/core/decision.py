@@ -23,7 +23,6 @@ from kubescheduler.core.score_table import Scores, ScoreTable
 from kubescheduler.core.turns import in_turn
 from kubescheduler.core.unstated_amounts import unstated_notes
 from kubescheduler.notebook.decision_views import DecisionViews
-from priorities.rule_names import counterparts
 from priorities.score_evidence import ScoreEvidence
 
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
@@ -158,6 +157,8 @@ class Decision(CopiedAsItself, FilterResults, DecisionViews):
         if not scores:
             few = {0: "no node fits", 1: "only one node fits"}.get(len(self.feasible), "no priority scores")
             raise InputError(f"{priority} has no scores in this decision: {few}")
+        from priorities.rule_names import counterparts
+
         others = counterparts(priority, scores)
         near = f"; did you mean {' or '.join(others)}?" if others else nearest(priority, scores)
         raise InputError(f"{priority} has no scores in this decision{near or '; there are ' + ', '.join(scores)}")
