@@ -223,3 +223,70 @@ def test_a_reload_shows_the_scene_as_it_was(lab: RunningLab, lab_pages: LabPages
     page.reload()
     card(page, ROOMY).get_by_text("cordoned").wait_for()
     settled(page)
+
+
+def test_the_list_of_nodes_says_where_the_pod_fits(lab: RunningLab, lab_pages: LabPages) -> None:
+    """From the field above the arrows lead into it; each node has its verdict."""
+    page = opened(lab, lab_pages)
+    page.get_by_role("button", name=f"Move {POD} to").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator(".node-choices button").first.wait_for()
+    assert dialog.get_by_label("Find nodes by name").evaluate("field => field === document.activeElement")
+    page.keyboard.press("ArrowDown")
+    first = dialog.locator(".node-choices button").first
+    assert first.evaluate("button => button === document.activeElement")
+    assert "does not fit" in dialog.locator("li", has_text=FULL).inner_text()
+    assert dialog.locator("li", has_text=ROOMY).locator(".fits", has_text="fits").count() == 1
+
+
+def test_the_table_marks_verdict_and_chosen(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Of the pod that is asked about."""
+    page = opened(lab, lab_pages)
+    page.get_by_text("Table", exact=True).click()
+    row = page.locator("main tbody tr", has_text=ROOMY)
+    assert "goes here" in row.inner_text()
+    assert row.get_attribute("class") == "chosen"
+    assert page.locator("main tbody tr.chosen").count() == 1
+    assert "✗ refused" in page.locator("main tbody tr", has_text=FULL).inner_text()
+    assert violations(page) == []
+
+
+def test_the_chosen_node_comes_into_view(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Where its card is far below, when another pod is chosen."""
+    page = lab_pages.opened(lab, viewport={"width": 1000, "height": 500})
+    page.locator(".pending h2 button").click()
+    for pod, node in (("session-0", "cache-1"), ("db-2", ROOMY)):
+        page.locator(".pod-choice", has_text=pod).click()
+        page.wait_for_function(
+            """node => {
+                const found = document.querySelector(`article[data-node=${node}]`)?.getBoundingClientRect();
+                return found && found.top >= 0 && found.bottom <= innerHeight + 1;
+            }""",
+            arg=node,
+        )
+
+
+def test_the_effect_of_a_taint_is_shown(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Where a chip has no room for all of it the key is cut."""
+    page = lab_pages.opened(lab, "exercise=02-taints", viewport={"width": 1280, "height": 800})
+    settled(page)
+    effects = page.locator(".node-foot .taint > span:last-child")
+    assert effects.count() > 1
+    for each in effects.all():
+        assert each.inner_text() in (":NoSchedule", ":NoExecute")
+        box, card = each.bounding_box(), each.locator("xpath=ancestor::article").bounding_box()
+        assert box["x"] + box["width"] <= card["x"] + card["width"]
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "wide"])
+def test_notes_cover_nothing(lab: RunningLab, lab_pages: LabPages, viewport: dict[str, int]) -> None:
+    """They stand in the bar, whose place is its own."""
+    page = lab_pages.opened(lab, viewport=viewport)
+    settled(page)
+    page.evaluate(f"import('./api.js').then(api => api.edit({{do: 'cordon', node: '{ROOMY}'}}))")
+    page.locator(".toast").wait_for()
+    assert violations(page, ("light",)) == []
+    note, main = page.locator(".toast").bounding_box(), page.locator("main").bounding_box()
+    assert note["y"] + note["height"] <= main["y"] + page.evaluate("scrollY")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    page.locator(".toast", has_text="Undone: ").wait_for()

@@ -50,6 +50,9 @@ def test_a_fault_is_shown_at_its_line_and_gone_once_it_is_mended(tmp_path: Path,
         assert "node worker-1" in fault.locator(".where").inner_text()
         assert "pod shop/" in fault.locator(".where").inner_text()
         assert violations(page) == []
+        page.set_viewport_size({"width": 1280, "height": 800})
+        inner = "all => all.every(each => each.getBoundingClientRect().right <= each.closest('.pending').clientWidth)"
+        assert page.locator(".pod-choice").evaluate_all(inner)
         rules.write_text(RULES.replace("ANSWER", SOUND), encoding="utf-8")
         page.wait_for_selector("text=loaded, no fault")
         assert fault.count() == 0

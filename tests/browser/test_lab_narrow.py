@@ -61,3 +61,16 @@ def test_no_dialog_is_inaccessible(dialog: str, lab: RunningLab, lab_pages: LabP
     assert sticking_out(page) <= 0
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
+
+
+def test_a_phone_begins_with_the_screen(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The pods stand after it; the bar leads there. In a wide window they stand before."""
+    page = lab_pages.opened(lab, viewport={"width": 390, "height": 844})
+    settled(page)
+    after = "document.querySelector('main').compareDocumentPosition(document.querySelector('.pending')) & 4"
+    assert page.evaluate(after)
+    page.get_by_role("button", name="Pods 6").click()
+    page.locator(".pod-choice").first.wait_for()
+    assert page.locator(".pending h2 button").evaluate("button => button === document.activeElement")
+    page.set_viewport_size(WIDE)
+    page.wait_for_function(f"!({after})")

@@ -49,3 +49,14 @@ def test_an_attempt_is_explained_and_forked(page: Page) -> None:
     page.get_by_role("button", name="Undo: ").click()
     settled(page)
     assert page.locator(".pod-choice", has_text=pod.partition("/")[2]).count() == 0
+
+
+def test_each_pod_is_in_one_queue(lab: RunningLab, lab_pages: LabPages) -> None:
+    """At a moment with nine attempts of six pods: once these are made, two pods wait, and each stands there once."""
+    page = lab_pages.opened(lab)
+    show_screen(page, "Time")
+    pods = page.locator(".at-now .chip").all_inner_texts()
+    assert len(pods) == len(set(pods))
+    counts = page.locator(".at-now .count").all_inner_texts()
+    assert sum(map(int, counts)) == 2
+    assert "2 wait" in page.locator("main").inner_text()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, violations
 
 POD = "shop/web-6d5f9-wq6rb"
 REFUSAL = {"refused": "asked", "problems": ["refused by the test"]}
@@ -173,3 +173,22 @@ def test_a_check_is_switched_off(page: Page) -> None:
         page.get_by_role("button", name="Undo: ").click()
         settled(page)
     assert box.is_checked()
+
+
+def test_a_release_that_cannot_read_it_offers_the_migrated_configuration(page: Page) -> None:
+    """Why it cannot, and one button; undone, the configuration is what it was."""
+    page.get_by_role("button", name="change the release").click()
+    page.get_by_role("menuitem", name="Decide by 1.16").click()
+    settled(page)
+    slid(page, "LeastRequestedPriority", 3)
+    page.get_by_role("button", name="change the release").click()
+    page.get_by_role("menuitem", name="Decide by 1.36").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator(".problems li").first.wait_for()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Use what migrating makes of it").click()
+    dialog.wait_for(state="detached")
+    settled(page)
+    page.locator(".tune-text", has_text="KubeSchedulerConfiguration, release 1.36").wait_for()
+    page.get_by_role("button", name="Undo: ").click()
+    page.locator(".tune-text", has_text="Policy, release 1.16").wait_for()

@@ -112,3 +112,51 @@ def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, lab_p
     assert "(100000)" in page.get_by_text("Not in the bars").inner_text()
     page.get_by_label("only where nodes differ").uncheck()
     page.get_by_text("Not in the bars").wait_for(state="detached")
+
+
+def test_normalised_scores_add_up(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The number at the end of a row is the sum of those in it."""
+    page = opened(lab, lab_pages, "Why")
+    page.locator("#step-normalise").click()
+    page.locator(".matrix-head", has_text="Sum").wait_for()
+    rows = page.locator(".matrix-body .matrix-row").all()
+    assert len(rows) > 1
+    for row in rows:
+        cells = row.locator(".cell.lane b").all_inner_texts()
+        assert sum(map(int, cells)) == int(row.locator(".tail").inner_text())
+
+
+def test_a_rule_has_one_letter_and_colour(lab: RunningLab, lab_pages: LabPages) -> None:
+    """In Why, Tune and beside its weight, also with other weights and of another release's rules."""
+    page = opened(lab, lab_pages, "Why")
+    page.locator("#step-select").click()
+    script = """() => [...document.querySelectorAll(".rule-key li, .rule-name")]
+        .filter(each => each.querySelector(".swatch"))
+        .map(each => { const swatch = each.querySelector(".swatch");
+            return [each.textContent.replace(swatch.textContent, "").split("×")[0].trim(),
+                    `${swatch.textContent} ${getComputedStyle(swatch).backgroundColor}`]; })"""
+    first = dict(page.evaluate(script))
+    assert len(first) > 3
+    show_screen(page, "Tune")
+    page.locator(".ranking .stack").first.wait_for()
+    again = page.evaluate(script)
+    assert len(again) > len(first)
+    for rule, look in again:
+        assert look == first.setdefault(rule, look)
+    assert len(set(first.values())) == len(first)
+
+
+def test_the_selected_step_is_in_view(lab: RunningLab, lab_pages: LabPages) -> None:
+    """In the strip of a narrow window, at first and after a step to the last one."""
+    page = lab_pages.opened(lab, "screen=why", viewport={"width": 390, "height": 844})
+    settled(page)
+    inside = """() => {
+        const names = ["[role=tab][aria-selected=true]", ".strip"];
+        const [of, whole] = names.map(name => document.querySelector(name).getBoundingClientRect());
+        return of.left >= whole.left - 1 && of.right <= whole.right + 1;
+    }"""
+    page.wait_for_function(inside)
+    page.get_by_role("tab", selected=True).focus()
+    for key in ("End", "Home"):
+        page.keyboard.press(key)
+        page.wait_for_function(inside)

@@ -13,6 +13,7 @@ const DIALOGS = {
   label: () => import("./dialogs/label.js"),
   resize: () => import("./dialogs/resize.js"),
   scale: () => import("./dialogs/scale.js"),
+  migrated: () => import("./dialogs/migrated.js"),
   moveTo: () => import("./dialogs/move_to.js"),
   nodeDetails: () => import("./dialogs/node_details.js"),
   verdict: () => import("./dialogs/verdict.js"),

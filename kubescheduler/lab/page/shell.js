@@ -4,13 +4,13 @@ import { CarriedPod } from "./components/carried_pod.js";
 import { Dropped } from "./components/dropped.js";
 import { ExercisePlace } from "./components/exercise_place.js";
 import { MenuHost } from "./components/menu.js";
-import { LiveRegion, Toasts } from "./components/notes.js";
+import { LiveRegion } from "./components/notes.js";
 import { Pending } from "./components/pending.js";
 import { Faults, Loading } from "./components/states.js";
 import { TopBar } from "./components/top_bar.js";
 import { SCREENS } from "./screens.js";
 import { busy, connection, connectionProblems, dialog, presenter, running, screen } from "./store.js";
-import { classes, html, useEffect, useErrorBoundary, useState } from "./ui.js";
+import { classes, html, useEffect, useErrorBoundary, useNarrow, useState } from "./ui.js";
 
 const loaded = new Map();
 
@@ -65,26 +65,25 @@ export function Shell() {
     document.title = title && open ? `${title} – kubescheduler lab` : "kubescheduler lab";
   }, [title, open]);
   const Dialog = dialog.value;
+  // A phone begins with the screen; the pods come after it, and the bar leads to them.
+  const narrow = useNarrow();
+  const pods = html`<${Pending} key="pods" />`;
+  const shown = html`<main key="screen" id="main" tabindex="-1" aria-label=${title}>
+    <h1 class="unseen">${title}</h1>
+    <${Screen} key=${screen.value} id=${screen.value} />
+  </main>`;
   return html`
     ${open && html`<a class="skip" href="#main" onClick=${toMain}>To the screen</a>`}
     <div class=${classes("progress", busy.value > 0 && "busy")} aria-hidden="true"></div>
     <${TopBar} />
     ${
       open
-        ? html`<div class=${classes("frame", presenter.value === "on" && "presented")}>
-            <${Pending} />
-            <main id="main" tabindex="-1" aria-label=${title}>
-              <h1 class="unseen">${title}</h1>
-              <${Screen} key=${screen.value} id=${screen.value} />
-            </main>
-            <${ExercisePlace} />
-          </div>`
+        ? html`<div class=${classes("frame", presenter.value === "on" && "presented")}>${narrow ? [shown, pods] : [pods, shown]}<${ExercisePlace} key="exercise" /></div>`
         : html`<${Unconnected} />`
     }
     ${Dialog && html`<${Dialog} />`}
     <${MenuHost} />
     <${CarriedPod} />
-    <${Toasts} />
     <${LiveRegion} />
   `;
 }

@@ -99,10 +99,11 @@ const SECONDS = { done: 6, action: 12, fault: 20 };
 const leaving = new Map();
 let lastToast = 0;
 
-// Shows a note at the edge of the page and says it to screen readers.
+// Shows a note in the bar, in place of the one there; a fault stays beside the next and says it to screen readers.
 export function toast(text, { kind = "done", action = null } = {}) {
   const id = (lastToast += 1);
-  toasts.value = [...toasts.value.slice(-2), { id, text, kind, action }];
+  const fault = kind === "fault" ? [] : toasts.value.filter((each) => each.kind === "fault").slice(-1);
+  toasts.value = [...fault, { id, text, kind, action }];
   announce(text, kind === "fault");
   leave(id, kind === "done" && action ? "action" : kind);
 }

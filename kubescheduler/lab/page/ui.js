@@ -1,6 +1,7 @@
 // What every part of the page draws with: preact, its hooks and signals, and htm instead of a build step.
 
 import { h } from "./vendor/preact.js";
+import { useEffect, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 
 export const html = htm.bind(h);
@@ -22,6 +23,18 @@ export { batch, computed, effect, signal, useComputed, useSignal } from "./vendo
 // The names that hold, as one class attribute: classes("node", chosen && "chosen").
 export function classes(...names) {
   return names.filter(Boolean).join(" ");
+}
+
+// Whether the window is as narrow as a phone's.
+const PHONE = matchMedia("(max-width: 40rem)");
+export function useNarrow() {
+  const [narrow, set] = useState(PHONE.matches);
+  useEffect(() => {
+    const change = () => set(PHONE.matches);
+    PHONE.addEventListener("change", change);
+    return () => PHONE.removeEventListener("change", change);
+  }, []);
+  return narrow;
 }
 
 // Puts a stylesheet of a screen into the head, once; resolves when it can be used.

@@ -1,7 +1,7 @@
 // Scores of nodes: totals as bars of parts, or a lane for each rule.
 
 import { html } from "../ui.js";
-import { letter, shading } from "../why/shades.js";
+import { letter, shading } from "../components/shades.js";
 import { widest } from "./sheet.js";
 
 const ROW = 24;
@@ -13,34 +13,36 @@ const LANE = 64;
 const LETTERED = 12;
 
 function ruleKeys(rules, ink) {
-  return rules.map((rule, at) => {
-    const { backgroundColor, color } = shading(at);
+  return rules.map((rule) => {
+    const { backgroundColor, color } = shading(rule.id);
     return {
       wide: 20,
       text: `${rule.title} × ${rule.weight}`,
       sample: html`<rect width="20" height="14" fill=${ink(backgroundColor)} />
-        <text x="10" y="11.5" font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(at)}</text>`,
+        <text x="10" y="11.5" font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(rule.id)}</text>`,
     };
   });
 }
 
-// Rank, name and total of each row, and where what is between them begins.
-function framed(rows, middle, ink, header) {
+const TOTAL = { title: "Total", value: (row) => row.total };
+
+// Rank, name and tail of each row, and where what is between them begins.
+function framed(rows, middle, ink, { header, tail = TOTAL } = {}) {
   const ranks = widest(rows.map((row) => `${row.rank}`));
   const names = widest(rows.map(nameOf), 700);
-  const totals = widest([...rows.map((row) => `${row.total}`), "Total"], 700);
+  const totals = widest([...rows.map((row) => `${tail.value(row)}`), tail.title], 700);
   const left = ranks + 8 + names + GAP;
   const right = left + middle + GAP + totals;
   const frame = html`<g>
     <g font-weight="600" fill=${ink("var(--quiet)")}>
-      <text x=${ranks + 8} y="14">Node</text><text x=${right} y="14" text-anchor="end">Total</text>${header?.(left)}
+      <text x=${ranks + 8} y="14">Node</text><text x=${right} y="14" text-anchor="end">${tail.title}</text>${header?.(left)}
     </g>
     ${rows.map((row, at) => {
       const y = (at + 1) * ROW + 14;
       return html`<g font-weight=${row.chosen ? 700 : 400}>
         <text x=${ranks} y=${y} text-anchor="end" fill=${ink("var(--quiet)")}>${row.rank}</text>
         <text x=${ranks + 8} y=${y}>${nameOf(row)}</text>
-        <text x=${right} y=${y} text-anchor="end">${row.total}</text>
+        <text x=${right} y=${y} text-anchor="end">${tail.value(row)}</text>
       </g>`;
     })}
   </g>`;
@@ -58,21 +60,21 @@ export function totalsDrawn({ rules, rows, hidden, scale }, ink) {
   const bars = rows.map((row, at) => {
     let x = left;
     const y = (at + 1) * ROW + 1;
-    const parts = rules.map((rule, number) => {
+    const parts = rules.map((rule) => {
       const value = hidden?.has(rule.id) ? 0 : Math.max(0, row.scores[rule.id]?.product ?? 0);
       const wide = (BAR * value) / (scale || 1);
       const from = x;
       x += wide;
-      return wide ? part({ rule, value, number, x: from, y, wide }, ink) : null;
+      return wide ? part({ rule, value, x: from, y, wide }, ink) : null;
     });
     return html`<g><rect x=${left} y=${y} width=${BAR} height=${TALL} fill=${ink("var(--free)")} />${parts}</g>`;
   });
   return { body: [frame, ...bars], width, height, keys: ruleKeys(rules, ink) };
 }
 
-function part({ rule, value, number, x, y, wide }, ink) {
-  const { backgroundColor, color } = shading(number);
-  const label = wide >= LETTERED && html`<text x=${x + wide / 2} y=${y + 12} font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(number)}</text>`;
+function part({ rule, value, x, y, wide }, ink) {
+  const { backgroundColor, color } = shading(rule.id);
+  const label = wide >= LETTERED && html`<text x=${x + wide / 2} y=${y + 12} font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(rule.id)}</text>`;
   return html`<g>
     <title>${rule.title}: ${value}</title>
     <rect x=${x} y=${y} width=${wide} height=${TALL} fill=${ink(backgroundColor)} stroke=${ink("var(--page)")} />
@@ -81,7 +83,7 @@ function part({ rule, value, number, x, y, wide }, ink) {
 }
 
 // chart: as above, with value(row, rule): the number of a lane, or null; scales: rule's id → the number that fills a lane.
-export function lanesDrawn({ rules, rows, value, scales }, ink) {
+export function lanesDrawn({ rules, rows, value, scales, tail }, ink) {
   const numbers = rules.map((rule) => widest(rows.map((row) => `${value(row, rule) ?? "–"}`)));
   const starts = [];
   let middle = 0;
@@ -89,15 +91,15 @@ export function lanesDrawn({ rules, rows, value, scales }, ink) {
     starts.push(middle);
     middle += LANE + 6 + wide + GAP;
   }
-  const header = (left) => rules.map((_, at) => html`<text x=${left + starts[at]} y="14">${letter(at)}</text>`);
-  const { frame, left, width, height } = framed(rows, Math.max(0, middle - GAP), ink, header);
+  const header = (left) => rules.map((rule, at) => html`<text x=${left + starts[at]} y="14">${letter(rule.id)}</text>`);
+  const { frame, left, width, height } = framed(rows, Math.max(0, middle - GAP), ink, { header, tail });
   const lanes = rows.map((row, at) => {
     const y = (at + 1) * ROW;
     return rules.map((rule, number) => {
       const found = value(row, rule);
       const wide = Math.min(1, Math.abs(found ?? 0) / (scales[rule.id] ?? 1)) * LANE;
       const x = left + starts[number];
-      const { backgroundColor } = shading(number);
+      const { backgroundColor } = shading(rule.id);
       return html`<g>
         <rect x=${x} y=${y + 4} width=${wide} height="10" fill=${ink(backgroundColor)} />
         <text x=${x + LANE + 6 + numbers[number]} y=${y + 14} text-anchor="end">${found ?? "–"}</text>

@@ -46,10 +46,16 @@ function footChips(node, goes) {
     ...(goes ? [html`<span class="chip accent">✓ ${asked.value?.name} goes here</span>`] : []),
     ...(node.cordoned ? [html`<span class="chip warn">‖ cordoned</span>`] : []),
     ...node.conditions.map((text) => html`<span class="chip refuse">! ${text}</span>`),
-    ...node.taints.map((text) => html`<span class="chip warn" title="taint">${text}</span>`),
+    ...node.taints.map((text) => html`<${Taint} text=${text} />`),
   ];
   if (chips.length) return chips;
   return ownLabels(node.labels).map((text) => html`<span class="chip" title="label">${text}</span>`);
+}
+
+// Where there is little room the key is cut, never the effect.
+function Taint({ text }) {
+  const at = text.lastIndexOf(":");
+  return html`<span class="chip warn taint" title=${`taint ${text}`}><span class="cut">${text.slice(0, at)}</span><span>${text.slice(at)}</span></span>`;
 }
 
 // Labels that say something beyond the node's name and place.

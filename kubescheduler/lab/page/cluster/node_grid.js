@@ -11,6 +11,9 @@ const HEADING = 2.25;
 const MARGIN = 400;
 const FEWEST_BARS = 3;
 
+// The node that the pod went to when the grid was last drawn; undefined before.
+let seen;
+
 export function NodeGrid({ pages, onRange }) {
   const place = useRef(null);
   const rem = useRem();
@@ -20,13 +23,23 @@ export function NodeGrid({ pages, onRange }) {
   const columns = Math.max(1, Math.floor((width / rem + CARD.gap) / (CARD.width + CARD.gap)));
   const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + podRows * CARD.podRow + CARD.foot);
   const step = height + rem * CARD.gap;
-  const { zones } = pages.head;
+  const { zones, host, hostAt } = pages.head;
   const plan = useMemo(() => rowsOf(zones, columns, step, HEADING * rem), [zones, columns, step, rem]);
   const shown = plan.rows.filter((row) => row.top + step > part.top - MARGIN && row.top < part.bottom + MARGIN);
   const cards = shown.filter((row) => row.to > row.from);
   const from = cards[0]?.from ?? 0;
   const to = cards.at(-1)?.to ?? 30;
   useEffect(() => onRange({ from, to }), [from, to]);
+  // The node that the pod goes to comes into view when it becomes another one; the page itself begins at its top.
+  useEffect(() => {
+    if (!part.width) return;
+    const row = seen === undefined || seen === host || hostAt === null ? null : plan.rows.find((each) => each.from <= hostAt && hostAt < each.to);
+    seen = host;
+    if (!row) return;
+    const top = place.current.getBoundingClientRect().top + row.top;
+    const bar = document.querySelector(".bar").offsetHeight;
+    if (top < bar || top + height > innerHeight) scrollBy({ top: top - Math.max(bar, (innerHeight - height) / 2) });
+  }, [host, part.width > 0]);
   return html`<div class="node-grid" ref=${place} style=${{ height: `${plan.height}px` }}>
     ${shown.map((row) => html`<${Row} key=${row.id} row=${row} pages=${pages} columns=${columns} height=${height} />`)}
   </div>`;

@@ -13,7 +13,7 @@ export function closeDialog() {
 }
 
 // close(): what the cross and Escape do; for a part of the page that draws its own dialog.
-export function Dialog({ title, children, wide = false, close = closeDialog }) {
+export function Dialog({ title, children, wide = false, close = closeDialog, onKeyDown }) {
   const place = useRef(null);
   const name = useId();
   useLayoutEffect(() => {
@@ -28,6 +28,7 @@ export function Dialog({ title, children, wide = false, close = closeDialog }) {
     class=${wide ? "wide" : ""}
     aria-labelledby=${name}
     onClose=${close}
+    onKeyDown=${onKeyDown}
     onPointerDown=${outside}
   >
     <header>

@@ -5,10 +5,12 @@ import { announce } from "../store.js";
 import { html, useId, useState } from "../ui.js";
 import { closeDialog, Dialog } from "./dialog.js";
 
-// build(values) → the edit; values: the fields' texts by their names, a ticked box "on". children: the fields.
+// build(values) → the edit; values: the fields' texts by their names, a ticked box "on". children: the fields; or what
+// draws them of the problems, which it then shows itself.
 export function EditForm({ title, action, build, wide = false, danger = false, children }) {
   const [problems, setProblems] = useState([]);
   const [sending, setSending] = useState(false);
+  const placing = typeof children === "function";
   const submit = async (event) => {
     event.preventDefault();
     setSending(true);
@@ -24,8 +26,8 @@ export function EditForm({ title, action, build, wide = false, danger = false, c
   };
   return html`<${Dialog} title=${title} wide=${wide}>
     <form class="form" onSubmit=${submit}>
-      ${children}
-      ${problems.length > 0 && html`<${Problems} problems=${problems} />`}
+      ${placing ? children(problems) : children}
+      ${!placing && problems.length > 0 && html`<${Problems} problems=${problems} />`}
       <p class="actions">
         <button type="submit" class=${danger ? "danger" : "primary"} disabled=${sending}>${action}</button>
         <button type="button" onClick=${closeDialog}>Cancel</button>

@@ -10,6 +10,13 @@ function codeMirror() {
   return loading;
 }
 
+// A problem as {text, line?, column?}: a text may say where it is.
+export function placed(problem) {
+  const at = typeof problem === "string" ? /^(?:[^\n]*?: )?line (\d+), column (\d+): ([^]*)$/.exec(problem) : null;
+  if (at) return { text: at[3], line: Number(at[1]), column: Number(at[2]) };
+  return typeof problem === "string" ? { text: problem } : problem;
+}
+
 // The place in the text that a problem names: {from, to} of its line, or of the first line.
 function place(doc, problem) {
   const line = doc.line(Math.min(Math.max(problem.line ?? 1, 1), doc.lines));

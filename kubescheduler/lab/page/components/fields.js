@@ -7,7 +7,7 @@ import { Icon } from "./icons.js";
 const PAUSE = 150;
 
 // A field to search in; what is typed counts after a short pause.
-export function Find({ find, onFind, label }) {
+export function Find({ find, onFind, label, ...rest }) {
   const callOff = useRef(null);
   useEffect(() => () => callOff.current?.(), []);
   const typed = (event) => {
@@ -17,7 +17,7 @@ export function Find({ find, onFind, label }) {
   };
   return html`<label class="find">
     <${Icon} name="search" />
-    <input type="search" aria-label=${label} placeholder=${label} defaultValue=${find} onInput=${typed} />
+    <input type="search" aria-label=${label} placeholder=${label} defaultValue=${find} onInput=${typed} ...${rest} />
   </label>`;
 }
 

@@ -1,10 +1,11 @@
-// Notes of what was done or went wrong, and the region that says them to screen readers.
+// Notes of what was done or went wrong, which stand in the bar, where they cover nothing; and the region that says them to screen readers.
 
 import { announcement, dismiss, goOn, stay, toasts } from "../store.js";
 import { html } from "../ui.js";
 import { Icon } from "./icons.js";
 
 export function Toasts() {
+  if (!toasts.value.length) return null;
   return html`<section class="toasts" aria-label="Notes">
     <ul>
       ${toasts.value.map((each) => html`<${Note} key=${each.id} ...${each} />`)}

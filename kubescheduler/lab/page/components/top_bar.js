@@ -1,18 +1,21 @@
 // Title, sides, screens, undo and redo, theme, presenter, share.
 
-import { edit, live, redo, undo } from "../api.js";
+import { edit, editOrFault, live, redo, undo } from "../api.js";
+import { openLater } from "../dialogs.js";
 import { address } from "../route.js";
 import { PANELS, SCREENS } from "../screens.js";
 import { presenter, running, screen, side, sideId, state, theme } from "../store.js";
-import { html, useEffect } from "../ui.js";
+import { html, useEffect, useNarrow } from "../ui.js";
 import { openDialog } from "./dialog.js";
 import { Icon, IconButton } from "./icons.js";
 import { Menu } from "./menu.js";
+import { Toasts } from "./notes.js";
 
 const MOST_SIDES = 4;
 
 export function TopBar() {
   const shown = running.value ? state.value : null;
+  const narrow = useNarrow();
   useEffect(() => {
     addEventListener("keydown", shortcut);
     return () => removeEventListener("keydown", shortcut);
@@ -23,12 +26,22 @@ export function TopBar() {
       <span class="scene" title=${shown?.title}>${shown?.title ?? ""}</span>
     </p>
     ${shown && html`<${Sides} sides=${shown.sides} /> <${Screens} />`}
+    <${Toasts} />
     <div class="tools">
+      ${shown && narrow && html`<button type="button" class="plain" onClick=${toPods}>Pods <span class="count">${shown.pendingTotal}</span></button>`}
       ${shown && live() && html`<${History} shown=${shown} />`}
       <${Look} />
       ${shown && html`<${IconButton} name="share" label="Share or save the scene" onClick=${openShare} />`}
     </div>
   </header>`;
+}
+
+// On a phone, where the pods stand after the screen.
+function toPods() {
+  const head = document.querySelector(".pending h2 button");
+  if (head.getAttribute("aria-expanded") === "false") head.click();
+  head.scrollIntoView();
+  head.focus({ preventScroll: true });
 }
 
 async function openShare() {
@@ -72,7 +85,7 @@ function Release({ text }) {
       text: `Decide by ${release}`,
       quiet: release === shown.release ? "as it does now" : "",
       disabled: release === shown.release,
-      run: () => edit({ do: "release", side: shown.id, release }),
+      run: () => decideBy(shown.id, release),
     })),
     ...(state.value.sides.length < MOST_SIDES
       ? [{ text: "Compare …", quiet: "with other releases or configurations, side by side", run: () => (screen.value = "sides") }]
@@ -81,6 +94,18 @@ function Release({ text }) {
   return html`<${Menu} label=${`${text || "Release"}: change the release`} items=${items} buttonClass="plain release" align="start">
     ${text} <${Icon} name="down" />
   </${Menu}>`;
+}
+
+// In an exercise the files say by what is decided: there a refusal is just said.
+async function decideBy(side, release) {
+  const wanted = { do: "release", side, release };
+  if (state.value.exercise) return void edit(wanted);
+  try {
+    await editOrFault(wanted);
+  } catch (fault) {
+    if (!fault.problems) throw fault;
+    openLater("migrated", { side, release, problems: fault.problems });
+  }
 }
 
 function Screens() {

@@ -1,7 +1,7 @@
 // Any objects from manifests.
 
 import { EditForm } from "../components/edit_form.js";
-import { Editor } from "../components/editor.js";
+import { Editor, placed } from "../components/editor.js";
 import { html, useState } from "../ui.js";
 
 const START = `apiVersion: v1
@@ -22,7 +22,7 @@ export default function AddYaml() {
   const [text, setText] = useState(START);
   const build = () => ({ do: "addYaml", text });
   return html`<${EditForm} title="Add from YAML" action="Add" build=${build} wide>
-    <p class="quiet">Pods, nodes, workloads, volumes, budgets: what kubectl would apply. Several documents are parted by “---”.</p>
-    <${Editor} label="Manifests" value=${text} onInput=${setText} />
+    ${(problems) => html`<p class="quiet">Pods, nodes, workloads, volumes, budgets: what kubectl would apply. Several documents are parted by “---”.</p>
+    <${Editor} label="Manifests" value=${text} onInput=${setText} problems=${problems.map(placed)} />`}
   </${EditForm}>`;
 }

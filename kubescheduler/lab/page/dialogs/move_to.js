@@ -17,7 +17,7 @@ const MOST = 60;
 export default function MoveTo({ pod, node = null, title = null, chosen = null, silent = false }) {
   const [find, setFind] = useState("");
   const [looked, look] = useState(null);
-  const nodes = useAnswer("cluster", { side: side.value.id, from: 0, to: MOST, find }, { slot: "move" });
+  const nodes = useAnswer("cluster", { side: side.value.id, from: 0, to: MOST, find, pod }, { slot: "move" });
   const verdict = useAnswer("whatif", { side: side.value.id, node: looked, pod }, { slot: "whatif", when: looked !== null && !silent });
   const current = verdict.answer?.node === looked ? verdict.answer : null;
   const take = (name) => {
@@ -26,18 +26,37 @@ export default function MoveTo({ pod, node = null, title = null, chosen = null, 
     else if (current?.node === name && current.fits) edit({ do: "bind", pod, node: name });
     else openLater("verdict", { pod, node: name });
   };
-  return html`<${Dialog} title=${title ?? `Move ${pod} to …`}>
-    <${Find} find=${find} onFind=${setFind} label="Find nodes by name" />
+  return html`<${Dialog} title=${title ?? `Move ${pod} to …`} onKeyDown=${enter}>
+    <${Find} find=${find} onFind=${setFind} label="Find nodes by name" data-focus />
     <p class=${classes("verdict-line", current && (current.fits ? "fits" : "refused"))} role="status">
       ${current ? verdictText(current) : looked && !silent ? `${looked} …` : "The arrow keys walk through the nodes."}
     </p>
     <${Answered} known=${nodes}>
-      ${(answer) => html`<${Nodes} answer=${answer} here=${node} onLook=${look} onTake=${take} />`}
+      ${(answer) => html`<${Nodes} answer=${answer} here=${node} silent=${silent} onLook=${look} onTake=${take} />`}
     </${Answered}>
   </${Dialog}>`;
 }
 
-function Nodes({ answer, here, onLook, onTake }) {
+// From anywhere else in the dialog the arrows lead into the list.
+function enter(event) {
+  const list = event.currentTarget.querySelector(".node-choices");
+  if (!list || list.contains(event.target) || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
+  event.preventDefault();
+  const parts = list.querySelectorAll("[data-rove]");
+  parts[event.key === "ArrowDown" ? 0 : parts.length - 1].focus();
+}
+
+const VERDICTS = new Map([
+  [true, ["✓", "fits", "fits"]],
+  [false, ["✗", "refused", "does not fit"]],
+]);
+
+function Said({ fits }) {
+  const [sign, name, text] = VERDICTS.get(fits) ?? [];
+  return sign ? html`<span class=${`sign ${name}`}><span aria-hidden="true">${sign}</span><span class="unseen">${text}</span></span> ` : null;
+}
+
+function Nodes({ answer, here, silent, onLook, onTake }) {
   if (!answer.total) return html`<p class="quiet">No node has that in its name.</p>`;
   return html`<ul class="node-choices" aria-label="Nodes" onKeyDown=${rove} onFocusIn=${rest}>
       ${answer.nodes.map(
@@ -51,7 +70,7 @@ function Nodes({ answer, here, onLook, onTake }) {
             onClick=${() => onTake(node.name)}
             aria-disabled=${node.name === here}
           >
-            <strong>${node.name}</strong> <span class="quiet">${node.zone}${node.name === here ? ", it is here" : ""}</span>
+            ${silent ? null : html`<${Said} fits=${node.fits} />`}<strong>${node.name}</strong> <span class="quiet">${node.zone}${node.name === here ? ", it is here" : ""}</span>
           </button>
         </li>`,
       )}

@@ -16,12 +16,24 @@ export function Preemption({ preemption }) {
           ${rules.map(
             (rule) => html`<li class=${classes(rule.decided && "decided")}>
               <p>${rule.decided ? html`<strong>✓ ${rule.text}</strong> decided` : rule.text}</p>
-              <p class="quiet">left: ${rule.left.join(", ")}</p>
+              <${Compared} rule=${rule} />
             </li>`,
           )}
         </ol>`
     }
   `;
+}
+
+// What the rule compared, by node; one node alone is not compared.
+function Compared({ rule }) {
+  if (rule.compared.length < 2) return html`<p class="quiet">left: ${rule.left.join(", ")}</p>`;
+  return html`<ul class="compared">
+    ${rule.compared.map(
+      ({ node, number, left }) => html`<li class=${left ? "" : "quiet"}>
+        <span class=${left ? "fits" : ""} aria-hidden="true">${left ? "✓" : "–"}</span> ${node} <b>${number}</b><span class="unseen">${left ? ", left" : ", out"}</span>
+      </li>`,
+    )}
+  </ul>`;
 }
 
 const COLUMNS = [

@@ -3,8 +3,8 @@
 import { Choice } from "../components/fields.js";
 import { Matrix } from "../components/matrix.js";
 import { SaveChart } from "../components/save_chart.js";
+import { RuleKey, letter, shading } from "../components/shades.js";
 import { classes, html, useMemo, useState } from "../ui.js";
-import { letter, shading } from "./shades.js";
 import { scoresChart } from "./scores_chart.js";
 
 const MODES = [
@@ -12,6 +12,12 @@ const MODES = [
   ["normalised", "Normalised"],
   ["product", "× weight"],
 ];
+// What stands at the end of a row: what its numbers add up to. Raw ones are on scales of their own, and do not add up.
+const TAILS = {
+  raw: { title: "Weighted total", value: (node) => node.total },
+  normalised: { title: "Sum", value: (node) => Object.values(node.scores).reduce((sum, score) => sum + score.normalised, 0) },
+  product: { title: "Total", value: (node) => node.total },
+};
 const LANES = { head: 4, row: 2.125, name: 11.5, cell: 5.75, tail: 5, stretch: true };
 const STACK = { ...LANES, head: 2.25 };
 
@@ -20,7 +26,7 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const [differing, setDiffering] = useState(null);
   const { rules, fits, scoredText, ties } = pages.head;
   const columns = useMemo(
-    () => rules.map((rule, at) => ({ id: rule.id, title: `${letter(at)} ${rule.title}`, short: letter(at), note: `× ${rule.weight}` })),
+    () => rules.map((rule) => ({ id: rule.id, title: `${letter(rule.id)} ${rule.title}`, short: letter(rule.id), note: `× ${rule.weight}` })),
     [rules],
   );
   const same = useMemo(() => alike(pages.head), [pages.head]);
@@ -29,7 +35,7 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const open = (node, column) => onChoose({ node: node.name, kind: "rule", id: column?.id ?? null });
   const stacked = mode === "product";
   const omitted = hidden.size > 0 && leftOut(columns, hidden, pages.head);
-  const chart = () => scoresChart(pages, { mode, hidden, scales, notes: [omitted, scoredText].filter(Boolean) });
+  const chart = () => scoresChart(pages, { mode, hidden, scales, tail: TAILS[mode], notes: [omitted, scoredText].filter(Boolean) });
   return html`
     <div class="toolbar">
       ${finder}
@@ -52,9 +58,9 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       count=${fits}
       row=${(at) => fitting(pages.row(at))}
       head=${(node) => head(node, ties)}
-      cell=${(node, column, at) => cell(node, column, at, mode, scales, hidden)}
-      tail=${(node) => node.total}
-      tailTitle="Total"
+      cell=${(node, column) => cell(node, column, mode, scales, hidden)}
+      tail=${TAILS[mode].value}
+      tailTitle=${TAILS[mode].title}
       open=${open}
       chosen=${chosen}
       sizes=${stacked ? STACK : LANES}
@@ -62,7 +68,7 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       onRange=${onRange}
       rowClass=${(node) => classes(node.chosen && "winner", node.best && "best")}
     />
-    <${Rules} rules=${rules} />
+    <${RuleKey} rules=${rules} />
   `;
 }
 
@@ -105,24 +111,16 @@ function useScales(found, mode, out) {
   }, [found, mode, out]);
 }
 
-function cell(node, column, at, mode, scales, hidden) {
+function cell(node, column, mode, scales, hidden) {
   const score = node.scores[column.id];
   if (!score) return { text: "–", label: `${node.name}, ${column.title}: no score`, kind: "silent" };
   const value = score[mode];
   const label = `${node.name}, ${column.title}: raw ${score.raw}, normalised ${score.normalised}, times weight ${score.product}`;
   if (mode !== "product") {
     const share = `${Math.min(100, (100 * Math.abs(value)) / (scales[column.id] ?? 1))}%`;
-    return { text: html`<i style=${{ width: share, ...shading(at) }}></i><b>${value}</b>`, label, kind: "lane" };
+    return { text: html`<i style=${{ width: share, ...shading(column.id) }}></i><b>${value}</b>`, label, kind: "lane" };
   }
   if (hidden.has(column.id)) return { text: "", label, kind: "segment nothing", style: { width: "0" } };
   const width = `${(100 * Math.max(0, value)) / scales.total}%`;
-  return { text: value > 0 ? letter(at) : "", label, kind: value > 0 ? "segment" : "segment nothing", style: { width, ...shading(at) } };
-}
-
-function Rules({ rules }) {
-  return html`<ul class="rule-key" aria-label="Rules and their weights">
-    ${rules.map(
-      (rule, at) => html`<li><b class="swatch" style=${shading(at)}>${letter(at)}</b> ${rule.title} <span class="quiet">× ${rule.weight}</span></li>`,
-    )}
-  </ul>`;
+  return { text: value > 0 ? column.short : "", label, kind: value > 0 ? "segment" : "segment nothing", style: { width, ...shading(column.id) } };
 }

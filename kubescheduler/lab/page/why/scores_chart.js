@@ -5,8 +5,8 @@ import { goesTo } from "./outcome_text.js";
 
 const TITLES = { raw: "Raw scores", normalised: "Normalised scores", product: "Totals: scores × weights" };
 
-// mode: "raw" | "normalised" | "product"; hidden, scales: of the screen.
-export function scoresChart(pages, { mode, hidden, scales, notes }) {
+// mode: "raw" | "normalised" | "product"; hidden, scales, tail: of the screen.
+export function scoresChart(pages, { mode, hidden, scales, tail, notes }) {
   const { rules, fits, ties } = pages.head;
   const rows = pages.known(fits).filter((node) => node.fits);
   return {
@@ -19,6 +19,7 @@ export function scoresChart(pages, { mode, hidden, scales, notes }) {
     hidden,
     scale: scales.total,
     scales,
+    tail,
     value: (row, rule) => row.scores[rule.id]?.[mode] ?? null,
   };
 }

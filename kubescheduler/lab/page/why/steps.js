@@ -26,9 +26,15 @@ export function Steps({ steps, current, onStep }) {
     const timer = setTimeout(() => to(at + 1), PAUSE);
     return () => clearTimeout(timer);
   }, [playing, at]);
+  // The selected step in the middle; again when the strip gets another width, as it first does with its stylesheet.
   useEffect(() => {
-    const tab = strip.current.querySelector("[aria-selected=true]");
-    if (tab) strip.current.scrollLeft = tab.offsetLeft - strip.current.clientWidth / 2 + tab.clientWidth / 2;
+    const shown = strip.current;
+    const watch = new ResizeObserver(() => {
+      const [tab, whole] = [shown.querySelector("[aria-selected=true]"), shown].map((each) => each.getBoundingClientRect());
+      shown.scrollLeft += tab.left + tab.width / 2 - (whole.left + whole.width / 2);
+    });
+    watch.observe(shown);
+    return () => watch.disconnect();
   }, [at]);
   const play = () => {
     if (!playing && at === steps.length - 1) to(0);

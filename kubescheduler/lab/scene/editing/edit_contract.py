@@ -49,10 +49,10 @@ def settled(state: SceneState) -> SceneState:
 def undo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Takes the last edit back."""
     parameters(NoParameters, asked)
-    return {"text": scene.undo(), "state": state_of(scene, {})}
+    return {"text": f"Undone: {scene.undo()}", "state": state_of(scene, {})}
 
 
 def redo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Makes the edit again that was taken back last."""
     parameters(NoParameters, asked)
-    return {"text": scene.redo(), "state": state_of(scene, {})}
+    return {"text": f"Done again: {scene.redo()}", "state": state_of(scene, {})}

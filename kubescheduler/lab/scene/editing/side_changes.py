@@ -27,9 +27,10 @@ class OfSide(Parameters, frozen=True):
 
 
 class OfRelease(OfSide, frozen=True):
-    """Of ``release``."""
+    """Of ``release``. migrated: with what migrating makes of the side's description."""
 
     release: str
+    migrated: bool = False
 
 
 class NewSide(Parameters, frozen=True):
@@ -70,8 +71,14 @@ def with_usable(scene: Scene, text: str, side: Side) -> Change:
 
 def _release(scene: Scene, asked: Mapping[str, Any]) -> Change:
     want = parameters(OfRelease, asked)
-    side = in_release(scene.side(want.side), want.release)
-    return with_usable(scene, f"Made side {side.id} decide as release {side.release} does", side)
+    side = scene.side(want.side)
+    if want.migrated:
+        name = "" if side.name == default_name(side.release) else side.name
+        side = migrated_side(side, release_named(want.release).name, side.id, name)
+    else:
+        side = in_release(side, want.release)
+    how = ", by what migrating makes of its configuration" if want.migrated else ""
+    return with_usable(scene, f"Made side {side.id} decide as release {side.release} does{how}", side)
 
 
 def in_release(side: Side, release: str) -> Side:

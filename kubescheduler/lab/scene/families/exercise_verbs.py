@@ -12,6 +12,7 @@ from kubescheduler.lab.scene.families.exercise_scene import StudentWay, is_code,
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.verb_parameters import NoParameters, Parameters, parameters
+from kubescheduler.lab.tuning.problem_places import placed_problems
 
 CONFIGURING = ("weights", "toggle", "args", "configure")
 """Edits that change what a Policy or configuration says."""
@@ -91,7 +92,7 @@ def exercise_file(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         way.saved.setdefault(scene.state, before)
         way.saved[state] = way.texts
         scene.change(f"Saved {want.name}", state)
-    return {**exercise(scene, {}), "problems": problems}
+    return {**exercise(scene, {}), "problems": [one.to_dict() for one in placed_problems(want.text, problems)]}
 
 
 def exercise_check(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verb_parameters import RowParameters, parameters
 from kubescheduler.lab.scene.viewing.scene_view import owner_of
+from kubescheduler.lab.scene.viewing.shown_decisions import shown_decision
 from predicates.refusal_evidence import amount
 
 MOST_PODS = 40
@@ -22,18 +23,33 @@ UNITS = {CPU: "m", MEMORY: "bytes", EPHEMERAL_STORAGE: "bytes"}
 """What amounts are counted in; others in pieces."""
 
 
+class ClusterParameters(RowParameters, frozen=True, kw_only=True):
+    """Of ``cluster``."""
+
+    pod: str | None = None
+    """``namespace/name`` of the pod that each node's verdict is of; by default the one that is asked about."""
+
+
 def cluster(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Some of the nodes, ordered by zone, then by name."""
-    want = parameters(RowParameters, asked)
+    """Some of the nodes, ordered by zone, then by name, with whether the pod fits on them and which it goes to."""
+    want = parameters(ClusterParameters, asked)
     cache = scene.scheduler(want.side).cache
     nodes = [node for node in cache.columns.nodes if node is not None and want.find in node.name]
     nodes.sort(key=lambda node: (zone_of(node), node.name))
     zones = Counter(zone_of(node) for node in nodes)
     ghost = _ghost(scene, want.side, cache)
+    judged = None if want.pod is None and scene.state.asked is None else shown_decision(scene, want.side, want.pod)
+    fitting = None if judged is None or judged.error or not judged.tried else frozenset(judged.fits())
+    host = judged.host if judged is not None else None
     return {
         "total": len(nodes),
         "zones": [{"name": name, "nodes": count} for name, count in zones.items()],
-        "nodes": [node_entry(cache, node, ghost) for node in nodes[want.part]],
+        "host": host,
+        "hostAt": next((at for at, node in enumerate(nodes) if node.name == host), None),
+        "nodes": [
+            {**node_entry(cache, node, ghost), "fits": None if fitting is None else node.name in fitting}
+            for node in nodes[want.part]
+        ],
     }
 
 

@@ -70,7 +70,7 @@ def test_an_edit_moves_pods(asked: dict[str, Any], expected: dict[str, str], tex
     assert (places(scene), answer["text"], answer["state"]["undoText"]) == (expected, text, text)
     VERBS["undo"](scene, {})
     assert places(scene) == BEFORE
-    assert VERBS["redo"](scene, {})["text"] == text
+    assert VERBS["redo"](scene, {})["text"] == f"Done again: {text}"
     assert places(scene) == expected
 
 
@@ -282,3 +282,27 @@ def test_a_pod_that_is_gone_is_not_asked_about() -> None:
     assert VERBS["state"](scene, {})["asked"] is None
     with pytest.raises(InputError, match="no pod is asked about"):
         VERBS["decision"](scene, {})
+
+
+def test_what_was_undone_is_said() -> None:
+    """And what was done again."""
+    scene = opened()
+    done = edit(scene, do="cordon", node="a")["text"]
+    assert VERBS["undo"](scene, {})["text"] == f"Undone: {done}"
+    assert VERBS["redo"](scene, {})["text"] == f"Done again: {done}"
+
+
+def test_a_release_that_cannot_read_the_configuration_takes_the_migrated_one() -> None:
+    """Asked for plainly it is refused; the side keeps its id, and one step back it is what it was."""
+    scene = opened()
+    policy = "kind: Policy\napiVersion: v1\npriorities:\n- {name: LeastRequestedPriority, weight: 7}\n"
+    edit(scene, do="release", side="a", release="1.16")
+    edit(scene, do="configure", side="a", kind="policy", text=policy)
+    with pytest.raises(InputError):
+        edit(scene, do="release", side="a", release="1.36")
+    edit(scene, do="release", side="a", release="1.36", migrated=True)
+    (side,) = scene.state.sides
+    assert (side.id, side.release, side.kind) == ("a", "1.36", "config")
+    assert "weight: 7" in side.text
+    VERBS["undo"](scene, {})
+    assert scene.state.sides[0].text == policy

@@ -38,3 +38,20 @@ def test_a_problem_is_placed(release: str, kind: Kind, text: str, path: str | No
     if path is not None:
         assert path in [one.path for one in found]
     assert line in [one.line for one in found if path is None or one.path == path]
+
+
+MANIFESTS = "kind: Node\nmetadata: {name: n}\n---\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: 7\n"
+SAID = {
+    "in a file": ("/work/pod.yaml: line 14, column 3: no value", "no value", 14),
+    "in a text": ("text: line 2, column 1: no value", "no value", 2),
+    "of an object": ("Pod default/web: spec.containers: must be a list", None, 7),
+    "of a node": ("Node n: metadata.name: is wrong", None, 2),
+    "of an object that is not there": ("Pod default/other: spec.containers: must be a list", None, None),
+}
+
+
+@pytest.mark.parametrize(("problem", "text", "line"), SAID.values(), ids=SAID.keys())
+def test_a_problem_of_manifests_is_placed(problem: str, text: str | None, line: int | None) -> None:
+    """By the position that it says, or by its object and path; its text says all that the place does not."""
+    (found,) = placed_problems(MANIFESTS, [problem])
+    assert (found.text, found.line) == (text or problem, line)

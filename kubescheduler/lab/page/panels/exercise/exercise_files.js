@@ -2,7 +2,7 @@
 
 import { live } from "../../api.js";
 import { Dialog } from "../../components/dialog.js";
-import { Editor } from "../../components/editor.js";
+import { Editor, placed } from "../../components/editor.js";
 import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const PAUSE = 500;
@@ -22,7 +22,7 @@ function useKeeping(file, keep, pending) {
     if (unkept.current !== wanted) return;
     if (answer) setTyped((unkept.current = null));
     say(answer ? "Saved" : "Not saved");
-    setProblems((answer?.problems ?? []).map((each) => (typeof each === "string" ? { text: each } : each)));
+    setProblems((answer?.problems ?? []).map(placed));
   };
   pending.current = send;
   useEffect(() => () => void send(), []);

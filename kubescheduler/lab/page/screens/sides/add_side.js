@@ -2,7 +2,7 @@
 
 import { editOrFault } from "../../api.js";
 import { Dialog, closeDialog } from "../../components/dialog.js";
-import { Editor } from "../../components/editor.js";
+import { Editor, placed } from "../../components/editor.js";
 import { Faults } from "../../components/states.js";
 import { state } from "../../store.js";
 import { html, useState } from "../../ui.js";
@@ -59,9 +59,9 @@ export function AddSide({ sides }) {
           : null}
       </div>
       ${WRITTEN.has(asked.way)
-        ? html`<${Editor} label=${WAYS[asked.way]} value=${asked.text} onInput=${set("text")} />`
+        ? html`<${Editor} label=${WAYS[asked.way]} value=${asked.text} onInput=${set("text")} problems=${(problems ?? []).map(placed)} />`
         : null}
-      ${problems ? html`<${Faults} title="Not added" problems=${problems} />` : null}
+      ${problems && !WRITTEN.has(asked.way) ? html`<${Faults} title="Not added" problems=${problems} />` : null}
       <div class="actions"><button class="primary">Add</button><button type="button" onClick=${closeDialog}>Cancel</button></div>
     </form>
   </${Dialog}>`;

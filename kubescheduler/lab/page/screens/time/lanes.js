@@ -28,10 +28,16 @@ function useWidth(element) {
   return width;
 }
 
+// In words, how many pods were ever in a lane; one may be there several times.
+export function podsOf({ stays }) {
+  const pods = new Set(stays.map((stay) => stay.pod)).size;
+  return `${pods} ${pods === 1 ? "pod" : "pods"}`;
+}
+
 function Lane({ lane, x, width, choose }) {
   return html`<g class="lane" data-lane=${lane.name}>
     <rect class="ground" x="0" y=${lane.top + HEAD} width=${width} height=${lane.height - HEAD} />
-    <text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${lane.stays.length}</text>
+    <text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${podsOf(lane)}</text>
     ${lane.stays.map(
       (stay) => html`<rect
         class="stay"
@@ -99,7 +105,7 @@ export function Lanes({ run, now, setNow }) {
         width=${width}
         height=${height}
         role="img"
-        aria-label=${`Queues over ${seconds(run.duration)}: ${lanes.map((lane) => `${LANES[lane.name]} ${lane.stays.length}`).join(", ")}`}
+        aria-label=${`Queues over ${seconds(run.duration)}: ${lanes.map((lane) => `${LANES[lane.name]} ${podsOf(lane)}`).join(", ")}`}
         onPointerDown=${(event) => event.target.closest(".mark, .stay") || at(event)}
       >
         <path class="use" d=${utilisationPath(run, x, MARKS)} />

@@ -1,4 +1,4 @@
-// Who is in which queue at the moment of the scrubber.
+// Who is in which queue at the moment of the scrubber, once all that happens then has happened: each pod in one at most.
 
 import { html } from "../../ui.js";
 import { LANES } from "./lanes.js";
@@ -7,7 +7,7 @@ import { seconds } from "./scrubber.js";
 const SHOWN = 12;
 
 function here(stay, now) {
-  return stay.from === now || (stay.from < now && (stay.to === null || now < stay.to));
+  return stay.from <= now && (stay.to === null || now < stay.to);
 }
 
 export function Now({ run, now }) {
@@ -16,6 +16,7 @@ export function Now({ run, now }) {
     .filter(([, stays]) => stays.length);
   return html`<section class="at-now" aria-label=${`At ${seconds(now)}`}>
     <h2>At ${seconds(now)}</h2>
+    <p class="quiet">Once what happens then has happened.</p>
     ${lanes.length
       ? html`<dl>
           ${lanes.map(

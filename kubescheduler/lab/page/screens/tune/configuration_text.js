@@ -1,17 +1,12 @@
 // The configuration as text, in step with the form: what is typed is tried, and kept once it has no fault.
 
 import { ask, editInSlot, live } from "../../api.js";
-import { Editor } from "../../components/editor.js";
+import { Editor, placed } from "../../components/editor.js";
 import { soon } from "../../store.js";
 import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const PAUSE = 300;
 const NAMES = { provider: "Name of an algorithm provider", policy: "Policy", config: "KubeSchedulerConfiguration" };
-
-// The problems as {text, line?, column?}.
-function records(problems) {
-  return problems.map((each) => (typeof each === "string" ? { text: each } : each));
-}
 
 // What a person types, until the form that is shown has it: {text, problems: null before it was tried, version: of the
 // scene that has it, null before it is kept}. A form of an older scene says nothing about it.
@@ -25,7 +20,7 @@ function useDraft(side, form, hold) {
     const learn = (more) => newest.current === text && setDraft({ text, problems: [], version: null, ...more });
     const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
     if (!found || newest.current !== text) return;
-    if (found.problems?.length) return void learn({ problems: records(found.problems) });
+    if (found.problems?.length) return void learn({ problems: found.problems.map(placed) });
     hold();
     const change = { do: "configure", side: side.id, kind: form.writes ?? form.kind, text };
     const answer = await editInSlot(change, { slot: "configure", join: `text ${side.id}` });
@@ -50,7 +45,7 @@ function useDraft(side, form, hold) {
     },
     [],
   );
-  const { text, problems } = counts ? draft : { text: form.text, problems: records(form.problems ?? []) };
+  const { text, problems } = counts ? draft : { text: form.text, problems: (form.problems ?? []).map(placed) };
   return { text, problems, type, drop, kept: !counts };
 }
 

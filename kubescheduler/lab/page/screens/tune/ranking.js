@@ -1,7 +1,8 @@
 // The nodes by total. A row that moves says where it was, and slides from there.
 
-import { Stack, StackLegend } from "../../components/stack.js";
 import { drawnOf } from "../../components/save_chart.js";
+import { RuleKey } from "../../components/shades.js";
+import { Stack } from "../../components/stack.js";
 import { html, useLayoutEffect, useRef } from "../../ui.js";
 import { goesTo } from "../../why/outcome_text.js";
 
@@ -86,7 +87,7 @@ export function Ranking({ decision, baseline, more }) {
         : html`<span class="sign refused" aria-hidden="true">✗</span> ${decision.message}`}
     </p>
     ${decision.scored ? null : html`<p class="quiet">${decision.scoredText}</p>`}
-    <${StackLegend} titles=${rules.map((rule) => rule.title)} />
+    <${RuleKey} rules=${rules} />
     <ol class="ranking" ref=${list}>
       ${rows.map((row) => html`<${Row} key=${row.name} row=${row} rules=${rules} scale=${scale} baseline=${baseline} />`)}
     </ol>

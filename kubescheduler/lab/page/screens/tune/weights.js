@@ -1,6 +1,7 @@
 // A slider and a number for each weight, with the exact weights at which another node wins.
 
 import { editInSlot, live } from "../../api.js";
+import { Swatch } from "../../components/shades.js";
 import { side } from "../../store.js";
 import { html, useEffect, useId, useRef, useState } from "../../ui.js";
 import { RuleBox } from "./rule_box.js";
@@ -91,7 +92,9 @@ function Weight({ rule, thresholds, hold }) {
   const own = { min: rule.min ?? 1, disabled, value, onFocus: take, onBlur: release };
   return html`<li class="weight" data-off=${rule.on ? null : ""}>
     <${WeightToggle} rule=${rule} hold=${hold} />
-    <label for=${id} title=${rule.text}>${rule.title}</label>
+    <span class="rule-name">
+      ${rule.on ? html`<${Swatch} rule=${rule.plugin ?? rule.id} aria-hidden="true" />` : null}<label for=${id} title=${rule.text}>${rule.title}</label>
+    </span>
     <span class="slide">
       <input
         type="range"

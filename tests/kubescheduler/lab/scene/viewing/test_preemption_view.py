@@ -67,3 +67,15 @@ def test_nobody_is_less_important(release: str) -> None:
     found = shown(scene)
     assert (found["candidates"], found["rules"]) == ([], [])
     assert found["text"]
+
+
+def test_each_rule_says_what_it_compared() -> None:
+    """The numbers of the nodes that the rules before it had left, and which of them it leaves."""
+    rules = {rule["text"]: rule["compared"] for rule in shown(full("1.36"))["rules"]}
+    said = {text: {one["node"]: one["number"] for one in compared} for text, compared in rules.items()}
+    assert said["fewest violations of disruption budgets"] == {"a": "0", "b": "0", "c": "0"}
+    assert said["the most important victim has the lowest priority"] == {"a": "5", "b": "2", "c": "2"}
+    sums = {"b": f"{2 + 2**31:,}", "c": f"{2 * (2 + 2**31):,}"}
+    assert said["lowest sum of the victims' priorities"] == sums
+    assert [one["left"] for one in rules["lowest sum of the victims' priorities"]] == [True, False]
+    assert said["the most important victim started last"] == {"b": "no start"}
