@@ -15,6 +15,8 @@ from kubescheduler.cli.lab.lab_page_options import FOLDER, page_options
 from kubescheduler.cli.terminal.empty_values import CheckedCommand
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
     from kubescheduler.cli.terminal.screen import Screen
     from kubescheduler.lab.exercises.checking import CheckedExercise
@@ -36,6 +38,7 @@ def lab(
     pod: tuple[str, ...],
     engine: EngineOptions,
     exercise: str | None,
+    class_folder: str | None,
     listen: str | None,
     token: str | None,
     browser: bool | None,
@@ -45,7 +48,7 @@ def lab(
     CLUSTER is as for schedule; without one it is a small cluster that comes with the package. The page changes its own
     copy: neither files nor a live cluster are written to.
 
-    The words list, start and check right after lab are its sub-commands; a file of such a name is ./list.
+    The words list, start, check and bundle right after lab are its sub-commands; a file of such a name is ./list.
 
     \b
     Examples:
@@ -54,6 +57,7 @@ def lab(
       kubescheduler lab cluster.yaml --policy-config-file policy.json
       kubescheduler lab --kubeconfig ~/.kube/config
       kubescheduler lab --exercise my-taints
+      kubescheduler lab --class class
       kubescheduler lab list
     """
     import importlib.util
@@ -62,12 +66,15 @@ def lab(
         raise click.UsageError(EXTRA)
     from kubescheduler.cli.lab.lab_page import PageOptions, serve_page
 
-    return serve_page(cluster, pod, engine, exercise, PageOptions(listen, token, browser))
+    return serve_page(cluster, pod, engine, exercise, PageOptions(listen, token, browser, class_folder))
 
 
 @lab.command("list", cls=CheckedCommand, short_help="The exercises that come with the package.")
 def list_exercises() -> int:
-    """List the exercises that come with the package, in the order of the workshop."""
+    """List the exercises that come with the package, in the order of the workshop.
+
+    MINUTES is what a student needs, TEACHER what the teacher says before and asks after.
+    """
     import sys
 
     from kubescheduler.cli.tables import table
@@ -75,9 +82,12 @@ def list_exercises() -> int:
     from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names
 
     found = [shipped_exercise(name) for name in shipped_names()]
-    rows = [(one.name, one.scheduler.release, str(one.minutes), one.title, one.summary) for one in found]
-    head = ("NAME", "RELEASE", "MINUTES", "TITLE", "ABOUT")
-    click.echo(table([head, *rows], screen_of(sys.stdout), gives_way=4, keys=1))
+    rows = [
+        (one.name, one.scheduler.release, str(one.minutes), str(one.teacher_minutes), one.title, one.summary)
+        for one in found
+    ]
+    head = ("NAME", "RELEASE", "MINUTES", "TEACHER", "TITLE", "ABOUT")
+    click.echo(table([head, *rows], screen_of(sys.stdout), gives_way=5, keys=1))
     return 0
 
 
@@ -115,11 +125,12 @@ def start(name: str, folder: str) -> int:
     "in the usage.",
 )
 @click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--all", "everybody", is_flag=True, help="DIR has a folder for each student: a table of the class.")
 @click.option("--work", metavar="DIR", type=FOLDER, help="Where the student's files are, if they are elsewhere.")
 @click.option("--hint", "tier", type=click.IntRange(min=1), metavar="TIER", help="Also show the hints up to a tier.")
 @PATIENCE
 @click.option("-o", "--output", type=OneOf(["table", "json", "junit"]), default="table", show_default=True)
-def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
+def check(folder: str, everybody: bool, work: str | None, tier: int | None, output: str) -> int:
     """Check the work in DIR, a folder that `lab start` made, or an exercise's own.
 
     What the student wrote is run: predicates, priorities, plugins and extenders of the folder that you name.
@@ -128,6 +139,7 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     Examples:
       kubescheduler lab check my-taints
       kubescheduler lab check my-taints --hint 1
+      kubescheduler lab check --all class
       kubescheduler lab check exercises/taints --work exercises/taints/solution -o junit
     """
     import sys
@@ -139,6 +151,8 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     from kubescheduler.lab.exercises.checking import check_work
     from kubescheduler.lab.exercises.shipped_exercises import work_of
 
+    if everybody:
+        return _check_all(Path(folder), work, tier, output)
     exercise, theirs = work_of(Path(folder), None if work is None else Path(work))
     if exercise.runs_code:
         in_a_process_of_its_own()
@@ -163,6 +177,42 @@ def check(folder: str, work: str | None, tier: int | None, output: str) -> int:
     return 0 if checked.passed else 1
 
 
+def _check_all(folder: Path, work: str | None, tier: int | None, output: str) -> int:
+    """The table of a class. 0: everybody has solved everything; 2: some files could not be judged."""
+    import sys
+
+    from kubescheduler.cli.tables import table
+    from kubescheduler.cli.terminal.screen import Toned, screen_of
+    from kubescheduler.lab.exercises.class_board import ClassBoard, as_rows
+    from kubescheduler.sources.foreign_text import json_text
+
+    if work is not None or tier is not None or output == "junit":
+        raise click.UsageError("--all goes with neither --work, --hint nor -o junit")
+    found = ClassBoard(folder).checked()
+    rows = as_rows(found)
+    every = [cell for cells in found.values() for cell in cells.values()]
+    if output == "json":
+        click.echo(json_text({"kind": "ClassBoard", **rows}, 2))
+    else:
+        short = [name.partition("-")[0] if name[:2].isdecimal() else name for name in rows["exercises"]]
+        lines = [("STUDENT", *short, "DONE")]
+        for student in rows["students"]:
+            cells = {cell["exercise"]: cell for cell in student["cells"]}
+            texts = [
+                Toned(cells[name]["text"], "good" if cells[name]["done"] else "bad") if name in cells else "-"
+                for name in rows["exercises"]
+            ]
+            lines.append((student["name"], *texts, str(student["done"])))
+        click.echo(table(lines, screen_of(sys.stdout), keys=1))
+        for student, cells in found.items():
+            for name, cell in cells.items():
+                if not cell.checks:
+                    click.echo(f"error: {student}, {name}: {cell.said}", err=True)
+    if not all(cell.checks for cell in every):
+        return 2
+    return 0 if all(cell.done for cell in every) else 1
+
+
 def _show(checked: CheckedExercise, screen: Screen) -> None:
     from kubescheduler.cli.tables import table
     from kubescheduler.cli.terminal.screen import Toned
@@ -178,3 +228,27 @@ def _show(checked: CheckedExercise, screen: Screen) -> None:
     good = sum(one.standing.value == "passed" for one in checked.outcomes)
     click.echo()
     click.echo(screen.filled(f"{checked.exercise.title}: {good} of {len(checked.outcomes)} checks pass"))
+
+
+@lab.command(
+    cls=CheckedCommand,
+    short_help="Make what a room without network needs.",
+    epilog="Exit status: 0 the folder is made, 2 the folder is in use, or pip could not make the wheels.",
+)
+@click.argument("folder", metavar="DIR", type=FOLDER)
+def bundle(folder: str) -> int:
+    """Make the folder DIR with wheels of kubescheduler and all that its lab needs, and INSTALL.txt.
+
+    The wheels are for machines like this one: the same system, processor and version of Python.
+
+    \b
+    Examples:
+      kubescheduler lab bundle usb-stick
+    """
+    from pathlib import Path
+
+    from kubescheduler.lab.exercises.room_bundle import README, write_bundle
+
+    wheels = write_bundle(Path(folder))
+    click.echo(f"{len(wheels)} wheels in {folder}/wheels; {folder}/{README} says how to install them")
+    return 0

@@ -23,6 +23,7 @@ from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collecte
 from kubescheduler.cli.unexpected import unexpected_problem
 from kubescheduler.lab import bundled
 from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
+from kubescheduler.lab.exercises.class_board import ClassBoard
 from kubescheduler.lab.scene.families.exercise_scene import exercise_scene, folder_scene
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side, side_of
@@ -47,6 +48,8 @@ class PageOptions(msgspec.Struct, frozen=True):
     """What the page has to show; None: a new one."""
     browser: bool | None
     """Whether a browser is opened; None: where there is a display."""
+    class_folder: str | None = None
+    """The work of a class; None: none is shown."""
 
     def listening(self) -> Listening:
         """Raises InputError for an address that cannot be read, and for one beyond this machine without a token."""
@@ -79,8 +82,9 @@ def serve_page(
     start = attempt(problems, lambda: _start(cluster, pod_files, engine, exercise))
     if place is None or start is None or problems:
         raise InputError(problems)
+    board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
     lab = LabParts(
-        verbs=VERBS,
+        verbs=VERBS if board is None else {**VERBS, "classBoard": lambda _, __: board.shown()},
         opens=SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene),
         token=options.token or secrets.token_hex(SHORTEST_TOKEN),
         hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),

@@ -11,6 +11,13 @@ FOLDER = click.Path(file_okay=False)
 _OPTIONS = (
     click.option("--exercise", metavar="DIR", type=FOLDER, help="An exercise, as `lab start` made it; or its name."),
     click.option(
+        "--class",
+        "class_folder",
+        metavar="DIR",
+        type=FOLDER,
+        help="A folder with a folder for each student: how far they are is on the screen Class.",
+    ),
+    click.option(
         "--listen",
         metavar="ADDR:PORT",
         help="Where the page is served, for other machines too; these need --token.  [default: a free port of "

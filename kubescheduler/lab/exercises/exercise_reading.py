@@ -28,9 +28,11 @@ from kubescheduler.lab.exercises.exercise_record import (
 from kubescheduler.lab.exercises.reason_checks import AgreesWith
 
 KEYS = (
-    *("title", "summary", "release", "minutes", "edit", "cluster", "pods", "scheduler", "extender"),
+    *("title", "summary", "release", "minutes", "teacherMinutes", "edit", "cluster", "pods", "scheduler", "extender"),
     *("preempt", "simulate", "hints", "checks", "scenarios"),
 )
+TEACHER_MINUTES = 4
+"""What the teacher needs for an exercise that does not say it."""
 HINTS = range(1, 6)
 """How many tiers of hints an exercise has."""
 
@@ -51,6 +53,7 @@ def read_exercise(folder: Path) -> Exercise:
         needed_text(root, "title"),
         needed_text(root, "summary"),
         root.integer("minutes"),
+        root.integer("teacherMinutes", TEACHER_MINUTES),
         tuple(_editable(each) for each in root.children("edit")),
         _scheduler(root.inside("scheduler"), release),
         _extender(root),

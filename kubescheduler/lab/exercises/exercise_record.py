@@ -80,7 +80,9 @@ class Exercise(msgspec.Struct, frozen=True):
     summary: str
     """What is learnt, in a sentence."""
     minutes: int
-    """How long it takes in a workshop."""
+    """How long a student works on it."""
+    teacher_minutes: int
+    """How long the teacher speaks before it and asks after it."""
     edit: tuple[EditableFile, ...]
     """What the student writes."""
     scheduler: SchedulerChoice

@@ -39,6 +39,8 @@ def exercises(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa
                 "title": one.title,
                 "summary": one.summary,
                 "minutes": one.minutes,
+                "teacher": one.teacher_minutes,
+                "task": one.task,
                 "release": one.scheduler.release,
             }
             for one in found
@@ -162,7 +164,14 @@ def _outcome(one: CheckOutcome) -> dict[str, Any]:
     return {"text": one.name, "scenario": one.scenario, "passed": passed, "detail": one.found, "remark": one.remark}
 
 
+def class_board(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+    """How far a class is; nothing, where the command line names no class."""
+    parameters(NoParameters, asked)
+    return {"exercises": [], "students": None, "waiting": 0}
+
+
 EXERCISE_VERBS = {
+    "classBoard": class_board,
     "exercises": exercises,
     "exercise": exercise,
     "exerciseHint": exercise_hint,

@@ -247,3 +247,20 @@ def test_a_file_named_almost_like_a_command(
     found = kubescheduler("lab", "lists")
     assert found.status == 2
     assert found.err.startswith("error: lists")
+
+
+def test_a_class_as_a_table(kubescheduler: Run, folder: Path) -> None:
+    """Students × exercises: 1 while something is to be done, 2 where something could not be judged, 0 in the end."""
+    for student in ("anna", "ben"):
+        kubescheduler("lab", "start", "taints", f"class/{student}/taints")
+    solution = (SHIPPED / "02-taints/solution/train.yaml").read_text()
+    (folder / "class/anna/taints/train.yaml").write_text(solution)
+    found = kubescheduler("lab", "check", "--all", "class")
+    assert (found.status, found.lines) == (1, [["STUDENT", "02", "DONE"], ["anna", "7/7", "1"], ["ben", "6/7", "0"]])
+    (folder / "class/ben/taints/train.yaml").write_text("kind: [")
+    found = kubescheduler("lab", "check", "--all", "class")
+    assert (found.status, found.lines[-1]) == (2, ["ben", "error", "0"])
+    assert "error: ben, 02-taints: class/ben/taints/train.yaml" in found.err
+    (folder / "class/ben/taints/train.yaml").write_text(solution)
+    assert kubescheduler("lab", "check", "--all", "class", "-o", "json").status == 0
+    assert kubescheduler("lab", "check", "--all", "class", "--hint", "1").status == 2

@@ -1,0 +1,121 @@
+"""The work of a class: a folder with a folder for each student, which holds what ``lab start`` made."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clusterstate.errors import ConfigError, InputError
+from kubescheduler.lab.exercises.checking import Standing, check_apart
+from kubescheduler.lab.exercises.exercise_record import EXERCISE_FILE
+from kubescheduler.lab.exercises.shipped_exercises import work_of
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+class BoardCell(msgspec.Struct, frozen=True):
+    """How far a student is with an exercise."""
+
+    passed: int
+    """Checks that pass."""
+    checks: int
+    """Checks there are; 0 where nothing could be judged."""
+    said: str = ""
+    """The first check that fails, or why nothing could be judged."""
+
+    @property
+    def done(self) -> bool:
+        """Whether every check passes."""
+        return 0 < self.passed == self.checks
+
+    @property
+    def text(self) -> str:
+        """``7/7``, ``5/7``, or ``error``."""
+        return f"{self.passed}/{self.checks}" if self.checks else "error"
+
+
+def works(folder: Path) -> Iterator[tuple[str, Path]]:
+    """(student, folder of an exercise) of all there are, in their order. Raises ConfigError where there is none."""
+    found = False
+    for path in sorted(folder.rglob(EXERCISE_FILE)):
+        parts = path.relative_to(folder).parts[:-1]
+        if parts:
+            found = True
+            yield parts[0], path.parent
+    if not found:
+        raise ConfigError(f"{folder}: nobody's work is in it; it has to have a folder for each student")
+
+
+def cell_of(work: Path) -> tuple[str, BoardCell]:
+    """The exercise that a folder is of, by name, and how far it is. Code of the student's runs in its own process."""
+    name = work.name
+    try:
+        exercise, theirs = work_of(work)
+        name = exercise.name
+        checked = check_apart(exercise, theirs)
+    except InputError as error:
+        return name, BoardCell(0, 0, error.problems[0])
+    passed = sum(one.standing is Standing.PASSED for one in checked.outcomes)
+    failed = next((one for one in checked.outcomes if one.standing is Standing.FAILED), None)
+    said = "" if failed is None else ": ".join(filter(None, (failed.scenario, failed.name)))
+    return name, BoardCell(passed, len(checked.outcomes), said)
+
+
+class ClassBoard:
+    """Students × exercises, kept up to date: what was saved since is checked again, in a thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._cells: dict[tuple[str, Path], tuple[Stamp, str, BoardCell]] = {}
+        self._thread: threading.Thread | None = None
+
+    def checked(self) -> dict[str, dict[str, BoardCell]]:
+        """Student → exercise → cell, all of them as the files are now. Raises ConfigError."""
+        there = list(works(self._folder))
+        for key in there:
+            stamp = _stamp(key[1])
+            if key not in self._cells or self._cells[key][0] != stamp:
+                self._cells[key] = (stamp, *cell_of(key[1]))
+        for gone in self._cells.keys() - set(there):
+            del self._cells[gone]
+        return self._known()
+
+    def shown(self) -> dict[str, Any]:
+        """What is known by now, as plain data; what is not is being found out. Raises ConfigError."""
+        waiting = len(list(works(self._folder))) - len(self._cells)
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self.checked, name="class board", daemon=True)
+            self._thread.start()
+        return as_rows(self._known()) | {"waiting": max(0, waiting)}
+
+    def _known(self) -> dict[str, dict[str, BoardCell]]:
+        out: dict[str, dict[str, BoardCell]] = {}
+        for (student, _), (_, exercise, cell) in sorted(self._cells.items()):
+            out.setdefault(student, {})[exercise] = cell
+        return out
+
+
+def as_rows(found: dict[str, dict[str, BoardCell]]) -> dict[str, Any]:
+    """As plain data: the exercises, and for each student a cell for each."""
+    exercises = sorted({name for cells in found.values() for name in cells})
+    students = [
+        {
+            "name": student,
+            "done": sum(cell.done for cell in cells.values()),
+            "cells": [
+                {"exercise": name, "text": cell.text, "done": cell.done, "said": cell.said}
+                for name, cell in sorted(cells.items())
+            ],
+        }
+        for student, cells in found.items()
+    ]
+    return {"exercises": exercises, "students": students}
+
+
+def _stamp(work: Path) -> Stamp:
+    found = sorted(path for path in work.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in found)

@@ -1,0 +1,50 @@
+"""The work of a class: who has solved what, and what could not be judged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clusterstate.errors import ConfigError
+from kubescheduler.lab.exercises.class_board import ClassBoard, as_rows
+from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exercise, start_exercise
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """anna has solved one exercise and begun another, ben's file is no YAML."""
+    for student, name in (("anna", "01-requests"), ("anna", "02-taints"), ("ben", "02-taints")):
+        start_exercise(shipped_exercise(name), tmp_path / student / name)
+    shutil.copy(SHIPPED / "02-taints/solution/train.yaml", tmp_path / "anna/02-taints/train.yaml")
+    (tmp_path / "ben/02-taints/train.yaml").write_text("kind: [")
+    return tmp_path
+
+
+def test_a_cell_for_each_student_and_exercise(room: Path) -> None:
+    """How many checks pass, the first that fails, and why nothing could be judged."""
+    found = ClassBoard(room).checked()
+    assert {name: cell.text for name, cell in found["anna"].items()} == {"01-requests": "4/8", "02-taints": "7/7"}
+    assert found["anna"]["01-requests"].said == "all three replicas have a node"
+    assert found["anna"]["02-taints"].done
+    assert found["ben"]["02-taints"].text == "error"
+    assert "train.yaml" in found["ben"]["02-taints"].said
+    rows = as_rows(found)
+    assert rows["exercises"] == ["01-requests", "02-taints"]
+    assert [(one["name"], one["done"]) for one in rows["students"]] == [("anna", 1), ("ben", 0)]
+
+
+def test_what_was_saved_since_is_checked_again(room: Path) -> None:
+    """The board follows the files, and forgets who has gone."""
+    board = ClassBoard(room)
+    board.checked()
+    shutil.copy(SHIPPED / "02-taints/solution/train.yaml", room / "ben/02-taints/train.yaml")
+    shutil.rmtree(room / "anna")
+    assert {name: cells["02-taints"].done for name, cells in board.checked().items()} == {"ben": True}
+
+
+def test_a_folder_without_students(tmp_path: Path) -> None:
+    """It says what has to be in it."""
+    with pytest.raises(ConfigError, match="it has to have a folder for each student"):
+        ClassBoard(tmp_path).checked()
