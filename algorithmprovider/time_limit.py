@@ -8,8 +8,6 @@ from C, takes the process with it.
 
 from __future__ import annotations
 
-import ctypes
-import faulthandler
 import os
 import signal
 import sys
@@ -74,6 +72,8 @@ class _Limit:
 
     def arm(self, now: float) -> None:
         """Ends the process if nobody comes by in time, which is so where C code never gives Python a turn."""
+        import faulthandler
+
         self.armed = now
         if self.ends_process and self.seconds is not None:
             with suppress(Exception):  # standard error may be closed, or no file
@@ -90,6 +90,8 @@ class _Limit:
                 if self.armed and self.running:
                     self.arm(now)
                 elif self.armed:
+                    import faulthandler
+
                     faulthandler.cancel_dump_traceback_later()
                     self.armed = 0.0
 
@@ -157,14 +159,23 @@ def _returned(thread: int) -> None:
     """From here on nothing is raised in it any more."""
     with LIMIT.lock:
         LIMIT.running.pop(thread, None)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        if thread in LIMIT.places:
+            _raise_later(thread, None)
 
 
 def _raise_in(thread: int) -> None:
     if _SIGNAL is not None and thread == threading.main_thread().ident and signal.getsignal(_SIGNAL) is _end_call:
         signal.pthread_kill(thread, _SIGNAL)
     else:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Ended))
+        _raise_later(thread, _Ended)
+
+
+def _raise_later(thread: int, what: type[BaseException] | None) -> None:
+    """Has a thread raise it at its next line of Python; None takes back what it has not raised yet."""
+    import ctypes
+
+    argument = None if what is None else ctypes.py_object(what)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), argument)
 
 
 def _end_call(_: int, __: FrameType | None) -> None:

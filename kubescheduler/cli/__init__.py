@@ -35,6 +35,9 @@ COMMANDS: dict[str, str] = {
 
 SETTINGS = "kubescheduler.toml"
 
+console = False
+"""Whether this is the console script, whose process is its own; a caller in Python keeps its process."""
+
 EXIT_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -208,9 +211,8 @@ def main(args: list[str] | None = None) -> None:
     """The console script. Wrong input ends with one message and status 2, an interrupt with 130."""
     import signal
 
-    from kubescheduler.cli import ended_process
-
-    ended_process.forks = True
+    global console  # noqa: PLW0603 - said once, as the process begins
+    console = True
     _open_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:

@@ -16,13 +16,12 @@ _NOT_THEIRS = ("<", os.path.dirname(os.__file__), *(os.path.join(_ROOT, name) + 
 _PARENT_DIES = 1
 """PR_SET_PDEATHSIG of Linux."""
 
-forks = False
-"""Whether this is the console script; a caller in Python keeps its process."""
-
 
 def in_a_process_of_its_own() -> None:
     """What follows runs in a child, and this process ends as that does; status 2 where the child was ended."""
-    if not forks or not hasattr(os, "fork"):
+    from kubescheduler import cli
+
+    if not cli.console or not hasattr(os, "fork"):
         return
     from algorithmprovider.time_limit import LIMIT
 
