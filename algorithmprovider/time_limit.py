@@ -136,29 +136,33 @@ def limited(seconds: float | None, *, ends_process: bool = True) -> Iterator[Non
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function of a user's own answers. Raises OverrunError when it does not within the limit."""
     me = threading.get_ident()
-    if LIMIT.seconds is None or me in LIMIT.running:
+    if LIMIT.seconds is None:
         return function(*arguments)
     if LIMIT.process != os.getpid():
         LIMIT.start()
     now = time.monotonic()
     if now - LIMIT.armed > 1:
         LIMIT.arm(now)
+    within = me in LIMIT.running
     LIMIT.running[me] = now
     try:
         try:
             return function(*arguments)
         finally:
-            _returned(me)
+            _returned(me, within=within)
     except _Ended as ended:
-        _returned(me)
+        _returned(me, within=within)
         LIMIT.places.pop(me, None)
         raise OverrunError(LIMIT.seconds or PATIENCE).with_traceback(ended.__traceback__) from None
 
 
-def _returned(thread: int) -> None:
-    """From here on nothing is raised in it any more."""
+def _returned(thread: int, *, within: bool) -> None:
+    """From here on nothing is raised in it for the call. within: another call goes on, whose time begins anew."""
     with LIMIT.lock:
-        LIMIT.running.pop(thread, None)
+        if within:
+            LIMIT.running[thread] = time.monotonic()
+        else:
+            LIMIT.running.pop(thread, None)
         if thread in LIMIT.places:
             _raise_later(thread, None)
 

@@ -67,6 +67,14 @@ def test_os_exit_is_no_answer() -> None:
     assert "SystemExit: os._exit(0) would end the scheduler without an answer" in asked(leaves, 60)
 
 
+def test_each_call_within_a_call_has_its_own_time() -> None:
+    """A rule that asks a function about every node is as patient with the last as with the first."""
+    inner = CustomCall("predicate Mine, a node", lambda: threading.Event().wait(0.05))
+    with limited(0.4, ends_process=False):
+        assert CustomCall("predicate Mine", lambda: [inner.ask() for _ in range(12)]).ask() == [False] * 12
+    assert not LIMIT.running
+
+
 def test_calls_that_return_are_left_alone() -> None:
     """A call that has returned is watched no more."""
     with limited(60, ends_process=False):

@@ -27,14 +27,14 @@ def answers(status: int, said: str = "") -> Any:
 
 def test_wheels_and_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text says how to install without network."""
-    monkeypatch.setattr(room_bundle.subprocess, "run", answers(0))
+    monkeypatch.setattr(subprocess, "run", answers(0))
     assert room_bundle.write_bundle(tmp_path / "stick") == ["kubescheduler-1-py3-none-any.whl"]
     assert "pip install --no-index --find-links wheels" in (tmp_path / "stick" / room_bundle.README).read_text()
 
 
 def test_what_pip_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last line of it, and a folder in use is left alone."""
-    monkeypatch.setattr(room_bundle.subprocess, "run", answers(1, "ERROR: no network\n"))
+    monkeypatch.setattr(subprocess, "run", answers(1, "ERROR: no network\n"))
     with pytest.raises(ConfigError, match="pip could not make the wheels: ERROR: no network"):
         room_bundle.write_bundle(tmp_path / "stick")
     with pytest.raises(ConfigError, match="it is not empty"):
