@@ -167,6 +167,7 @@ def test_a_terminated_process_leaves_no_part(folder: Path, number: signal.Signal
         assert process.stderr is not None
         assert process.stderr.readline() == b"writing\n"
         process.send_signal(number)
+        process.wait(60)
         process.communicate()
     assert process.returncode == 128 + number
     assert not list(folder.glob("x.json*"))
