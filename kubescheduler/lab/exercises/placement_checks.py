@@ -53,7 +53,7 @@ class EveryPlaced(msgspec.Struct, frozen=True):
             return f"there are {len(found)} pods {self.pods}, and there have to be {self.count}"
         late = [each for each in found if each.placed is not None and self.by is not None and each.placed > self.by]
         return _those([each for each in found if each.node is None]) or "; ".join(
-            f"{each.name} was bound after {each.placed:g} s, and should be after {self.by} s" for each in late[:SHOWN]
+            f"{each.name} was bound after {each.placed:g} s, and has to be within {self.by} s" for each in late[:SHOWN]
         )
 
 
