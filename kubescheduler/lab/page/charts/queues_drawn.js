@@ -1,7 +1,7 @@
 // Who waits in which queue over time: a bar for each stay of a pod, a sign for each attempt, lanes under one axis.
 
 import { html } from "../ui.js";
-import { SIGNS, placedStays, utilisationPath } from "../screens/time/lane_layout.js";
+import { SIGNS, placedStays, podsOf, utilisationPath } from "../screens/time/lane_layout.js";
 import { textWidth } from "./sheet.js";
 import { ticksOf } from "./use_drawn.js";
 
@@ -29,7 +29,7 @@ export function queuesDrawn({ run, now, most, titles }, ink) {
     ${run.attempts.slice(0, most).map((each) => html`<${Sign} result=${each.result} ink=${ink} at=${`translate(${x(each.t)} ${MARKS / 2})`} />`)}
     ${lanes.map(
       (lane) => html`<g>
-        <text x="2" y=${lane.top + 14} fill=${ink("var(--quiet)")}>${titles[lane.name]} · ${lane.stays.length}</text>
+        <text x="2" y=${lane.top + 14} fill=${ink("var(--quiet)")}>${titles[lane.name]} · ${podsOf(lane)}</text>
         <rect x="0" y=${lane.top + HEAD} width=${WIDTH} height=${lane.height - HEAD} fill=${ink("var(--panel)")} />
         ${lane.stays.map(
           (stay) => html`<rect x=${x(stay.from)} y=${stay.y} width=${Math.max(2, x(stay.to) - x(stay.from))} height=${lane.thick} fill=${ink(BARS[lane.name])} />`,

@@ -45,3 +45,9 @@ export function utilisationPath(run, x, height) {
     .map((time, at) => `${at ? `H${x(time).toFixed(1)}V` : `M${x(time).toFixed(1)} `}${(height * (1 - (cpu[at] ?? 0))).toFixed(1)}`)
     .join("");
 }
+
+// In words, how many pods were ever in a lane; one may be there several times.
+export function podsOf({ stays }) {
+  const pods = new Set(stays.map((stay) => stay.pod)).size;
+  return `${pods} ${pods === 1 ? "pod" : "pods"}`;
+}

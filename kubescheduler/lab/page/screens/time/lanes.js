@@ -2,7 +2,7 @@
 
 import { SaveChart, drawnOf } from "../../components/save_chart.js";
 import { html, useEffect, useMemo, useRef, useState } from "../../ui.js";
-import { SIGNS, placedStays, utilisationPath } from "./lane_layout.js";
+import { SIGNS, placedStays, podsOf, utilisationPath } from "./lane_layout.js";
 import { openWhy } from "./open_why.js";
 import { seconds } from "./scrubber.js";
 import { EDGES } from "./utilisation.js";
@@ -26,12 +26,6 @@ function useWidth(element) {
     return () => watch.disconnect();
   }, []);
   return width;
-}
-
-// In words, how many pods were ever in a lane; one may be there several times.
-export function podsOf({ stays }) {
-  const pods = new Set(stays.map((stay) => stay.pod)).size;
-  return `${pods} ${pods === 1 ? "pod" : "pods"}`;
 }
 
 function Lane({ lane, x, width, choose }) {
