@@ -138,8 +138,8 @@ def compare(
 
     Causes: filtered-now, no-longer-filtered, score-resolution, changed-weight, changed-formula, added-priority,
     removed-priority, normalisation, extender-scaling, own-constraints, tie-break, could-have-been, earlier-choices,
-    different-reasons, different-ties, different-victims, not-tried, kept-ranking; and error, which is no answer and
-    cannot be tolerated.
+    different-reasons, different-ties, different-victims, no-start-times, not-tried, kept-ranking; and error, which
+    is no answer and cannot be tolerated.
 
     \b
     Examples:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -11,20 +11,20 @@ import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
-from kubescheduler.comparison.cause_sentences import NO_VICTIMS, VictimChoice
+from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.comparison_document import change_document
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.pod_controllers import workloads_of
-from kubescheduler.comparison.real_choices import RealChoices
+from kubescheduler.comparison.real_choices import RealChoices, Rooms, choice_of
 from kubescheduler.live.dry_run.sightings import Agreement, RealEnd, Sighting
 
 BESIDE = "Every pod was decided as the real scheduler's choice was seen, on the cluster as it was right before."
 """How the pods of the comparison were decided."""
 REFUSED = "Unschedulable"
-AGREEING = frozenset({Cause.SAME, Cause.COULD_HAVE_BEEN, Cause.DIFFERENT_REASONS})
-"""The same node in both, or none, or one of several equally good ones."""
+AGREEING = frozenset({Cause.SAME, Cause.COULD_HAVE_BEEN, Cause.DIFFERENT_REASONS, Cause.NO_START_TIMES})
+"""The same node in both, or none, or one of several equally good ones; the same of pods that are evicted."""
 
 
 class DryRunResults:
@@ -36,7 +36,7 @@ class DryRunResults:
         self._write = write
         self._keep = keep
         self._kept: dict[str, tuple[Pod, PodComparison]] = {}
-        self._rooms: dict[str, Mapping[str, VictimChoice]] = {}
+        self._rooms: dict[str, Rooms] = {}
         """Uid of a pod that waits → node → whom this configuration might have evicted when the real one refused it."""
         self.causes: Counter[Cause] = Counter()
         """Why attempts differ; ``same`` is among them."""
@@ -56,7 +56,7 @@ class DryRunResults:
     def ended(self, sighting: Sighting) -> Agreement:
         """Compares an attempt, writes it, and says whether both did the same."""
         rooms = self._rooms.pop(sighting.pod.metadata.uid, {})
-        before = _like(rooms, sighting.nominated)
+        before = choice_of(rooms, sighting.nominated)
         if sighting.end is RealEnd.DELETED:
             self.deleted += 1
             self._write({**_line(sighting), **_room(before)})
@@ -73,7 +73,7 @@ class DryRunResults:
             self._kept[sighting.pod.metadata.uid] = (sighting.pod, found)
         return agreement
 
-    def _compared(self, sighting: Sighting, rooms: Mapping[str, VictimChoice]) -> PodComparison:
+    def _compared(self, sighting: Sighting, rooms: Rooms) -> PodComparison:
         """rooms: whom this configuration might have evicted before, by node."""
         first = None if sighting.first is None else sighting.first.node
         refused = sighting.end is RealEnd.UNSCHEDULABLE
@@ -83,11 +83,12 @@ class DryRunResults:
         (change,) = found.changes
         if refused and ours.host is None:
             rooms = self._rooms[sighting.pod.metadata.uid] = compared.rooms
-            room = _like(rooms, sighting.nominated)
+            room = choice_of(rooms, sighting.nominated)
             ours = msgspec.structs.replace(ours, evicts=tuple(sorted(room.victims)), evicts_from=room.node)
         if sighting.nominated:
-            real = msgspec.structs.replace(real, evicts=sighting.victims, evicts_from=sighting.nominated)
-            change = _with_victims(change, _choice(real), _like(rooms, sighting.nominated))
+            keys = tuple(pod.key for pod in sighting.victims)
+            real = msgspec.structs.replace(real, evicts=keys, evicts_from=sighting.nominated)
+            change = _with_victims(change, sighting, rooms)
         return attrs.evolve(found, outcomes=(real, ours), changes=(change,))
 
     def summary(self) -> list[str]:
@@ -129,7 +130,7 @@ def _line(sighting: Sighting) -> dict[str, Any]:
         "real": {
             "end": str(sighting.end),
             "node": sighting.node,
-            **_room(VictimChoice(sighting.nominated or None, frozenset(sighting.victims))),
+            **_room(_evicted(sighting)),
         },
         "first": first,
     }
@@ -139,18 +140,35 @@ def _choice(outcome: Outcome) -> VictimChoice:
     return VictimChoice(outcome.evicts_from, frozenset(outcome.evicts))
 
 
-def _like(rooms: Mapping[str, VictimChoice], node: str) -> VictimChoice:
-    """What may be evicted on a node, if it is one of those that may be taken; else on the first of them."""
-    return rooms.get(node) or next(iter(rooms.values()), NO_VICTIMS)
+def _evicted(sighting: Sighting) -> VictimChoice:
+    """What the real scheduler evicts, as far as is known."""
+    return VictimChoice(sighting.nominated or None, frozenset(pod.key for pod in sighting.victims))
 
 
-def _with_victims(change: HostChange, real: VictimChoice, ours: VictimChoice) -> HostChange:
-    """Different victims are a difference where there is no other; the real ones may not be known yet."""
-    other = real.node != ours.node or (real.victims and real.victims != ours.victims)
+def _with_victims(change: HostChange, sighting: Sighting, rooms: Rooms) -> HostChange:
+    """Different victims are a difference where there is no other; when the pod is refused, the real ones may not be
+    known yet, or not all."""
+    real, ours = _evicted(sighting), choice_of(rooms, sighting.nominated)
+    refused = sighting.end is RealEnd.UNSCHEDULABLE
+    alike = real.victims <= ours.victims if refused else real.victims in (frozenset(), ours.victims)
+    other = real.node != ours.node or not alike
     if change.cause is not Cause.SAME or ours.node is None or not other:
         return change
     does = str(real) if real.victims else f"makes room on {real.node}"
-    return HostChange(Cause.DIFFERENT_VICTIMS, f"the real scheduler {does}, this configuration {ours}")
+    text = f"the real scheduler {does}, this configuration {ours}"
+    if real.node == ours.node and _unordered(sighting.victims, rooms[ours.node]):
+        text += "; they are equally important, and do not say when they started"
+        return HostChange(Cause.NO_START_TIMES, text)
+    return HostChange(Cause.DIFFERENT_VICTIMS, text)
+
+
+def _unordered(real: Sequence[Pod], ours: Sequence[Pod]) -> bool:
+    """Whether the pods that only one of both evicts differ in nothing by which a scheduler chooses: it takes the least
+    important ones, then those that started last, and any of those that do not say when (no kubelet runs them)."""
+    common = {pod.key for pod in real} & {pod.key for pod in ours}
+    sides = [[pod for pod in side if pod.key not in common] for side in (real, ours)]
+    priorities = [sorted(pod.priority for pod in side) for side in sides]
+    return priorities[0] == priorities[1] and not any(pod.start_time for side in sides for pod in side)
 
 
 def _room(room: VictimChoice) -> dict[str, Any]:

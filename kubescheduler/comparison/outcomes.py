@@ -29,6 +29,7 @@ class Cause(StrEnum):
     DIFFERENT_REASONS = "different-reasons"
     DIFFERENT_VICTIMS = "different-victims"
     DIFFERENT_TIES = "different-ties"
+    NO_START_TIMES = "no-start-times"
     NOT_TRIED = "not-tried"
     KEPT_RANKING = "kept-ranking"
     ERROR = "error"
@@ -52,6 +53,7 @@ MEANINGS: dict[Cause, str] = {
     Cause.DIFFERENT_REASONS: "no node before and now, but refused for different reasons",
     Cause.DIFFERENT_TIES: "the same host by name, but among other equal best, of which a scheduler takes any",
     Cause.DIFFERENT_VICTIMS: "room is made by evicting different pods",
+    Cause.NO_START_TIMES: "of equally important pods that do not say when they started, any may be evicted (dry runs)",
     Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
     Cause.KEPT_RANKING: "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
     Cause.ERROR: "an error ended an attempt, or an extender did not answer: nothing was compared",
@@ -65,6 +67,7 @@ NO_MOVES = frozenset(
         Cause.DIFFERENT_REASONS,
         Cause.DIFFERENT_TIES,
         Cause.DIFFERENT_VICTIMS,
+        Cause.NO_START_TIMES,
         Cause.ERROR,
     }
 )

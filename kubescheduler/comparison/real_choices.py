@@ -7,7 +7,7 @@ another cluster (pods that it had just placed), looked at some of the nodes only
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 import msgspec
@@ -27,11 +27,15 @@ UNEXPLAINED = (
 )
 
 
+Rooms = Mapping[str, Sequence[Pod]]
+"""Node → whom a scheduler may evict there for a pod."""
+
+
 class RealComparison(msgspec.Struct, frozen=True, eq=False):
     """A pod of the real scheduler, compared."""
 
     pod: PodComparison
-    rooms: Mapping[str, VictimChoice]
+    rooms: Rooms
     """Of this configuration: node → whom it may evict there for the pod; it takes any of these nodes."""
 
 
@@ -58,7 +62,7 @@ class RealChoices(msgspec.Struct, frozen=True, eq=False):
             decision, change = attrs.evolve(decision, host=node), HostChange(Cause.SAME)
         real = Outcome(host=node, nodes=decision.nodes_total, message=message)
         rooms = rooms_of(decision)
-        room = next(iter(rooms.values()), NO_VICTIMS)
+        room = choice_of(rooms)
         ours = Outcome(
             host=decision.host,
             tied=tied,
@@ -96,14 +100,18 @@ class RealChoices(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(change, cause=Cause.EARLIER_CHOICES, text=ahead, steps=())
 
 
-def rooms_of(decision: Decision) -> dict[str, VictimChoice]:
+def rooms_of(decision: Decision) -> Rooms:
     """The nodes that preemption may make room on, by name, each with whom it would evict; none for a pod that fits."""
     found = decision.preemption
     if decision.host is not None or found is None:
         return {}
-    return {
-        node: VictimChoice(node, frozenset(pod.key for pod in found.candidates[node].pods)) for node in found.chosen
-    }
+    return {node: found.candidates[node].pods for node in found.chosen}
+
+
+def choice_of(rooms: Rooms, node: str = "") -> VictimChoice:
+    """What may be evicted on a node, if it is one of those that may be taken; else on the first of them."""
+    taken = node if node in rooms else next(iter(rooms), None)
+    return NO_VICTIMS if taken is None else VictimChoice(taken, frozenset(pod.key for pod in rooms[taken]))
 
 
 def _tied(decision: Decision) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from kubescheduler.live.contract.wall_clock import SystemClock
 from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess, DryRunSettings
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
+from kubescheduler.live.dry_run.traffic_mirror import Sink, TrafficMirror
 from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.flags.flag_texts import usage
 from kubescheduler.live.process.dry_run_servers import dry_run_servers
@@ -115,41 +115,50 @@ def dry_run(
     later = engine.scheduler(ClusterCache(engine.view))
     ahead = engine.scheduler(ClusterCache(engine.view))
     newest = max((engine.release, model_engine.release), key=RELEASE_NAMES.index)
-    with ExitStack() as files:
-        out = files.enter_context(_opened(options.results))
-        results = DryRunResults(
-            RealChoices(model, later, settings.preempts), _writer(out), keep=options.report is not None
-        )
-        mirror = _mirror(files, options)
-        metrics = DryRunMetrics(settings.release.metrics, settings.metrics, says)
-        process = DryRunProcess(
-            DryRunSettings(
-                access=lambda io: io.wait(settings.server.access()),
-                rules=LIVE[newest].informers,
-                limits=Limits(settings.server.qps, settings.server.burst),
-                records=mirror,
-                metrics=metrics,
-                serves=None if settings.serving is None else partial(dry_run_servers, settings, metrics, says),
-                must_serve=must_serve,
-            ),
-            lambda inbox, clock: ShadowScheduler(
-                ahead,
-                [model.cache, later.cache],
-                inbox,
-                results,
-                clock,
-                queue_order=model_spec.record.queue_order,
-                agreement=metrics,
-            ),
-            says,
-        )
-        _until_signal(process)
+    process: DryRunProcess | None = None
+    fault: Exception | None = None
+    try:
+        with ExitStack() as files:
+            out = files.enter_context(_opened("--results", options.results))
+            results = DryRunResults(
+                RealChoices(model, later, settings.preempts), _writer(out), keep=options.report is not None
+            )
+            mirror = _mirror(files, options)
+            metrics = DryRunMetrics(settings.release.metrics, settings.metrics, says)
+            process = DryRunProcess(
+                DryRunSettings(
+                    access=lambda io: io.wait(settings.server.access()),
+                    rules=LIVE[newest].informers,
+                    limits=Limits(settings.server.qps, settings.server.burst),
+                    records=mirror,
+                    metrics=metrics,
+                    serves=None if settings.serving is None else partial(dry_run_servers, settings, metrics, says),
+                    must_serve=must_serve,
+                ),
+                lambda inbox, clock: ShadowScheduler(
+                    ahead,
+                    [model.cache, later.cache],
+                    inbox,
+                    results,
+                    clock,
+                    queue_order=model_spec.record.queue_order,
+                    agreement=metrics,
+                ),
+                says,
+            )
+            _until_signal(process)
+    except (InputError, OSError) as error:
+        if process is None or not process.shadow.has_begun:
+            raise
+        fault = error  # what was compared until then is told all the same
     if options.report is not None:
         _write_report(options.report, results, process, settings, model_engine.release)
     for line in results.summary():
         says(line)
     if process.shadow.undecided:
         says(f"{process.shadow.undecided} pods still wait")
+    if fault is not None:
+        raise fault
     return int(results.agreeing < results.compared)
 
 
@@ -181,7 +190,7 @@ def _write_report(
         raise InputError(f"--report {path}: cannot be written: {error.strerror}") from error
 
 
-def _writer(out: IO[bytes]) -> Callable[[dict[str, Any]], None]:
+def _writer(out: Sink) -> Callable[[dict[str, Any]], None]:
     def write(line: dict[str, Any]) -> None:
         out.write(msgspec.json.encode(line) + b"\n")
         out.flush()
@@ -190,16 +199,42 @@ def _writer(out: IO[bytes]) -> Callable[[dict[str, Any]], None]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _named(place: str) -> Iterator[None]:
+    """What cannot be written is one clear message. place: the option, and its file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{place}: cannot be written: {error.strerror}") from error
+
+
+class _NamedFile(msgspec.Struct, frozen=True, eq=False):
+    """A file whose faults say which one it is."""
+
+    file: IO[bytes]
+    place: str
+
+    def write(self, data: bytes) -> int:
+        with _named(self.place):
+            return self.file.write(data)
+
+    def flush(self) -> None:
+        with _named(self.place):
+            self.file.flush()
+
+
+@contextmanager
+def _opened(option: str, path: str) -> Iterator[Sink]:
     if path == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         return
-    try:
+    place = f"{option} {path}"
+    with _named(place):
         file = open(path, "wb")  # noqa: SIM115
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    with file:
-        yield file
+    try:
+        yield _NamedFile(file, place)
+    finally:
+        with _named(place):  # what is still in memory is written here
+            file.close()
 
 
 def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
@@ -208,7 +243,7 @@ def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
 
     if options.mirror is None:
         return None
-    out = files.enter_context(_opened(options.mirror))
+    out = files.enter_context(_opened("--mirror", options.mirror))
     if not options.mirror.endswith(".gz"):
         return TrafficMirror(out, SystemClock(), flushes=True)
     return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), SystemClock())

@@ -74,13 +74,16 @@ class DryRunProcess:
         """The cluster as it was in the end."""
         self.clients: list[ApiClient] = []
         """Closed in the end."""
+        self._records = settings.records
+        self._unrecorded: Exception | None = None
 
     def stop(self) -> None:
         """Ends ``run`` soon."""
         self.shadow.stop()
 
     def run(self) -> None:
-        """Watches until ``stop``. Raises ConfigError, and ApiError for a server that cannot be reached at the start."""
+        """Watches until ``stop``. Raises ConfigError, ApiError for a server that cannot be reached at the start, and at
+        once what the recording of changes raises."""
         settings, servers = self._settings, None
         with IoThread() as io:
             access = settings.access(io)
@@ -125,17 +128,27 @@ class DryRunProcess:
         finally:
             informers.stop()
             self.objects = [stored.obj for store in informers.stores.values() for stored in store]
+        if self._unrecorded is not None:
+            raise self._unrecorded
 
     def _deliver(self, changes: list[ObjectChange]) -> None:
-        if self._settings.records is not None:
-            self._settings.records.record(changes)
+        self._record(lambda records: records.record(changes))
         self.inbox.put(changes)
 
     def _begin(self, informers: Informers) -> None:
         informers.synced.wait()
-        if self._settings.records is not None:
-            self._settings.records.synced()
+        self._record(TrafficMirror.synced)
         self.shadow.begin()
+
+    def _record(self, write: Callable[[TrafficMirror], None]) -> None:
+        """What goes wrong ends the run: the informers and the thread that call this would wait for ever."""
+        if self._records is None:
+            return
+        try:
+            write(self._records)
+        except Exception as error:
+            self._records, self._unrecorded = None, error
+            self.stop()
 
 
 async def _reach(client: ApiClient) -> None:

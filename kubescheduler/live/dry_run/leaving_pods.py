@@ -15,10 +15,11 @@ DISRUPTION, PREEMPTED = "DisruptionTarget", "PreemptionByScheduler"
 class Departure(msgspec.Struct, frozen=True):
     """A pod that began to leave."""
 
-    key: str
-    """namespace/name."""
-    priority: int
+    pod: Pod
+    """As it ran before that."""
     at: datetime
+    gone: bool = False
+    """Whether its room is free already."""
 
 
 class LeavingPods:
@@ -29,14 +30,20 @@ class LeavingPods:
 
     def changed(self, old: Pod | None, new: Pod | None, now: datetime) -> None:
         """A pod came, changed or went. One that ends by itself goes without having been told to."""
-        if old is None or new is None or not old.node_name or _leaves(old) or not _leaves(new):
+        if old is None or not old.node_name:
             return
-        self._by_node.setdefault(old.node_name, {})[old.key] = Departure(old.key, old.priority, now)
+        there = self._by_node.setdefault(old.node_name, {})
+        known = there.get(old.key)
+        if new is None and known is not None:
+            there[old.key] = msgspec.structs.replace(known, gone=True)
+        elif new is not None and known is None and _leaves(new) and not _leaves(old):
+            there[old.key] = Departure(old, now)
 
-    def victims(self, node: str, preemptor: Pod, since: datetime) -> tuple[str, ...]:
-        """The pods below ``preemptor`` that began to leave a node since then, sorted."""
+    def victims(self, node: str, preemptor: Pod, since: datetime) -> tuple[Departure, ...]:
+        """Of the pods below ``preemptor`` those that began to leave a node since then, sorted."""
         there = self._by_node.get(node, {}).values()
-        return tuple(sorted(one.key for one in there if one.at >= since and one.priority < preemptor.priority))
+        found = (one for one in there if one.at >= since and one.pod.priority < preemptor.priority)
+        return tuple(sorted(found, key=lambda one: one.pod.key))
 
     def forget(self) -> None:
         """Nobody waits any more."""

@@ -128,6 +128,8 @@ class ShadowScheduler:
         """Decides the pods that waited when everything had been read, in the order of the queue."""
         self._begun = True
         early, self._early = self._early, {}
+        for pod in early.values():
+            self._cluster.nominate(pod, pod.nominated_node_name)
         for pod in self._queue_order(early.values()):
             self._appears(pod)
 
@@ -168,6 +170,8 @@ class ShadowScheduler:
             before, waiting.pod = waiting.pod.nominated_node_name, pod
             waiting.nominated = pod.nominated_node_name or waiting.nominated
             self._may_be_refused(waiting, before)
+            if before or pod.nominated_node_name:
+                self._cluster.nominate(pod, pod.nominated_node_name)
 
     def _appears(self, pod: Pod) -> None:
         """A pod that this scheduler would try now; others are waited for."""
@@ -175,6 +179,7 @@ class ShadowScheduler:
             return
         decision = self._ahead.decide(pod)
         if not decision.tried:
+            self._cluster.nominate(pod, "")
             return
         if decision.host is not None:
             self._ahead.cache.assume_pod(pod, decision.host)
@@ -182,6 +187,7 @@ class ShadowScheduler:
         now = self._clock.now()
         waiting = self._waiting[pod.metadata.uid] = _Waiting(pod, now, choice, now, nominated=pod.nominated_node_name)
         self._may_be_refused(waiting, "")
+        self._cluster.nominate(pod, pod.nominated_node_name)
 
     def _may_be_refused(self, waiting: _Waiting, nominated: str) -> None:
         """The real scheduler says once, in the pod's status, that it fits nowhere; later attempts are not seen.
@@ -200,7 +206,9 @@ class ShadowScheduler:
             self._ahead.cache.forget_pod(waiting.pod)
 
     def _tell(self, waiting: _Waiting, end: RealEnd, node: str | None) -> None:
+        """A refusal may be seen after the victims that it names are gone: it is judged as if they still ran."""
         victims = self._leaving.victims(waiting.nominated, waiting.pod, waiting.since) if waiting.nominated else ()
+        back = [one.pod for one in victims if one.gone] if end is RealEnd.UNSCHEDULABLE else []
         sighting = Sighting(
             waiting.pod,
             end,
@@ -209,9 +217,13 @@ class ShadowScheduler:
             ended=self._clock.now(),
             first=waiting.first,
             nominated=waiting.nominated,
-            victims=victims,
+            victims=tuple(one.pod for one in victims),
         )
+        for pod in back:
+            self._cluster.changed(None, pod)
         agreement = self._listener.ended(sighting)
+        for pod in back:
+            self._cluster.changed(pod, None)
         if end is RealEnd.DELETED:
             self._agreement.deleted()
         else:

@@ -44,8 +44,8 @@ class Sighting(msgspec.Struct, frozen=True, eq=False):
     """None where a pod is tried anew after it was unschedulable: nobody knows when that began."""
     nominated: str = ""
     """The node on which the real scheduler made room for it; empty: nowhere, as far as is known by now."""
-    victims: tuple[str, ...] = ()
-    """The pods below it that began to leave that node while it waited: their keys."""
+    victims: tuple[Pod, ...] = ()
+    """The pods below it that began to leave that node while it waited, as they ran before that."""
 
 
 class Agreement(msgspec.Struct, frozen=True):

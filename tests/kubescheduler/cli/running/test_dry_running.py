@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
+from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, InputError
 from kubescheduler.cli.running.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
@@ -22,12 +27,15 @@ from kubescheduler.live.process.live_settings import LiveSettings, ServerSetting
 from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from tests.kubescheduler.cli.conftest import Run
-from tests.support.apiserver import FrontServer
+from tests.support.apiserver import ApiServer, FrontServer
+from tests.support.live.live_cluster import running
 from tests.support.live.served_clusters import NODES, PODS, a_node, a_pod, fill, kubeconfig
 from tests.support.live.serving import Health, ServedScheduler, asking
 from tests.support.live.serving import kubeconfig as kubeconfig_of
 
 SECONDS = 60.0
+ROOM = 5000
+"""Bytes on a disk that fills up."""
 
 
 @pytest.fixture
@@ -48,8 +56,10 @@ class StartedDryRun:
         monkeypatch: pytest.MonkeyPatch,
         *,
         serving: ServingSettings | None = None,
+        ended: list[BaseException] | None = None,
         **options: Any,
     ) -> None:
+        """ended: gets what ends the run."""
         self.server = server
         self.log: list[str] = []
         self.status: list[int] = []
@@ -59,10 +69,15 @@ class StartedDryRun:
         election = LeaderElection(leader_elect=False)
         place = ServerSettings(master=server.url, qps=0)
         settings = LiveSettings(live_release(release), engine, place, election, serving=serving)
-        given = DryRunOptions("", results="day.jsonl", **options)
+        given = DryRunOptions("", **{"results": "day.jsonl", **options})
 
         def run() -> None:
-            self.status.append(dry_run(settings, given, self.log.append))
+            try:
+                self.status.append(dry_run(settings, given, self.log.append))
+            except InputError as error:
+                if ended is None:
+                    raise
+                ended.append(error)
 
         self._thread = threading.Thread(target=run)
 
@@ -123,6 +138,143 @@ def test_beside_a_scheduler(server: FrontServer, release: str, monkeypatch: pyte
     types = [line.get("type") for line in lines if line.get("object", {}).get("kind", "Pod") in ("Pod", "Node")]
     assert types == [None, "ADDED", "ADDED", "SYNCED", "MODIFIED", "ADDED", "ADDED", "MODIFIED"]
     assert {one.method for one in server.asked} == {"GET"}
+
+
+class Kubelets:
+    """Victims leave their nodes when they are told to be gone, and not before."""
+
+    def __init__(self, server: FrontServer) -> None:
+        self.storage = server.storage
+        if isinstance(server, ApiServer):  # a real one waits for kubelets by itself
+            server.faults.append(self._told)
+
+    async def _told(self, request: web.Request) -> web.Response | None:
+        path, _, name = request.path.rpartition("/")
+        if request.method != "DELETE" or not path.endswith("/pods"):
+            return None
+        told = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+        pod = self.storage.change(PODS, "default", name, lambda pod: pod["metadata"].update(told))
+        return web.json_response(pod)
+
+    def leaving(self) -> list[str]:
+        """Who has been told to leave."""
+        return [pod["metadata"]["name"] for pod in self.storage.all(PODS) if "deletionTimestamp" in pod["metadata"]]
+
+    def clear(self) -> None:
+        """They are gone."""
+        for name in self.leaving():
+            self.storage.delete(PODS, "default", name)
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.20", "1.36"])
+def test_beside_itself(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same release with the same configuration agrees in everything: bursts apart, while room is made twice,
+    victims take their time, pods and nodes go, are closed and come."""
+    storage, kubelets, expected = server.storage, Kubelets(server), [0]
+    with running(server, release) as real, StartedDryRun(server, release, monkeypatch) as beside:
+
+        def told(count: int = 1) -> None:
+            expected[0] += count
+            beside.until(lambda: len(beside.lines()) >= expected[0])
+
+        def placed(name: str, cpu: str, priority: int = 0) -> None:
+            """A pod comes, and is bound or refused before the next one."""
+            real.make(PODS, a_pod(name, cpu, priority=priority))
+            real.until(lambda: real.is_bound(name) or real.condition(name).get("status") == "False")
+            told()
+
+        beside.until(lambda: bool(beside._processes) and beside._processes[0].shadow.has_begun)
+        for number in range(2, 5):
+            storage.create(NODES, "", a_node(f"n{number}", "4"))
+        for number in range(8):
+            placed(f"low-{number}", "1800m")
+        for name, cpu in (("first", "3"), ("second", "3500m")):
+            placed(name, cpu, priority=10)
+            real.until(lambda: len(kubelets.leaving()) == 2)
+            storage.delete(PODS, "default", kubelets.leaving()[0])
+            placed(f"small-{name}", "1500m")
+            placed(f"tiny-{name}", "100m")
+            kubelets.clear()
+            real.until(partial(real.is_bound, name))
+            told()
+        left = [pod["metadata"]["name"] for pod in storage.all(PODS) if pod["metadata"]["name"].startswith("low")]
+        storage.delete(PODS, "default", left[0])
+        storage.change(NODES, "", "n2", lambda node: node.setdefault("spec", {}).update(unschedulable=True))
+        placed("after-a-deletion", "500m")
+        storage.create(NODES, "", a_node("n5", "2"))
+        placed("after-a-node", "700m")
+    lines = beside.lines()
+    apart = [(line["pod"], line["real"], line["then"], line["cause"]) for line in lines if not line["agrees"]]
+    assert apart == []
+    assert {"bound", "unschedulable"} == {line["real"]["end"] for line in lines}
+    assert beside.status == [0]
+    assert beside.log[0].endswith("(100.0%)")
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+
+
+class Filling:
+    """A file on a disk that is full after so many bytes."""
+
+    def __init__(self, file: IO[bytes], room: int) -> None:
+        self._file, self._room = file, room
+
+    def write(self, data: bytes) -> int:
+        self._room -= len(data)
+        if self._room < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@pytest.mark.parametrize(
+    ("option", "path"),
+    [
+        pytest.param("results", "day.jsonl", id="results"),
+        pytest.param("mirror", "day.mirror", id="mirror"),
+        pytest.param("mirror", "day.mirror.gz", id="packed mirror"),
+    ],
+)
+def test_a_disk_that_fills_up(server: FrontServer, monkeypatch: pytest.MonkeyPatch, option: str, path: str) -> None:
+    """The run ends at once, whoever writes; what was compared is told, and the file is named."""
+    plain = open
+
+    def limited(place: Any, *args: Any, **options: Any) -> Any:
+        file = plain(place, *args, **options)
+        return Filling(file, ROOM) if place == path else file
+
+    monkeypatch.setattr("builtins.open", limited)
+    ended: list[BaseException] = []
+    options: dict[str, Any] = {option: path}
+    with StartedDryRun(server, "1.36", monkeypatch, ended=ended, **options) as beside:
+        beside.waits(0)
+        for number in range(1000):
+            if ended:
+                break
+            name = f"pod-{number}"
+            server.storage.create(PODS, "default", a_pod(name))
+            beside.until(lambda: bool(ended) or beside._processes[0].shadow.undecided == 1)
+            beside.bind(name, "n1")
+            beside.until(lambda: bool(ended) or beside._processes[0].shadow.undecided == 0)
+    assert [str(error) for error in ended] == [f"--{option} {path}: cannot be written: No space left on device"]
+    assert re.match(r"[1-9]\d* attempts compared, [1-9]\d* agree ", beside.log[0])
+
+
+@FULL
+def test_a_disk_without_room(kubescheduler: Run, server: FrontServer) -> None:
+    """Nothing can be written from the beginning: the run ends, and does not wait."""
+    Path("full").symlink_to("/dev/full")
+    server.storage.create(PODS, "default", a_pod("p", nodeName="n1"))
+    places = ("--results", "day.jsonl", "--mirror", "full")
+    ran = kubescheduler("run", "--dry-run", *places, "--", "--kubeconfig", "kubeconfig")
+    assert ran.status == 2
+    assert ran.err.strip().endswith("--mirror full: cannot be written: No space left on device")
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])

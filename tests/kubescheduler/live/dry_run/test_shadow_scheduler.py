@@ -198,6 +198,103 @@ def test_room_on_an_equally_good_node() -> None:
     assert shadow.lines[1]["evicts"] == {"node": "b", "victims": ["default/low-b"]}
 
 
+def nominated(waiting: Pod, node: str) -> Pod:
+    """Refused, and waiting for room on a node."""
+    return msgspec.structs.replace(unschedulable(waiting), nominated_node_name=node)
+
+
+@pytest.fixture
+def emptied() -> Shadow:
+    """Node a has just been emptied for a pod that has not been bound yet; b has no room for anyone."""
+    shadow = Shadow()
+    victim = pod("low-a", "3").on("a")
+    shadow.comes(node("a"), node("b"), victim, pod("important", "4", priority=100).on("b"))
+    shadow.shadow.decide_early()
+    shadow.comes(HIGH)
+    waits = nominated(HIGH, "a")
+    shadow.changes((HIGH, waits), (victim, leaving(victim)), (leaving(victim), None))
+    return shadow
+
+
+MID = pod("mid", "3", priority=5)
+
+
+def test_room_that_is_made_for_another(emptied: Shadow) -> None:
+    """The real scheduler keeps it for the pod that it nominated; so does this one, for less important pods alone."""
+    more, tiny = pod("more", "3", priority=20), pod("tiny", "1")
+    emptied.comes(MID, tiny, more)
+    emptied.changes((MID, unschedulable(MID)))
+    emptied.binds(tiny, "a")
+    emptied.binds(more, "a")
+    assert [(line["pod"], line["agrees"], line["then"]["node"]) for line in emptied.lines[1:]] == [
+        ("default/mid", True, None),
+        ("default/tiny", True, "a"),
+        ("default/more", True, "a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(unschedulable(HIGH), id="nominated no more"),
+        pytest.param(None, id="deleted"),
+        pytest.param(nominated(HIGH, "a").on("b"), id="bound elsewhere"),
+    ],
+)
+def test_room_that_is_kept_no_more(emptied: Shadow, after: Pod | None) -> None:
+    """Others may have it as soon as the pod does not wait for it."""
+    emptied.changes((nominated(HIGH, "a"), after))
+    emptied.comes(MID)
+    emptied.binds(MID, "a")
+    assert (emptied.lines[-1]["pod"], emptied.lines[-1]["agrees"]) == ("default/mid", True)
+
+
+def test_room_that_was_made_before_the_start() -> None:
+    """Pods that wait for room when the dry run begins have it."""
+    shadow = Shadow()
+    shadow.comes(node("a"), nominated(HIGH, "a"), MID)
+    shadow.shadow.decide_early()
+    shadow.changes((MID, unschedulable(MID)))
+    shadow.binds(nominated(HIGH, "a"), "a")
+    told = [(line["pod"], line["real"]["end"], line["agrees"]) for line in shadow.lines]
+    assert told[1:] == [("default/mid", "unschedulable", True), ("default/high", "bound", True)]
+
+
+def test_victims_that_are_gone_before_the_refusal_is_seen(full: Shadow) -> None:
+    """Then the pod would fit; it is judged as if they still ran, which they did when it was refused."""
+    victim = pod("low-a", "3").on("a")
+    full.comes(HIGH)
+    full.changes((victim, targeted(victim)), (targeted(victim), None), (HIGH, nominated(HIGH, "a")))
+    full.binds(nominated(HIGH, "a"), "a")
+    assert [(line["agrees"], line["cause"]) for line in full.lines] == [(True, "same")] * 2
+    assert full.lines[0]["then"]["evicts"] == {"node": "a", "victims": ["default/low-a"]}
+
+
+@pytest.mark.parametrize(
+    ("started", "priority", "cause"),
+    [
+        pytest.param(None, 0, "no-start-times", id="nobody says when they started"),
+        pytest.param("2026-01-01T00:00:00Z", 0, "different-victims", id="they say when"),
+        pytest.param(None, 1, "different-victims", id="the other one is more important"),
+    ],
+)
+def test_victims_that_chance_picks(started: str | None, priority: int, cause: str) -> None:
+    """Of equally important pods those that started last have to go; where they do not say when, any may."""
+    shadow = Shadow()
+    first = msgspec.structs.replace(pod("first", "2").on("a"), start_time=started)
+    second = msgspec.structs.replace(pod("second", "2", priority=priority).on("a"), start_time=started)
+    shadow.comes(node("a"), first, second)
+    shadow.shadow.decide_early()
+    shadow.comes(HIGH)
+    shadow.changes((HIGH, nominated(HIGH, "a")))
+    (ours,) = shadow.lines[0]["then"]["evicts"]["victims"]
+    other = first if ours == "default/second" else second
+    shadow.changes((other, leaving(other)), (leaving(other), None))
+    shadow.binds(nominated(HIGH, "a"), "a")
+    assert [line["cause"] for line in shadow.lines] == ["same", cause]
+    assert shadow.lines[1]["agrees"] is (cause == "no-start-times")
+
+
 def test_victims_that_were_told_to_leave_before(full: Shadow) -> None:
     """Whoever leaves before the pod came leaves for another reason; so does who is more important."""
     victim, important = pod("low-b", "3", priority=1).on("b"), pod("important", "100m", priority=100).on("b")
