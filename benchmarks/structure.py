@@ -1,7 +1,7 @@
 """The shape of the source as counts: ``python -m benchmarks.structure [--all]``.
 
-What should stay small is counted and the worst places are listed: full folders, circles, comparisons with a release,
-names that occur twice, missing docstrings, long files and functions. ``AT_THEIR_AIM`` is held by a test.
+What should stay small is counted and the worst places are listed: circles, comparisons with a release,
+names that occur twice, missing docstrings, long functions. ``AT_THEIR_AIM`` is held by a test.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from clusterstate.release_names import RELEASE_NAMES
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
-MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 25, 600, 60
-ROOMY = ("kubescheduler/framework/plugins", "predicates")
-"""Folders with one rule a file; they may hold more files than others."""
+MOST_FUNCTION_LINES = 60
 RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
@@ -57,12 +55,6 @@ def source_files(folders: tuple[str, ...] = PACKAGES, root: Path = ROOT) -> list
 
 
 # --- what is counted: each function gives one line per occurrence -----------------------------------------------
-
-
-def full_folders(files: list[SourceFile]) -> Iterator[str]:
-    """Folders with more than 25 files."""
-    held = Counter(file.path.rpartition("/")[0] for file in files)
-    yield from (f"{folder}: {n} files" for folder, n in held.items() if n > MOST_FILES and folder not in ROOMY)
 
 
 def circles(files: list[SourceFile]) -> Iterator[str]:
@@ -121,13 +113,6 @@ def undocumented(files: list[SourceFile]) -> Iterator[str]:
                 yield f"{file.path}:{node.lineno} {name}"
 
 
-def long_files(files: list[SourceFile]) -> Iterator[str]:
-    """Files over 600 lines."""
-    for file in files:
-        if (lines := len(file.text.splitlines())) > MOST_LINES:
-            yield f"{file.path}: {lines} lines"
-
-
 def long_functions(files: list[SourceFile]) -> Iterator[str]:
     """Functions over 60 lines."""
     for file in files:
@@ -139,25 +124,21 @@ def long_functions(files: list[SourceFile]) -> Iterator[str]:
 
 
 COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
-    "folders over 25 files": full_folders,
     "circles among siblings": circles,
     "comparisons with a release": release_comparisons,
     "tables per release": release_tables,
     "basenames that occur twice": repeated_basenames,
     "class names that occur twice": repeated_classes,
     "public without docstring": undocumented,
-    "files over 600 lines": long_files,
     "functions over 60 lines": long_functions,
 }
 """What is counted; of the two counts per release, those outside the releases' records."""
 
 AT_THEIR_AIM = (
-    "folders over 25 files",
     "circles among siblings",
     "comparisons with a release",
     "class names that occur twice",
     "public without docstring",
-    "files over 600 lines",
     "functions over 60 lines",
 )
 """Counts that are 0 and stay so."""
