@@ -20,7 +20,7 @@ from clusterstate.release_names import RELEASE_NAMES
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
-MOST_FUNCTION_LINES = 60
+MOST_FUNCTION_LINES = 80
 RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
@@ -114,7 +114,7 @@ def undocumented(files: list[SourceFile]) -> Iterator[str]:
 
 
 def long_functions(files: list[SourceFile]) -> Iterator[str]:
-    """Functions over 60 lines."""
+    """Functions over 80 lines."""
     for file in files:
         for node in ast.walk(file.tree):
             if isinstance(node, Function):
@@ -130,7 +130,7 @@ COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
     "basenames that occur twice": repeated_basenames,
     "class names that occur twice": repeated_classes,
     "public without docstring": undocumented,
-    "functions over 60 lines": long_functions,
+    "functions over 80 lines": long_functions,
 }
 """What is counted; of the two counts per release, those outside the releases' records."""
 
@@ -139,7 +139,7 @@ AT_THEIR_AIM = (
     "comparisons with a release",
     "class names that occur twice",
     "public without docstring",
-    "functions over 60 lines",
+    "functions over 80 lines",
 )
 """Counts that are 0 and stay so."""
 

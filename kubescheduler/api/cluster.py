@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
     from kubescheduler.engine.daemon_controllers import DaemonController
-    from kubescheduler.simulation.cluster_utilisation import Utilisation
+    from kubescheduler.simulation.cluster_utilisation import ClusterUtilisation
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.sources.cluster_input import Progress
 
@@ -264,7 +264,7 @@ class Cluster(CopiedAsItself, WhatIf):
         """A fresh cache for one scheduler; view: its engine's, by default the release's."""
         return filled_cache(self.objects, release_named(self._release).default_view if view is None else view)
 
-    def utilisation(self) -> Utilisation:
+    def utilisation(self) -> ClusterUtilisation:
         """How much of each node the running pods ask for: rows that print as a table with bars, also in a notebook.
 
         ``of(node)`` and ``to_frame()`` have the shares.

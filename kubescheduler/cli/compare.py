@@ -172,12 +172,12 @@ def compare(
     found = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     advice: tuple[str, ...] = ()
     if output in ("table", "wide", "html") and found.differs(tolerated) and not found.errors:
-        from kubescheduler.sweep.what_now import Compared, what_now
+        from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 
         engines = [engine for _, engine in sides]
         how = {"mode": mode, "preempt": preempt, "ties": ties}
         place = " ".join(each if isinstance(each, str) else "CLUSTER" for each in cluster) or "CLUSTER"
-        advice = what_now(found, tolerated, Compared(inputs[0], inputs[1][:limit], specs, engines, how, place))
+        advice = what_now(found, tolerated, ComparisonInputs(inputs[0], inputs[1][:limit], specs, engines, how, place))
     for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout), advice):
         click.echo(piece, nl=False)
     return _status(found, tolerated)

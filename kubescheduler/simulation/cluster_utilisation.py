@@ -28,7 +28,7 @@ class NodeShare(msgspec.Struct, frozen=True):
     """Used by capacity, 0 where there is none; above 1 where more is asked for than there is."""
 
 
-class Utilisation(Shown, msgspec.Struct, frozen=True):
+class ClusterUtilisation(Shown, msgspec.Struct, frozen=True):
     """Rows by node and resource: cpu and memory first, then other resources of some node, pods last."""
 
     rows: tuple[NodeShare, ...]
@@ -63,7 +63,7 @@ class Utilisation(Shown, msgspec.Struct, frozen=True):
         return data_frame({"node": nodes, **columns}, "node")
 
 
-def utilisation_of(cache: ClusterCache) -> Utilisation:
+def utilisation_of(cache: ClusterCache) -> ClusterUtilisation:
     """Of the nodes of a cluster, by name."""
     columns = cache.columns
     recorder = UsageRecorder(columns, tracked_resources(columns, (), cache.view.tracked))
@@ -73,7 +73,7 @@ def utilisation_of(cache: ClusterCache) -> Utilisation:
         for usage in recorder.nodes()
         for resource, used, there in zip(recorder.resources, usage.changes[-1][1], usage.capacity, strict=True)
     ]
-    return Utilisation(tuple(rows))
+    return ClusterUtilisation(tuple(rows))
 
 
 def _bar(part: float) -> str:

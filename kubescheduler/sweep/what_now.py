@@ -32,7 +32,7 @@ MOST_NOTES = 3
 """Notes of ``migrate`` that are quoted."""
 
 
-class Compared(msgspec.Struct, frozen=True, eq=False):
+class ComparisonInputs(msgspec.Struct, frozen=True, eq=False):
     """What a comparison was made of."""
 
     objects: Sequence[ClusterObject]
@@ -45,7 +45,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
     """How a command names the cluster."""
 
 
-def what_now(found: Comparison, tolerated: Collection[Cause], made: Compared) -> tuple[str, ...]:
+def what_now(found: Comparison, tolerated: Collection[Cause], made: ComparisonInputs) -> tuple[str, ...]:
     """One line for each thing that can be done; nothing where nothing differs."""
     causes = {cause for pod in found.pods for cause in pod.causes} & {*TOLERABLE} - {*tolerated}
     if not causes:
@@ -62,7 +62,7 @@ def what_now(found: Comparison, tolerated: Collection[Cause], made: Compared) ->
 # --- weights -----------------------------------------------------------------------------------
 
 
-def _weights(found: Comparison, column: int, made: Compared) -> Iterator[str]:
+def _weights(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[str]:
     """The weight that brings back most pods, by trial."""
     tried = []
     pods = made.pods[:MOST_TRIED]
@@ -120,7 +120,7 @@ def _enough(change: HostChange, part: Contribution) -> int | None:
 # --- what to read on ---------------------------------------------------------------------------
 
 
-def _hints(found: Comparison, column: int, made: Compared) -> Iterator[str]:
+def _hints(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[str]:
     """How to ask what would let a pod back to a node that refuses it now."""
     refused = [pod for pod in found.pods if pod.changes[column].cause is Cause.FILTERED_NOW and pod.outcomes[0].host]
     if refused:
@@ -142,7 +142,7 @@ def _hints(found: Comparison, column: int, made: Compared) -> Iterator[str]:
         )
 
 
-def _notes(found: Comparison, column: int, made: Compared) -> Iterator[str]:
+def _notes(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[str]:
     """What ``migrate`` says of the rules that decide, where one release's configuration becomes another's."""
     old, new = made.specs[0], made.specs[column + 1]
     names = Counter(

@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.sweep.what_now import Compared, what_now
+from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 from tests.support.comparing.compared import GIB, MOST, Policies, node, pod
 
 USED: list[Any] = [node("n1"), node("n2"), pod("there", 2000, 4 * GIB, on="n1")]
@@ -22,7 +22,7 @@ def policies(tmp_path: Any) -> Policies:
 def advised(old: EngineSpec, new: EngineSpec, *tolerated: Cause, objects: list[Any] | None = None) -> tuple[str, ...]:
     """What is said of one pod."""
     there, pods, specs = objects or USED, [pod("p")], [old, new]
-    made = Compared(there, pods, specs, [spec.engine(no_notice) for spec in specs], {}, "cluster.yaml")
+    made = ComparisonInputs(there, pods, specs, [spec.engine(no_notice) for spec in specs], {}, "cluster.yaml")
     return what_now(compare(there, pods, old, [new]), tolerated, made)
 
 
