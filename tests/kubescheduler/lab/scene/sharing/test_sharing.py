@@ -29,7 +29,7 @@ POLICY = "kind: Policy   # ours\napiVersion: v1\npriorities:\n- name: LeastReque
 
 def opened(nodes: int = 2) -> Scene:
     """Four sides in all releases, one by a Policy, one that draws ties."""
-    cluster = ks.Cluster(release="1.16").pod("web", cpu=1, labels={"app": "</script><b>"})
+    cluster = ks.Cluster(release="1.16").pod("web", cpu=1, annotations={"note": "</script><b>"})
     for at in range(nodes):
         cluster = cluster.node(f"n{at}", cpu=2 + at % 2, taints=["db:NoSchedule"] if at % 3 == 2 else [])
     scene = Scene.opened(cluster, sides=[EngineSpec(release) for release in ks.RELEASES], title="A <scene>")
