@@ -56,7 +56,7 @@ class Cluster(CopiedAsItself, WhatIf):
     <Cluster of release 1.36: 1 node, 1 pod>
     """
 
-    KEEP_INSTEAD = "keep cluster.manifests(), of which Cluster(…, release=…) makes it again"
+    _KEEP_INSTEAD = "keep cluster.manifests(), of which Cluster(…, release=…) makes it again"
 
     def __init__(
         self,

@@ -59,7 +59,7 @@ class Scheduler(NotPickled):
     'a'
     """
 
-    KEEP_INSTEAD = "make another one of scheduler.cluster, with the same arguments; processes each make their own"
+    _KEEP_INSTEAD = "make another one of scheduler.cluster, with the same arguments; processes each make their own"
 
     def __init__(  # noqa: PLR0913
         self,
@@ -109,7 +109,7 @@ class Scheduler(NotPickled):
                 f"a cluster of release {cluster.release} cannot be scheduled by release {engine.release}, which fills "
                 f'manifests in otherwise; give it cluster.for_release("{engine.release}")'
             )
-        self.turn = OneAtATime()
+        self._turn = OneAtATime()
         self._read = cluster
         self._notes = dict.fromkeys(notes)
         self._bound: dict[str, tuple[Pod, str]] = {}
@@ -209,7 +209,7 @@ class Scheduler(NotPickled):
         return self._hinting
 
     def _hinted(self, decision: Decision) -> Decision:
-        return attrs.evolve(decision, hinter=self.hints, turn=self.turn)
+        return attrs.evolve(decision, hinter=self.hints, turn=self._turn)
 
     @in_turn
     def bind(self, decision: Decision) -> None:
@@ -264,7 +264,7 @@ class Scheduler(NotPickled):
             if isinstance(part, Decision):
                 out[key_of(part.pod)[1]] = part
                 continue
-            for decision in runs.decisions(part, hinter=self.hints, turn=self.turn):
+            for decision in runs.decisions(part, hinter=self.hints, turn=self._turn):
                 out[key_of(decision.pod)[1]] = decision
             for pod, host in zip(part.pods, part.hosts, strict=True):
                 self._note(pod, host)

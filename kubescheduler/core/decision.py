@@ -42,7 +42,7 @@ class Decision(CopiedAsItself, FilterResults, DecisionViews):
     plugins are both called priorities here.
     """
 
-    KEEP_INSTEAD: ClassVar[str] = "keep decision.to_dict(), which is plain data"
+    _KEEP_INSTEAD: ClassVar[str] = "keep decision.to_dict(), which is plain data"
 
     feasible: IntArray = NO_NUMBERS
     """(n,) int64: the rows that fit, in list order."""

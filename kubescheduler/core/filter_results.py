@@ -66,7 +66,7 @@ class FilterResults:
     """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
     post_filter_message: str = ""
     """What the PostFilter plugins said, where the release reports it (1.36)."""
-    turn: Turn = attrs.field(default=AT_ONCE, repr=False)
+    _turn: Turn = attrs.field(default=AT_ONCE, repr=False)
     """What is held while more is put together from what the scheduler, perhaps another thread's by now, works on."""
 
     @property

@@ -9,11 +9,11 @@ class NotPickled:
     """Says what to keep instead where somebody pickles or copies what holds rules, caches and locks."""
 
     __slots__ = ()
-    KEEP_INSTEAD: ClassVar[str]
+    _KEEP_INSTEAD: ClassVar[str]
     """Ends the message."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {self.KEEP_INSTEAD}")
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {self._KEEP_INSTEAD}")
 
 
 class CopiedAsItself(NotPickled):

@@ -37,7 +37,7 @@ class TakesTurns(Protocol):
     """What is used by one thread at a time."""
 
     @property
-    def turn(self) -> Turn:
+    def _turn(self) -> Turn:
         """What is held meanwhile."""
 
 
@@ -51,7 +51,7 @@ def in_turn(method: Callable[Concatenate[Self, P], R]) -> Callable[Concatenate[S
 
     @wraps(method)
     def waiting(self: Self, /, *args: P.args, **named: P.kwargs) -> R:
-        with self.turn:
+        with self._turn:
             return method(self, *args, **named)
 
     return waiting

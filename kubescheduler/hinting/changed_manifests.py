@@ -136,13 +136,15 @@ def _containers(
 
 
 def _container(written: Manifest, before: Container, after: Container) -> dict[str, Any]:
-    """One container with other requests and fewer host ports."""
+    """One container with other requests and limits, and fewer host ports."""
     out = dict(written)
-    changed = {key: value for key, value in after.requests.items() if before.requests.get(key) != value}
-    if changed:
-        resources = dict(out.get("resources") or {})
-        amounts = encode_resources(FrozenMap(changed)) or {}
-        out["resources"] = {**resources, "requests": {**(resources.get("requests") or {}), **amounts}}
+    for field in ("requests", "limits"):
+        old, new = getattr(before, field), getattr(after, field)
+        changed = {key: value for key, value in new.items() if old.get(key) != value}
+        if changed:
+            resources = dict(out.get("resources") or {})
+            amounts = encode_resources(FrozenMap(changed)) or {}
+            out["resources"] = {**resources, field: {**(resources.get(field) or {}), **amounts}}
     if before.ports != after.ports:
         kept = {(port.host_port, port.host_ip, port.protocol or "TCP") for port in after.ports}
         out["ports"] = [_port(port, kept) for port in out.get("ports") or ()]

@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from clusterstate.api_names import is_extended_resource, is_hugepage_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
 from clusterstate.usage import CPU
 from kubescheduler.core.decision import Decision
@@ -36,8 +37,12 @@ def requests(trials: Trials) -> Iterator[Scale]:
 
 def _in_container(field: str, at: int, resource: str, left: int, spec: PodSpec) -> PodSpec:
     containers: tuple[Container, ...] = getattr(spec, field)
-    amounts = FrozenMap({**containers[at].requests, resource: left})
-    return evolved(spec, **{field: replaced(containers, at, msgspec.structs.replace(containers[at], requests=amounts))})
+    container = containers[at]
+    changed = {"requests": FrozenMap({**container.requests, resource: left})}
+    # An API server takes no request of these that is below the limit.
+    if resource in container.limits and (is_extended_resource(resource) or is_hugepage_resource(resource)):
+        changed["limits"] = FrozenMap({**container.limits, resource: left})
+    return evolved(spec, **{field: replaced(containers, at, msgspec.structs.replace(container, **changed))})
 
 
 def _in_pod(resource: str, left: int, spec: PodSpec) -> PodSpec:

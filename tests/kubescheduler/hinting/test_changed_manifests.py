@@ -31,6 +31,17 @@ def test_what_scheduling_does_not_read_stays() -> None:
     assert "uid" not in out["metadata"]
 
 
+def test_a_request_that_must_be_the_limit_takes_the_limit_along() -> None:
+    """An API server takes no extended resource whose request is below its limit."""
+    gpus = {"requests": {"cpu": "1", "example.com/gpu": "2"}, "limits": {"cpu": "2", "example.com/gpu": "2"}}
+    cluster = ks.Cluster().node("a", resources={"example.com/gpu": 1})
+    found = ks.hints(cluster, ks.pod("web", spec={"containers": [{"name": "c", "resources": gpus}]}))
+    (out,) = written(cluster, found, "ask for 1 example.com/gpu instead of 2")
+    both = {"requests": {"cpu": "1", "example.com/gpu": "1"}, "limits": {"cpu": "2", "example.com/gpu": "1"}}
+    assert out["spec"]["containers"][0]["resources"] == both
+    assert ks.Scheduler(cluster).decide(out).host == "a"
+
+
 def test_a_host_port_goes_and_its_container_port_stays() -> None:
     """The other port is as it was."""
     ports = [{"containerPort": 80, "hostPort": 80, "name": "web"}, {"containerPort": 81}]

@@ -59,7 +59,7 @@ def run(
         f"leaderElection: {{leaderElect: false}}\nprofiles:\n- schedulerName: default-scheduler\n"
         f"  plugins: {{{enabled}}}\n"
     )
-    monkeypatch.setattr("kubescheduler.config.component.load_config.read_text", lambda path: text)
+    monkeypatch.setattr("kubescheduler.config.config_text.read_text", lambda path: text)
     spec = EngineSpec(release, plugins=(with_plugin("Custom", factory),), config_file="config.yaml")
     cache = ClusterCache.of(cluster, spec.release_view())
     events: list[RunEvent] = []

@@ -168,7 +168,7 @@ def test_pods_that_err_are_tried_again_in_1_36(monkeypatch: pytest.MonkeyPatch) 
     spec = EngineSpec("1.36", plugins=(with_plugin("Erring", lambda args, handle: Erring()),))
     profile = "- schedulerName: default-scheduler\n  plugins: {multiPoint: {enabled: [{name: Erring}]}}\n"
     text = f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n{profile}"
-    monkeypatch.setattr("kubescheduler.config.component.load_config.read_text", lambda path: text)
+    monkeypatch.setattr("kubescheduler.config.config_text.read_text", lambda path: text)
     spec = msgspec.structs.replace(spec, config_file="config.yaml")
     report = simulated(spec, [small_node("n", 2)], Arrival(bad), Arrival(one_cpu("late"), at=30.5))
     # after 1, 2, 4, 8 and 10 seconds, and the second in which each of these ends

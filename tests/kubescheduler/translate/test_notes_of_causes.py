@@ -64,6 +64,14 @@ REASONS: dict[tuple[Cause, str, str], str] = {
         for old, new in PAIRS
     },
     **{
+        (Cause.NO_START_TIMES, old, new): "it is said of dry runs alone, where victims have not started"
+        for old, new in PAIRS
+    },
+    **{
+        (Cause.DIFFERENT_TIES, old, new): "it is no move either, and said only where ties are compared strictly"
+        for old, new in PAIRS
+    },
+    **{
         (cause, "1.20", "1.36"): why
         for cause, why in {
             Cause.SCORE_RESOLUTION: "both score from 0 to 100",

@@ -40,7 +40,10 @@ def scenarios(release: str, theme: str, address: str = RECORDED_AT) -> Iterator[
 def source_of(query: dict[str, Any], release: str, given: dict[str, bool]) -> Source:
     gates = {} if release == "1.4" else RELEASES[release].gates.resolve(given)
     if "policy" in query:
-        return policy_source(query["policy"], release, gates, "policy")
+        source = policy_source(query["policy"], release, gates, "policy")
+        if any("taken for one of your own" in note.text for note in source.notes):
+            raise ConfigError(f"{release} itself, which no plugin was given, does not know a rule")
+        return source
     return provider_source(query.get("provider") or "DefaultProvider", release, gates)
 
 

@@ -25,6 +25,7 @@ from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
 from kubescheduler.live.writes.live_client import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
 from tests.support.live.live_clock import HastyClock
@@ -97,6 +98,7 @@ class HearingClient:
         """Path → what is there."""
         self.errors: dict[str, list[int]] = {}
         """``METHOD path``, as far as its end → statuses of the next answers."""
+        self.bucket = TokenBucket(Limits(qps=0))
         self._heard = 0
         self._changed = threading.Condition()
 
