@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from clusterstate.errors import ConfigError
 from clusterstate.release_names import RELEASE_NAMES
 
-_VERSION = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)(?:[-+_.].*)?", re.DOTALL)
+_VERSION = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})(?:[-+_.].*)?", re.DOTALL)
 
 STEPS = {
     "1.6": "affinity, tolerations and taints are fields of pods and nodes, no longer annotations",
@@ -50,7 +50,7 @@ nodes, the scale of scores, and the default weights.
 
 def minor(text: object) -> str | None:
     """The minor release that a version is of (``v1.20.15-gke.1`` → ``1.20``); None for what is no version."""
-    found = _VERSION.fullmatch(str(text).strip()) if isinstance(text, str) else None
+    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
     return f"{found[1]}.{found[2]}" if found else None
 
 
@@ -68,18 +68,20 @@ def advice(name: str, among: Sequence[str] = RELEASE_NAMES) -> str:
     older = max((each for each in among if _number(each) < _number(name)), key=_number, default="")
     newer = min((each for each in among if _number(each) > _number(name)), key=_number, default="")
     if not older or not newer:
-        end = f"newer than all of them: {older}" if older else f"older than all of them: {newer}"
-        return f"it is {end} is next to it; it differs from that by {_between(name, older or newer)}"
+        end = f"newer than all of them, nearest to {older}" if older else f"older than all of them, nearest to {newer}"
+        steps = _steps(name, older or newer)
+        return f"it is {end}" + (f", from which it differs by {steps}" if steps else "")
     like_newer = any(_number(older) < _number(each) <= _number(name) for each in LIKE_THE_NEXT)
     near, far = (newer, older) if like_newer else (older, newer)
+    from_near, from_far = (_steps(name, each) or "what is not known here" for each in (near, far))
     return (
-        f"it is between {older} and {newer}, more like {near}: from that it differs by {_between(name, near)}; "
-        f"from {far} by {_between(name, far)}"
+        f"it is between {older} and {newer}, more like {near}: from that it differs by {from_near}; "
+        f"from {far} by {from_far}"
     )
 
 
-def _between(name: str, other: str) -> str:
-    return steps_between(*sorted((name, other), key=_number)) or "what is not known here"
+def _steps(name: str, other: str) -> str:
+    return steps_between(*sorted((name, other), key=_number))
 
 
 def steps_between(low: str, high: str) -> str:

@@ -101,7 +101,7 @@ def is_readable(given: Asked) -> bool:
         cluster.pods_from(given.pod)
         if given.configuration.get("componentConfig") is not None:
             Scheduler(cluster, config=given.configuration["componentConfig"])
-    except InputError:
+    except (InputError, UserWarning):  # a warning is a note on what an API server refuses
         return False
     return True
 

@@ -57,7 +57,7 @@ def node(  # noqa: PLR0913
             *wrong_type("taints", taints, (Iterable,), "texts like key=value:NoSchedule, or manifests"),
         ]
     )
-    own = {} if label_value_errors(name) else {HOSTNAME: name}
+    own = {} if label_value_errors(str(name)) else {HOSTNAME: name}
     known = {**own, **{key: place for key, place in places.items() if place}, **(labels or {})}
     given = [taint(each) for each in _several(taints)]
     return {

@@ -13,6 +13,7 @@ _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+) in ', re.MUL
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PACKAGES = ("kubescheduler", "algorithmprovider", "predicates", "priorities", "clusterstate")
 _NOT_THEIRS = ("<", os.path.dirname(os.__file__), *(os.path.join(_ROOT, name) + os.sep for name in _PACKAGES))
+_PASSED_ON = {getattr(signal, name, signal.SIGINT) for name in ("SIGINT", "SIGTERM", "SIGHUP")}
 _PARENT_DIES = 1
 """PR_SET_PDEATHSIG of Linux."""
 
@@ -21,7 +22,7 @@ def in_a_process_of_its_own() -> None:
     """What follows runs in a child, and this process ends as that does; status 2 where the child was ended."""
     from kubescheduler import cli
 
-    if not cli.console or not hasattr(os, "fork"):
+    if not cli.console or not hasattr(signal, "sigwaitinfo"):
         return
     from algorithmprovider.time_limit import LIMIT
 
@@ -29,20 +30,31 @@ def in_a_process_of_its_own() -> None:
     LIMIT.dump = dump
     sys.stdout.flush()
     sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON | {signal.SIGCHLD})
     child = os.fork()
     if child == 0:
         _end_with_parent()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: os.kill(child, number))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts the child as well
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = _awaited(child)
     text = _what_stood(dump)
     if text:
         sys.stderr.write(f"error: {text}it has run for too long (--patience) and cannot be ended\n")
         sys.stderr.flush()
         status = 2
     os._exit(status if status >= 0 else 128 - status)
+
+
+def _awaited(child: int) -> int:
+    """The exit status of the child, to which signals are passed on."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        told = signal.sigwaitinfo(_PASSED_ON | {signal.SIGCHLD})
+        # Those of a terminal (si_code above 0) have come to the child as well.
+        if told.si_signo != signal.SIGCHLD and told.si_code <= 0:
+            os.kill(child, told.si_signo)
 
 
 def _what_stood(dump: IO[bytes]) -> str:

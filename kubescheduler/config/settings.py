@@ -84,7 +84,7 @@ _CHANGES = frozenset(
 """What answers depend on, and which files are read for them: set, and named in a note."""
 
 _RISKS = {
-    **dict.fromkeys(("plugin", "kubeconfig", "exercise"), "runs code"),
+    **dict.fromkeys(("plugin", "kubeconfig", "exercise", "class_folder"), "runs code"),
     **dict.fromkeys(("listen", "token"), "lets others in"),
     **dict.fromkeys(("write_config_to", "save", "out", "plot", "results", "report"), "writes a file"),
     **dict.fromkeys(("run.mirror", "snapshot.output"), "writes a file"),

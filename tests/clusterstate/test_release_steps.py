@@ -46,8 +46,8 @@ def test_no_version_is_guessed(text: object) -> None:
         ("1.17", ["it is between 1.16 and 1.20, more like 1.20: ", "from 1.16 by 1.17 (scores run from 0 to 100)"]),
         ("1.22", ["more like 1.20: from that it differs by 1.21 (", "; from 1.36 by 1.23 (v1beta3, no policies,"]),
         ("1.5", ["it is between 1.4 and 1.16, more like 1.4: from that it differs by what is not known here"]),
-        ("v1.37.0", ["release v1.37.0 is", "newer than all of them: 1.36 is next to it", "what is not known here"]),
-        ("1.2", ["it is older than all of them: 1.4 is next to it"]),
+        ("v1.37.0", ["release v1.37.0 is", "newer than all of them, nearest to 1.36"]),
+        ("1.2", ["it is older than all of them, nearest to 1.4"]),
     ],
 )
 def test_advice(name: str, said: list[str]) -> None:
@@ -59,7 +59,7 @@ def test_advice(name: str, said: list[str]) -> None:
 
 def test_advice_among_some() -> None:
     """Neighbours are looked for among the releases that are asked about."""
-    with pytest.raises(ConfigError, match=r"known are 1\.4, 1\.16; it is newer than all of them: 1\.16 is next to it"):
+    with pytest.raises(ConfigError, match=r"known are 1\.4, 1\.16; it is newer than all of them, nearest to 1\.16"):
         release_of("1.17", ("1.4", "1.16"))
 
 

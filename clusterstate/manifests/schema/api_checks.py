@@ -278,10 +278,13 @@ def min_domains(given: Given) -> Iterator[Fault]:
 def label_keys(given: Given) -> Iterator[Fault]:
     """Upstream: validateMatchLabelKeysInTopologySpread, validateMatchLabelKeysAndMismatchLabelKeys."""
     selector = object_of(given, "labelSelector")
-    selected = {
-        *object_of(selector, "matchLabels"),
-        *(one.get("key") for _, one in objects_of(selector, "matchExpressions")),
-    }
+    written = [one for _, one in objects_of(selector, "matchExpressions")]
+    # In what a server has stored, each key of matchLabelKeys stands in the selector already, with the pod's own value.
+    merged = [
+        one.get("key") for one in written if one.get("operator") == "In" and len(texts_of(one, "values") or ()) == 1
+    ]
+    every = [*object_of(selector, "matchLabels"), *(one.get("key") for one in written)]
+    selected = {key for key in every if key not in merged or every.count(key) > 1}
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = texts_of(given, field) or ()
         if keys and given.get("labelSelector") is None:

@@ -120,7 +120,7 @@ def test_all_faults_come_at_once() -> None:
 
 def test_an_unknown_release_is_refused() -> None:
     """A release that is none is told with the nearest."""
-    with pytest.raises(ConfigError, match=r"release 1\.37 is not known.*did you mean 1\.36"):
+    with pytest.raises(ConfigError, match=r"release 1\.37 is not known.*newer than all of them, nearest to 1\.36"):
         Cluster(release="1.37")
 
 

@@ -213,7 +213,7 @@ KINDS: dict[str, Case] = {
     "an unknown command": Case(("shedule",), (("'shedule'", "did you mean schedule?"),)),
     "no cluster": Case(("schedule",), (("CLUSTER",),)),
     "a wrong choice": Case((*SCHEDULE, "-o", "jsn"), (("--output", "'jsn'", "did you mean json?"),)),
-    "a wrong release": Case((*SCHEDULE, "--release", "1.61"), (("--release", "'1.61'", "1.16"),)),
+    "a wrong release": Case((*SCHEDULE, "--release", "1.61"), (("--release", "1.61", "newer than all of them"),)),
     "a wrong number": Case(
         (*SCHEDULE, "--percentage-of-nodes-to-score", "101"), (("--percentage-of-nodes-to-score",),)
     ),
