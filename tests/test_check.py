@@ -117,7 +117,7 @@ def test_fix_takes_nothing_else(clone: Clone) -> None:
 def test_laws(clone: Clone) -> None:
     """Laws alone, with as many times the time that a test has; what else is given goes to pytest."""
     assert clone.run("--laws", "50", "-x").returncode == 0
-    assert clone.ran() == [f"{PYTEST} --laws 50 --timeout 15000 -x"]
+    assert clone.ran() == [f"{PYTEST} --laws 50 --timeout 15000 -o faulthandler_timeout=30000 -x"]
 
 
 @pytest.mark.parametrize("times", [[], ["0"], ["many"]], ids=["missing", "none", "a word"])

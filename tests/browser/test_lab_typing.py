@@ -128,7 +128,7 @@ def test_every_key_is_kept_in_dialogs(opened: Opened, lab: RunningLab, lab_pages
 
 def test_code_is_only_shown(lab: RunningLab, lab_pages: LabPages) -> None:
     """Keys change neither what is shown of a file with code nor the file."""
-    pane = Pane(lab_pages.opened(lab, "exercise=07-predicate"), PLACES[exercise])
+    pane = Pane(lab_pages.opened(lab, "exercise=08-predicate"), PLACES[exercise])
     pane.page.keyboard.type(comments(100))
     assert pane.text == pane.before == kept(lab, pane.page, exercise)
 
