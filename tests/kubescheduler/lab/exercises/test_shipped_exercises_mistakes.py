@@ -315,6 +315,14 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "a step": ([("rules.py", CHEAP, "9 if cents < 20 else 6 if cents < 50 else 1 if cents < 100 else 0")], EDGES),
     },
     "08-predicate": {
+        "another number of pods than seats": (
+            [("rules.py", "seats > taken", "seats != taken")],
+            "more who draw than seats: a node on which more draw than have a seat has none free",
+        ),
+        "numbers of one digit": (
+            [("rules.py", "if text.isdecimal()", "if len(text) == 1 and text.isdecimal()")],
+            "more who draw than seats: twelve seats are twelve",
+        ),
         "everybody takes a seat": (
             [("rules.py", TAKEN, "    taken = len(node_info.pods)")],
             "draw-1 and draw-2 run on dock",
@@ -378,6 +386,10 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "thirty degrees are refused": (
             [("extender.py", "> TOO_WARM", ">= TOO_WARM")],
             "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures",
+        ),
+        "refused, and kept all the same": (
+            [("extender.py", '"items": kept', '"items": nodes_of(asked)')],
+            "a heat wave: where every rack is too warm nothing runs",
         ),
         "no scores": ([("extender.py", POINTS, "0")], "render runs on north-1"),
         "no most": (
@@ -447,6 +459,26 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "cpu alone": (
             [("scheduler.yaml", AMOUNTS, "resources: [{name: cpu, weight: 1}]")],
             f"a night with much memory in use: {AS_BEFORE}",
+        ),
+        "memory alone": (
+            [("scheduler.yaml", AMOUNTS, "resources: [{name: memory, weight: 1}]")],
+            f"a night with much cpu in use: {AS_BEFORE}",
+        ),
+        "memory counts more": (
+            [("scheduler.yaml", AMOUNTS, AMOUNTS.replace("memory, weight: 1", "memory, weight: 3"))],
+            f"a night with much cpu in use: {AS_BEFORE}",
+        ),
+        "balance still scores": (
+            [("scheduler.yaml", FIT, FIT.replace("}]", "}, {name: NodeResourcesBalancedAllocation, weight: 1}]"))],
+            f"a night with other pods: {AS_BEFORE}",
+        ),
+        "preferred nodes still score": (
+            [("scheduler.yaml", FIT, FIT.replace("}]", "}, {name: NodeAffinity, weight: 2}]"))],
+            f"a night with other pods: {AS_BEFORE}",
+        ),
+        "preferred neighbours still score": (
+            [("scheduler.yaml", FIT, FIT.replace("}]", "}, {name: InterPodAffinity, weight: 2}]"))],
+            f"a night with other pods: {AS_BEFORE}",
         ),
         "cpu counts more": (
             [("scheduler.yaml", AMOUNTS, AMOUNTS.replace("cpu, weight: 1", "cpu, weight: 9"))],
