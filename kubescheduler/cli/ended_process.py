@@ -39,10 +39,17 @@ def in_a_process_of_its_own() -> None:
     status = _awaited(child)
     text = _what_stood(dump)
     if text:
-        sys.stderr.write(f"error: {text}it has run for too long (--patience) and cannot be ended\n")
-        sys.stderr.flush()
+        _complain(f"{text}it has run for too long (--patience) and cannot be ended")
+        status = 2
+    elif status < 0 and -status not in _PASSED_ON:
+        _complain(f"the process was ended by {signal.Signals(-status).name}, and nothing of it is an answer")
         status = 2
     os._exit(status if status >= 0 else 128 - status)
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"error: {text}\n")
+    sys.stderr.flush()
 
 
 def _awaited(child: int) -> int:

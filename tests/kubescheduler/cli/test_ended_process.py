@@ -46,3 +46,14 @@ def test_what_does_not_return_is_an_error(case: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, ""), done
     assert "rules.py, line 5: " in done.stderr
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("words", [CHECK, SCHEDULE], ids=["check", "schedule"])
+def test_a_process_that_ends_itself_is_an_error(words: tuple[str, ...], tmp_path: Path) -> None:
+    """A crash in code of a user's own is no answer either, and is said."""
+    start_exercise(shipped_exercise("priority"), tmp_path / "mine")
+    (tmp_path / "mine/rules.py").write_text(RULES.format(body="os.abort()"))
+    command = [sys.executable, "-m", "kubescheduler", *words]
+    done = subprocess.run(command, cwd=tmp_path / "mine", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.endswith("error: the process was ended by SIGABRT, and nothing of it is an answer\n")
