@@ -154,6 +154,8 @@ def test_a_line_end_in_a_name_makes_no_message(folder: Path, kubescheduler: Run)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 def test_a_terminated_process_leaves_no_part(folder: Path, number: signal.Signals) -> None:
     """A signal in the middle of writing: no part of the file is left."""
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("programs that nohup starts ignore this signal, and so do theirs")
     (folder / "plugin_stops.py").write_text(PLUGIN)
     command = ("schedule", "cluster.yaml", "--pod", "pod.yaml", "--save", "x.json", "--plugin", "plugin_stops:register")
     with subprocess.Popen(
