@@ -154,47 +154,49 @@ _PLUGIN = click.option(
 )
 
 
-class OneOrTwoWords(click.Option):
+class ReadsAhead(click.Option):
+    """An option that looks at the words behind its value before it is taken."""
+
+    def read(self, value: Any, rest: list[str]) -> Any:
+        """What the value is. rest: the words behind it, from which it may take and to which it may give back."""
+        raise NotImplementedError
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Has the parser ask first."""
+        super().add_to_parser(parser, ctx)
+        for name in self.opts:
+            taken = parser._long_opt[name]
+            plain = taken.process
+
+            def process(value: Any, state: Any, plain: Any = plain) -> None:
+                plain(self.read(value, state.rargs), state)
+
+            taken.process = process
+
+
+class OneOrTwoWords(ReadsAhead):
     """An option whose value takes the next word too after some first words, as ``record FILE`` does."""
 
     def __init__(self, *args: Any, with_file: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.with_file = with_file
 
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Has the parser hand over the next word where the first asks for it."""
-        super().add_to_parser(parser, ctx)
-        for name in self.opts:
-            taken = parser._long_opt[name]
-            plain = taken.process
-
-            def process(value: Any, state: Any, plain: Any = plain) -> None:
-                if value in self.with_file and state.rargs:
-                    value = f"{value} {state.rargs.pop(0)}"
-                plain(value, state)
-
-            taken.process = process
+    def read(self, value: Any, rest: list[str]) -> Any:
+        """With the next word, where the first asks for it."""
+        return f"{value} {rest.pop(0)}" if value in self.with_file and rest else value
 
 
-class SelectorOption(click.Option):
+class SelectorOption(ReadsAhead):
     """An option whose value may be left out; the name of something that is there is no selector, but an argument."""
 
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Has the parser give back a word that names a file or folder."""
-        super().add_to_parser(parser, ctx)
-        for name in self.opts:
-            taken = parser._long_opt[name]
-            plain = taken.process
+    def read(self, value: Any, rest: list[str]) -> Any:
+        """Gives back a word that names a file or folder."""
+        import os
 
-            def process(value: Any, state: Any, plain: Any = plain) -> None:
-                import os
-
-                if value == "-" or (isinstance(value, str) and "=" not in value and os.path.exists(value)):
-                    state.rargs.insert(0, value)
-                    value = self.flag_value
-                plain(value, state)
-
-            taken.process = process
+        if value == "-" or (isinstance(value, str) and "=" not in value and os.path.exists(value)):
+            rest.insert(0, value)
+            return self.flag_value
+        return value
 
 
 RUNNING = click.option(
