@@ -5,8 +5,8 @@
 A backlog of pods is there before a scheduler starts; what is measured is how it is worked off. With ``--beside`` the
 command of another scheduler (which gets the same flags) takes turns, each ``--rounds`` times: machines are noisy, so
 look at the ratio. The server must have no kubelets and no other scheduler, and let pods in without a service account.
-One JSON line a round: pods/s from the first binding to the last, seconds from the start to the first binding, CPU
-milliseconds a pod (user and system, of the scheduler alone), the most memory.
+One JSON line a round: pods/s from the first binding to the last, and to the last event that says so, seconds from the
+start to the first binding, CPU milliseconds a pod (user and system, of the scheduler alone), the most memory.
 
 With ``--relist`` all pods are read anew once ``RELIST_AFTER`` of the backlog are bound; one JSON line a round: the
 seconds that took, the same reading by a client that does nothing else just before, also amid the backlog, decisions
@@ -54,6 +54,8 @@ class LiveMeasure:
     """Pods."""
     pods_per_second: float
     """From the first binding to the last."""
+    events_per_second: float
+    """From the first binding to the last event "Scheduled"."""
     first_seconds: float
     """From the start of the process to the first binding."""
     cpu_ms_per_pod: float
@@ -104,20 +106,23 @@ def measure(cluster: LiveCluster, name: str, command: Sequence[str], pods: int, 
     """Starts a scheduler on a backlog, and ends it once that is worked off."""
     running: list[RunningScheduler] = []
     early: list[float] = []
+    written: list[float] = []
 
     def first() -> None:
         early.append(running[0].cpu())
 
-    moments = cluster.watch(pods, lambda: running.append(RunningScheduler(command)), first, seconds)
+    moments = cluster.watch(pods, lambda: running.append(RunningScheduler(command)), first, seconds, written)
     scheduler = running[0]
     cpu, memory = scheduler.cpu(), scheduler.memory()
     log = scheduler.end()
-    if len(moments) < pods:
-        raise click.ClickException(f"{name} bound {len(moments)} of {pods} pods in {seconds:g} s; its log:\n{log}")
+    if len(moments) < pods or len(written) < pods:
+        done = f"bound {len(moments)} and wrote {len(written)} events of {pods} pods"
+        raise click.ClickException(f"{name} {done} in {seconds:g} s; its log:\n{log}")
     return LiveMeasure(
         name,
         len(moments),
         round(len(moments) / (moments[-1] - moments[0]), 1),
+        round(len(written) / (written[-1] - moments[0]), 1),
         round(moments[0] - scheduler.started, 2),
         round((cpu - early[0]) * 1000 / len(moments), 2),
         round(early[0], 2),
@@ -205,12 +210,9 @@ def main(
             found[name].append(measure(cluster, name, [*commands[name], *flags], pods, seconds))
             click.echo(json.dumps(attrs.asdict(found[name][-1])))
     if beside:
-        ratio = _middle(found["ours"]) / _middle(found["beside"])
-        click.echo(f"ours binds {ratio:.2f} times as many pods a second")
-
-
-def _middle(measures: Sequence[LiveMeasure]) -> float:
-    return statistics.median(one.pods_per_second for one in measures)
+        for name, doing in (("pods_per_second", "binds"), ("events_per_second", "writes the events of")):
+            ours, others = (statistics.median(getattr(one, name) for one in found[who]) for who in ("ours", "beside"))
+            click.echo(f"ours {doing} {ours / others:.2f} times as many pods a second")
 
 
 if __name__ == "__main__":

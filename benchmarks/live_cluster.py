@@ -59,13 +59,21 @@ class LiveCluster:
         """Deletes the backlog, bound or not."""
         asyncio.run(self._clear())
 
-    def watch(self, pods: int, ready: Callable[[], None], first: Callable[[], None], seconds: float) -> list[float]:
+    def watch(
+        self,
+        pods: int,
+        ready: Callable[[], None],
+        first: Callable[[], None],
+        seconds: float,
+        written: list[float] | None = None,
+    ) -> list[float]:
         """Sees pods being bound; the moments (time.monotonic) of each, once there are ``pods``, or at the time-out.
 
         ready: called once the watch is open; starts the scheduler. first: called when the first pod is bound. Pods
-        that were bound before are not counted.
+        that were bound before are not counted. written: filled with the moments of as many events "Scheduled", which
+        are waited for as well.
         """
-        return asyncio.run(self._watch(pods, ready, first, seconds))
+        return asyncio.run(self._watch(pods, ready, first, seconds, written))
 
     def read_pods(self) -> float:
         """Reads all pods as the first events of a watch, as 1.36 does; the seconds until all are there."""
@@ -119,22 +127,46 @@ class LiveCluster:
         return time.monotonic() - started
 
     async def _watch(
-        self, pods: int, ready: Callable[[], None], first: Callable[[], None], seconds: float
+        self,
+        pods: int,
+        ready: Callable[[], None],
+        first: Callable[[], None],
+        seconds: float,
+        written: list[float] | None,
     ) -> list[float]:
         moments: list[float] = []
-        async with self.session() as session:
-            async with session.get(PODS, params={"limit": "1"}) as answer:
-                version = (await answer.json())["metadata"]["resourceVersion"]
-            query = {"fieldSelector": "spec.nodeName!=", "watch": "true", "resourceVersion": version}
-            begins = ready
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    while len(moments) < pods:
-                        async with session.get(PODS, params=query, headers={"Accept": SHORT}) as stream:
-                            begins()
-                            last = await _count(stream.content, pods, first, moments)
-                        query["resourceVersion"], begins = last or query["resourceVersion"], _begun
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds), self.session() as session, asyncio.TaskGroup() as tasks:
+                if written is not None:
+                    opened = asyncio.Event()
+                    tasks.create_task(_see(session, EVENTS, SCHEDULED, pods, opened.set, _begun, written))
+                    await opened.wait()
+                await _see(session, PODS, BOUND, pods, ready, first, moments)
         return moments
+
+
+BOUND = {"fieldSelector": "spec.nodeName!="}
+EVENTS, SCHEDULED = "/api/v1/namespaces/default/events", {"fieldSelector": "reason=Scheduled"}
+
+
+async def _see(
+    session: aiohttp.ClientSession,
+    path: str,
+    selector: dict[str, str],
+    count: int,
+    ready: Callable[[], None],
+    first: Callable[[], None],
+    moments: list[float],
+) -> None:
+    """Watches objects that come into view from now on, until there are so many."""
+    async with session.get(path, params={"limit": "1"}) as answer:
+        version = (await answer.json())["metadata"]["resourceVersion"]
+    query, begins = {**selector, "watch": "true", "resourceVersion": version}, ready
+    while len(moments) < count:
+        async with session.get(path, params=query, headers={"Accept": SHORT}) as stream:
+            begins()
+            last = await _count(stream.content, count, first, moments)
+        query["resourceVersion"], begins = last or query["resourceVersion"], _begun
 
 
 INITIAL = {
