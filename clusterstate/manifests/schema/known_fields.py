@@ -77,12 +77,23 @@ def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: Accepte
         place = f"{path}{step(key)}".lstrip(".")
         known = fields.get(key) if isinstance(key, str) else None
         if known is None:
-            yield f"{place}: unknown field{nearest(str(key), fields)}"
+            yield f"{place}: unknown field{_meant(str(key), fields)}"
         elif known.values:
             yield from _in_values(value, known.values, place, accepted.values.get((kind, key)))
         elif known.type:
             for item, where in objects_in(value, known, place):
                 yield from _in_object(item, known.type, where, accepted)
+
+
+def _meant(key: str, fields: Mapping[str, KnownField]) -> str:
+    """A field of an object one level down that has the very name comes before one whose name is merely like it."""
+    types = known_types()
+    inside = [
+        f"{name}.{key}" for name, known in fields.items() if not known.by_name and key in types.get(known.type, ())
+    ]
+    return (
+        nearest(key, fields) if not inside or key.lower() in map(str.lower, fields) else f"; did you mean {inside[0]}?"
+    )
 
 
 def objects_in(value: object, known: KnownField, place: str) -> Iterator[tuple[Mapping[Any, Any], str]]:

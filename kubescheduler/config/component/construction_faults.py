@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterstate.errors import nearest
 from kubescheduler.config.component.written_config import MULTI_POINT
+from kubescheduler.config.policy.policy_1_20_names import plugin_name_hint
 from kubescheduler.framework.contract.points import Point
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def _enabled_problems(
 
 def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:
     own = "; one of your own comes by --plugin"
-    hint = f"; {form.gone[name]}" if name in form.gone else nearest(name, known) + own
+    renamed = f"; {form.gone[name]}" if name in form.gone else plugin_name_hint(name, known, form.gone)
+    hint = renamed or nearest(name, known) + own
     return f"there is no plugin {name or 'without a name'}{hint}"
 
 

@@ -27,6 +27,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
     RATIO_PLUGIN,
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
+    policy_name_hint,
     predicate_name,
     priority_name,
 )
@@ -120,7 +121,11 @@ def registration_problems_1_20(policy: Policy) -> Iterator[Fatal]:
         elif count is None and (name := priority_name(priority.name)) not in PRIORITIES:
             text = f"Invalid configuration: Priority type not found for {go_quote(name)}"
             others = misplaced({*PREDICATES, *PREDICATE_ALIASES}, "predicate")
-            hint = others.get(name) or nearest(name, {*PRIORITIES, *PRIORITY_ALIASES, EQUAL})
+            hint = (
+                others.get(name)
+                or policy_name_hint(name, PRIORITIES)
+                or nearest(name, {*PRIORITIES, *PRIORITY_ALIASES, EQUAL})
+            )
             yield Fatal(f"priorities[{at}]", text, hint)
 
 
@@ -128,7 +133,7 @@ def _predicate_hint(name: str) -> str:
     if name in TAINTED:
         return "; 1.20 has taints for it, which PodToleratesNodeTaints heeds: take it out"
     others = misplaced({*PRIORITIES, *PRIORITY_ALIASES, EQUAL}, "priority")
-    return others.get(name) or nearest(name, {*PREDICATES, *PREDICATE_ALIASES})
+    return others.get(name) or policy_name_hint(name, PREDICATES) or nearest(name, {*PREDICATES, *PREDICATE_ALIASES})
 
 
 def crash_problems_1_20(policy: Policy) -> Iterator[FieldError]:

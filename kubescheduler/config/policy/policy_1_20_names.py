@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -111,6 +111,24 @@ DEFAULT_LISTS_1_20 = DefaultLists(
     DEFAULT_PRIORITIES,
     {AUTOSCALER_PROVIDER: {"LeastRequestedPriority": "MostRequestedPriority"}},
 )
+
+
+def policy_name_hint(plugin: str, known: Collection[str]) -> str:
+    """What a policy calls that which a plugin of this name does, if it is known; empty for other names."""
+    does = [
+        *((name, plugins) for name, plugins in PREDICATES.items()),
+        *((name, (one,)) for name, one in PRIORITIES.items()),
+    ]
+    found = [name for name, plugins in does if plugins == (plugin,) and name != plugin and name in known]
+    return f"; in a policy it is called {found[-1]}" if found else ""
+
+
+def plugin_name_hint(rule: str, known: Collection[str], gone: Mapping[str, str]) -> str:
+    """Which plugins do what a predicate or priority of this name does; where they are gone, what to do instead."""
+    plugins = dict.fromkeys((*PREDICATES.get(rule, ()), PRIORITIES.get(rule, "")))
+    if there := [name for name in plugins if name in known]:
+        return f"; in a profile it is {' and '.join(there)}"
+    return next((f"; {gone[name]}" for name in plugins if name in gone), "")
 
 
 def predicate_name(name: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from algorithmprovider.registry import valid_name
 from clusterstate.api_names import is_extended_resource, qualified_name_errors
 from clusterstate.errors import ConfigError, RegistryError, nearest
+from kubescheduler.config.policy.policy_1_20_names import policy_name_hint
 from priorities.capacity_ratio import shape_error
 
 if TYPE_CHECKING:
@@ -146,12 +147,12 @@ def misplaced(names: Iterable[str], what: str) -> dict[str, str]:
     return dict.fromkeys(names, f"; it is a {what}: move it to {lists[what]}")
 
 
-def _hint(name: str, known: Iterable[str], error: str, gated: Mapping[str, str], elsewhere: Mapping[str, str]) -> str:
+def _hint(name: str, known: Collection[str], error: str, gated: Mapping[str, str], elsewhere: Mapping[str, str]) -> str:
     if "type not found" not in error:
         return ""
     if name in gated:
         return f"; --feature-gates {gated[name]} registers it"
-    return elsewhere.get(name) or nearest(name, known)
+    return elsewhere.get(name) or policy_name_hint(name, known) or nearest(name, known)
 
 
 # --- later checks --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -188,8 +188,8 @@ class Handle(Protocol):
         """The pods nominated to a node."""
         ...
 
-    def waiting_pods(self) -> Iterator[WaitingPod]:
-        """The pods that Permit plugins hold."""
+    def waiting_pods(self) -> Sequence[WaitingPod]:
+        """The pods that Permit plugins hold, as they are now."""
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         """The waiting pod of a uid; None when it does not wait."""

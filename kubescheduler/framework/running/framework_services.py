@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import time as wall_clock
 from typing import Any, Protocol
 
@@ -229,9 +229,9 @@ class FrameworkHandle:
 
     # --- pods on their way -----------------------------------------------------------------
 
-    def waiting_pods(self) -> Iterator[WaitingPod]:
-        """The pods that Permit plugins hold."""
-        return iter(self._services.waiting)
+    def waiting_pods(self) -> Sequence[WaitingPod]:
+        """The pods that Permit plugins hold, as they are now."""
+        return tuple(self._services.waiting)
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         """The waiting pod of a uid; None when it does not wait."""

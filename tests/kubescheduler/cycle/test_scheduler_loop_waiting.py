@@ -27,7 +27,7 @@ class Gang:
     name: str = "Gang"
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        waiting = list(self.handle.waiting_pods())
+        waiting = self.handle.waiting_pods()
         if len(waiting) + 1 < self.size:
             return WAIT, 60.0
         for held in waiting:
@@ -50,13 +50,13 @@ def test_a_gang_is_bound_together(release: str) -> None:
         for at in range(3):
             b.add(make_pod(f"p{at}"))
         early = b.loop.run()
-        assert len(list(b.framework.handle.waiting_pods())) == 3
+        assert len(b.framework.handle.waiting_pods()) == 3
         assert b.bound() == {}
         b.add(make_pod("p3", {"node": "n2"}))
         late = b.loop.settle()
         assert [attempt.outcome() for attempt in (*early, *late)] == [None] * 4
         assert b.bound() == {"p0": "n1", "p1": "n1", "p2": "n1", "p3": "n2"}
-        assert list(b.framework.handle.waiting_pods()) == []
+        assert b.framework.handle.waiting_pods() == ()
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_a_failing_pre_flight_ends_the_wait() -> None:
     made = plugin("A", **answers(permit=(WAIT, 60), pre_bind=None, pre_bind_pre_flight=SchedulingError("x")))
     with bench("1.36", made) as b:
         assert b.try_one(make_pod()).outcome() is not None
-        assert list(b.framework.handle.waiting_pods()) == []
+        assert b.framework.handle.waiting_pods() == ()

@@ -41,7 +41,7 @@ class Gang:
     name: str = "Custom"
 
     def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        waiting = list(self.handle.waiting_pods())
+        waiting = self.handle.waiting_pods()
         if len(waiting) + 1 < self.size:
             return Status(Code.Wait), 10.0
         for held in waiting:

@@ -179,6 +179,10 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         container(ports=[{"containerPort": 70000}]),
         "containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
     ),
+    "a port without a number": (
+        container(ports=[{"hostPort": 8080}]),
+        "containers[0].ports[0].containerPort: Required value",
+    ),
     "another port on the node's network": (
         {"hostNetwork": True, **container(ports=[{"containerPort": 80, "hostPort": 81}])},
         "containers[0].ports[0].containerPort: Invalid value: 80: must match `hostPort` when `hostNetwork` is true",
@@ -241,6 +245,38 @@ def test_specs(spec: dict[str, Any], fault: str) -> None:
             "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only",
             id="a class of the system's",
         ),
+        pytest.param(
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": 1, "maxUnavailable": "50%"}},
+            'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%",'
+            '"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+            id="a budget of both kinds",
+        ),
+        pytest.param(
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": -1}},
+            "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0",
+            id="a budget of less than nothing",
+        ),
+        pytest.param(
+            "PodDisruptionBudget",
+            {"spec": {"maxUnavailable": "half"}},
+            'spec.maxUnavailable: Invalid value: "half": a valid percent string must be a numeric string followed by '
+            "an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+            id="a budget of no amount",
+        ),
+        pytest.param(
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": "101%"}},
+            'spec.minAvailable: Invalid value: "101%": must not be greater than 100%',
+            id="a budget of more than all",
+        ),
+        pytest.param(
+            "PodDisruptionBudget",
+            {"status": {"disruptionsAllowed": -1}},
+            "status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0",
+            id="fewer disruptions than none",
+        ),
     ],
 )
 def test_other_kinds(kind: str, manifest: dict[str, Any], fault: str) -> None:
@@ -274,6 +310,12 @@ def test_releases_differ(release: str, manifest: dict[str, Any], ending: str | N
     """Each has its own words, and some take what others refuse."""
     found = refused("Pod", manifest, TABLES[release])
     assert (not found) if ending is None else found[0].endswith(ending)
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
+def test_status_of_old_budgets(release: str) -> None:
+    """Before policy/v1 nothing is said of the numbers in a budget's status."""
+    assert refused("PodDisruptionBudget", {"status": {"disruptionsAllowed": -1}}, TABLES[release]) == []
 
 
 @pytest.mark.parametrize("release", TABLES)

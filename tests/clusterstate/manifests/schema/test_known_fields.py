@@ -53,6 +53,24 @@ def test_every_type_is_there() -> None:
             ["spec.nodeselector: unknown field; did you mean nodeSelector?"],
             id="case",
         ),
+        pytest.param(
+            "Pod",
+            {"spec": {"topologySpreadConstraints": [{"matchLabels": {"app": "a"}}], "labels": {"app": "a"}}},
+            [
+                "spec.topologySpreadConstraints[0].matchLabels: unknown field; did you mean labelSelector.matchLabels?",
+                "spec.labels: unknown field",
+            ],
+            id="a field of an object one level down",
+        ),
+        pytest.param(
+            "Deployment",
+            {"labels": {"app": "a"}, "replicas": 3},
+            [
+                "labels: unknown field; did you mean metadata.labels?",
+                "replicas: unknown field; did you mean spec.replicas?",
+            ],
+            id="at the top",
+        ),
         pytest.param("Pod", {"spec": {"zzzz": 1}}, ["spec.zzzz: unknown field"], id="nothing like it"),
         pytest.param("Pod", {"spec": {"a.b/c": 1}}, ["spec[a.b/c]: unknown field"], id="an odd name"),
         pytest.param("Pod", {"spec": {7: 1}}, ["spec.7: unknown field"], id="a number"),

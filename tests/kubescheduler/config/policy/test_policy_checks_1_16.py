@@ -175,6 +175,22 @@ BAD = Policy(
 )
 
 
+@pytest.mark.parametrize(
+    ("plugin", "hint"),
+    [
+        ("NodeResourcesMostAllocated", "; in a policy it is called MostRequestedPriority"),
+        ("NodeResourcesBalancedAllocation", "; in a policy it is called BalancedResourceAllocation"),
+        ("Packing", ""),
+    ],
+)
+def test_a_plugin_s_name_in_a_policy(plugin: str, hint: str) -> None:
+    """The priority that does what the plugin does comes before one whose name is like it, if it is known."""
+    policy = Policy(priorities=(PriorityPolicy(plugin, 1),))
+    known = {"LeastRequestedPriority", "MostRequestedPriority", "BalancedResourceAllocation"}
+    problems = policy_problems(policy, PREDICATES, known, hard_weight=1, defaults=DEFAULTS)
+    assert problems == [f"priorities[0]: Invalid configuration: Priority type not found for {plugin}{hint}"]
+
+
 def check(policy: Policy, hard_weight: int = 1) -> str | None:
     try:
         check_policy(policy, PREDICATES, PRIORITIES, hard_weight=hard_weight, defaults=DEFAULTS)
