@@ -19,7 +19,7 @@ import attrs
 from clusterstate.release_names import RELEASE_NAMES
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
+PACKAGES = ("algorithmprovider", "clusterstate", "kubecel", "kubescheduler", "predicates", "priorities")
 MOST_FUNCTION_LINES = 80
 RELEASE_RECORDS = ("*/releases.py", "*/release_*.py", "*/record_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""

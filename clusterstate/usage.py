@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import msgspec
 
-from clusterstate.api_names import is_scalar_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
 from clusterstate.quantity import whole_units
+from clusterstate.resource_names import is_scalar_resource
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 

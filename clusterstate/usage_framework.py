@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import msgspec
 
-from clusterstate.api_names import is_hugepage_resource
 from clusterstate.objects import NO_RESOURCES, FrozenMap, PodSpec, RequestsInUse
 from clusterstate.quantity import whole_units
+from clusterstate.resource_names import is_hugepage_resource
 from clusterstate.usage import (
     CPU,
     DEFAULT_MEMORY,

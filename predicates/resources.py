@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from clusterstate.api_names import is_extended_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.resource_names import is_extended_resource
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS

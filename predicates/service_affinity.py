@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo
@@ -15,6 +14,7 @@ from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.node_selection import node_selector_mask
 from clusterstate.selectors.pod_owners import services_of
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Explain, Refusal, Unmet, label_need, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 

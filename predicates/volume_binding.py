@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.growable import Mask
 from clusterstate.objects import PersistentVolumeClaim
@@ -17,6 +16,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
 from clusterstate.volumes.storage_traits import storage_to_bind
+from kubecel.api_names import go_quote
 from predicates.evidence_texts import bound_text, delayed_need
 from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict

@@ -8,7 +8,6 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import IntArray, Mask
@@ -18,6 +17,7 @@ from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
 from clusterstate.volumes.storage_traits import bound_storage
+from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 

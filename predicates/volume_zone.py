@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.growable import Mask
@@ -27,6 +26,7 @@ from clusterstate.volumes.claims import (
 )
 from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
 from clusterstate.volumes.storage_traits import bound_storage
+from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import (
     GO_ON,

@@ -16,7 +16,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from clusterstate.api_names import is_scalar_resource
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.device_totals import READS as DEVICE_READS
@@ -24,6 +23,7 @@ from clusterstate.devices.device_totals import device_totals
 from clusterstate.devices.extended_resources import is_device_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.resource_names import is_scalar_resource
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY, Amounts
 from priorities.normalize import MAX_UTILIZATION, idiv, round_half_away

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from clusterstate.cel.cel_faults import CompileFault
 from clusterstate.objects.resource import Device
+from kubecel.faults import CompileFault
 
 Condition = Callable[[str, Device], bool]
 """Of (driver, device): whether it is selected; may raise ValueFault, CostFault and NotEvaluatedError."""
@@ -20,9 +20,9 @@ Condition = Callable[[str, Device], bool]
 @lru_cache(maxsize=1024)
 def compile_expression(source: str) -> Condition:
     """The expression, ready to be asked about devices. Raises CompileFault and NotEvaluatedError."""
-    from clusterstate.cel.cel_expression import compile_program
-    from clusterstate.cel.values import cel_types as types
     from clusterstate.devices.device_values import FIELDS, as_condition, subject_of
+    from kubecel import types
+    from kubecel.program import compile_program
 
     program = compile_program(source, "device", FIELDS)
     if program.kind not in (types.BOOL, types.ANY):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_expressions import Condition, compile_expression
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
@@ -15,6 +14,7 @@ from clusterstate.objects import Toleration
 from clusterstate.objects.base import ResourceList
 from clusterstate.objects.resource import ALL, EXACT_COUNT, Device, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
 from clusterstate.selectors.matching import any_tolerates
+from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 
 BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 """Effects of device taints that keep a claim away."""

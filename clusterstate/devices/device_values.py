@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from clusterstate.cel.cel_faults import ValueFault
-from clusterstate.cel.functions.quantity_functions import of_thousandths
-from clusterstate.cel.functions.semver_functions import semver
-from clusterstate.cel.values import cel_types as types
-from clusterstate.cel.values.cel_values import CelMap, DefaultMap, Value, go_name, type_name
 from clusterstate.objects.resource import Device, DeviceAttribute
+from kubecel import types
+from kubecel.faults import ValueFault
+from kubecel.functions.quantities import of_thousandths
+from kubecel.functions.semver import semver
+from kubecel.values import CelMap, DefaultMap, Value, go_name, type_name
 
 FIELDS = {
     "driver": types.STRING,

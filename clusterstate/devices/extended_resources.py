@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from clusterstate.api_names import is_extended_resource
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import Container, FrozenMap, Labels, ObjectMeta, Pod, PodResourceClaim, PodSpec
 from clusterstate.objects.resource import ClaimSpec, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
 from clusterstate.podinfo import PodInfo, controller_of
+from clusterstate.resource_names import is_extended_resource
 from clusterstate.snapshot import Snapshot
 
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -8,12 +8,12 @@ from datetime import datetime
 import attrs
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod, PodResourceClaim, PodSpec
 from clusterstate.objects.resource import AllocatedDevice, ConsumerReference, DeviceStatus, ResourceClaim
 from clusterstate.podinfo import controller_of
+from kubecel.api_names import go_quote
 
 MOST_CONSUMERS = 256
 """Pods that one claim can be reserved for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.manifests.fields import Fields, describe
 from clusterstate.objects import (
     NO_LABELS,
@@ -16,6 +15,7 @@ from clusterstate.objects import (
     OwnerReference,
     Requirement,
 )
+from kubecel.api_names import is_object_name, subdomain_errors
 
 
 def decode_metadata(manifest: Fields) -> ObjectMeta:

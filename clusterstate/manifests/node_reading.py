@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clusterstate.api_names import is_object_name
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.pod_reading import FAULTS, remember
@@ -23,6 +22,7 @@ from clusterstate.objects import (
     ResourceList,
     Taint,
 )
+from kubecel.api_names import is_object_name
 
 UNREADABLE: ResourceList = FrozenMap()
 """Stands for amounts that cannot be read."""

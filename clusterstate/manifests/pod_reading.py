@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from clusterstate.api_names import is_object_name
 from clusterstate.manifests.decode_pod_status import decode_claim_statuses, decode_grants
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
@@ -37,6 +36,7 @@ from clusterstate.objects import (
     PodGrants,
     ResourceClaimStatus,
 )
+from kubecel.api_names import is_object_name
 
 REMEMBERED = 16_384
 """Entries of each table; a full one starts anew."""

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
-from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
     FrozenMap,
@@ -22,6 +21,7 @@ from clusterstate.objects import (
     Taint,
     Toleration,
 )
+from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
 LABEL_SELECTOR_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 NODE_SELECTOR_OPERATORS = LABEL_SELECTOR_OPERATORS | {"Gt", "Lt"}

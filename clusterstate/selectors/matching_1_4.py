@@ -8,7 +8,6 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
 from clusterstate.growable import IntArray, Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import (
@@ -29,6 +28,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import node_selector_mask, requirements_mask
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
 VALUE_RULE = (
     "must match the regex (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])? (e.g. 'MyValue' or 'my_value' or '12345')"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clusterstate.api_names import NAME_LENGTH, SUBDOMAIN_LENGTH
+from kubecel.api_names import NAME_LENGTH, SUBDOMAIN_LENGTH
 
 _SINCE_1_20 = (("a DNS-1123 subdomain must", "a lowercase RFC 1123 subdomain must"),)
 _SINCE_1_36 = (

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
@@ -25,6 +24,7 @@ from clusterstate.selectors.matching import (
     requirement_error,
 )
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote
 
 NAME_FIELD = "metadata.name"
 """The only field of a node that matchFields can read; every other reads as the empty string."""

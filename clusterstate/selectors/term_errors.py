@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from clusterstate.api_names import go_quote, label_value_errors, qualified_name_errors
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.selectors.matching import parse_int64
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.selectors.node_selection import counts_as_preferred, term_error
+from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")

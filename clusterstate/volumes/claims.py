@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
@@ -28,6 +27,7 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.volumes.csi_migration import PLUGINS, TranslationError, plugin_of, translated_source
+from kubecel.api_names import go_quote
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"

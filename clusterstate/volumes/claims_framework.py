@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import (
     ClaimVolume,
@@ -26,6 +25,7 @@ from clusterstate.volumes.claims import (
     label_zones,
 )
 from clusterstate.volumes.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kubecel.api_names import go_quote
 
 CLAIM, VOLUME, STORAGE_CLASS = "persistentvolumeclaim", "persistentvolume", "storageclass.storage.k8s.io"
 """What kinds are called in texts."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod
+from kubecel.api_names import go_quote
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import ThreadedBindings
 from kubescheduler.cycle.cycles import Cycles, Placed

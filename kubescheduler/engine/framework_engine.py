@@ -10,9 +10,9 @@ import attrs
 import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
-from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
+from kubecel.api_names import go_quote
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view

@@ -7,8 +7,8 @@ from functools import partial
 
 import msgspec
 
-from clusterstate.api_names import is_extended_resource, is_hugepage_resource
 from clusterstate.objects import Container, FrozenMap, PodSpec
+from clusterstate.resource_names import is_extended_resource, is_hugepage_resource
 from clusterstate.usage import CPU
 from kubescheduler.core.decision import Decision
 from kubescheduler.hinting.proposals import Proposal, Scale

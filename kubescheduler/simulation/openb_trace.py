@@ -9,10 +9,10 @@ from typing import IO, Any
 
 import msgspec
 
-from clusterstate.api_names import is_object_name, subdomain_errors
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.fields import INT64, describe
+from kubecel.api_names import is_object_name, subdomain_errors
 from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, read_file, why_unreadable
 from kubescheduler.sources.files import STDIN, STDIN_NAME, read_items
 

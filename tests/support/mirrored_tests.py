@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("algorithmprovider", "benchmarks", "clusterstate", "kubescheduler", "predicates", "priorities")
+PRODUCT = ("algorithmprovider", "benchmarks", "clusterstate", "kubecel", "kubescheduler", "predicates", "priorities")
 METADATA = ("setup.cfg", "setup.py", "ruff.toml", "MANIFEST.in", "pyproject.toml")
 
 

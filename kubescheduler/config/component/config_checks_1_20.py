@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.config.component.config_checks import (
     client_errors,
     lease_errors,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote
 from kubescheduler.config.component.config_defaults import with_default_args
 from kubescheduler.config.component.managed_extenders import ignored_resources, ordered, with_ignored_1_20
 from kubescheduler.config.component.merge_1_20 import merged_plugins

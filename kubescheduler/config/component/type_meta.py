@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
 from kubescheduler.config.component.config_schema import GROUP, KIND
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
 

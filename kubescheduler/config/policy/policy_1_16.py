@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
 from kubescheduler.config.extender_checks import extender_errors_1_20
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,

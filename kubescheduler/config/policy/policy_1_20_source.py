@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
 from kubescheduler.config.config_text import read_policy_configmap, read_policy_file
 from kubescheduler.framework.args.field_errors import invalid, required
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile

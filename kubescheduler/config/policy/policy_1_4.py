@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_checks_1_16 import registration_problems

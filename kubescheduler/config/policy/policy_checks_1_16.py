@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from algorithmprovider.registry import valid_name
-from clusterstate.api_names import is_extended_resource, qualified_name_errors
 from clusterstate.errors import ConfigError, RegistryError, nearest
+from clusterstate.resource_names import is_extended_resource
+from kubecel.api_names import qualified_name_errors
 from kubescheduler.config.policy.policy_1_20_names import policy_name_hint
 from priorities.capacity_ratio import shape_error
 

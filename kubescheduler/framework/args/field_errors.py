@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from clusterstate.api_names import go_quote, qualified_name_errors
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote, qualified_name_errors
 
 INVALID = "Invalid value"
 REQUIRED = "Required value"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from clusterstate.api_names import go_quote
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from kubecel.api_names import go_quote
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Status
 from priorities.types import MAX_NODE_SCORE
 

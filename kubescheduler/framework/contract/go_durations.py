@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -10,7 +10,6 @@ from functools import partial
 import attrs
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.devices.device_allocation import allocations
 from clusterstate.devices.device_demand import Demand, devices_on
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
@@ -28,6 +27,7 @@ from clusterstate.devices.resource_claims import (
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import OwnerReference, Pod
 from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle

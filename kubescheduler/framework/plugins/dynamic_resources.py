@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.devices.device_demand import Timer, unlimited
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import left_over_claims
@@ -17,6 +16,7 @@ from clusterstate.devices.resource_claims import ClaimError, own_claims, resolve
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import GO_DURATION, Field

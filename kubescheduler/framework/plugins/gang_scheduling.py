@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.objects import Pod, PodGroup
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point

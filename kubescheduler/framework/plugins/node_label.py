@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_traits import spec_alone
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
 from kubescheduler.framework.args.field_errors import FieldError, plain, refuse

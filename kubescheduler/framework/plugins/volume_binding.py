@@ -8,7 +8,6 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from clusterstate.api_names import go_quote
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
@@ -20,6 +19,7 @@ from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.storage_traits import storage_to_bind
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT64, Field

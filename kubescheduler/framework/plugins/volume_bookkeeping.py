@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.cluster_objects import KEPT
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import ClaimReference, FrozenMap, Node, PersistentVolume, PersistentVolumeClaim, Pod
@@ -17,6 +16,7 @@ from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from clusterstate.volumes.claims_framework import node_affinity_holds
 from clusterstate.volumes.csi_migration import TranslationError, migrated_plugins, plugin_of, translated_affinity
 from clusterstate.volumes.volume_decision import PodVolumes
+from kubecel.api_names import go_quote
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.custom_answers import custom_less, is_custom
 from kubescheduler.framework.contract.plugin import PluginFactory

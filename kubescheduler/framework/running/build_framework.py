@@ -9,8 +9,8 @@ import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text, raised_at
 from algorithmprovider.time_limit import called
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
+from kubecel.api_names import go_quote
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
 from kubescheduler.framework.contract.plugin_checks import check_plugin

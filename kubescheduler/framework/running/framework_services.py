@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 
 from algorithmprovider.pernode import NodeInfo, node_infos
-from clusterstate.api_names import go_quote
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote
 from kubescheduler.core.algorithm import Extender
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.clocks import RealTime, Timekeeper

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
+from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_answers import custom_nothing, custom_permit
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.framework.contract.go_durations import format_duration, parse_duration
 
 TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})

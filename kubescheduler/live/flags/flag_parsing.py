@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote
 from kubescheduler.live.flags.flag_kinds import ALONE, COLLECTING, FlagKind, read_value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.live.flags.flag_kinds import FlagKind, written_value
 from kubescheduler.live.flags.flag_parsing import Flag, FlagValues
 

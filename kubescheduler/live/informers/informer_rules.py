@@ -8,9 +8,9 @@ from typing import Protocol
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.manifests.decode import Prepare
 from clusterstate.manifests.documents import Manifest
+from kubecel.api_names import go_quote
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.informers.informer_kinds import KINDS_1_16, KINDS_1_20, KINDS_1_36, InformerKind
 from kubescheduler.live.informers.pauses import FixedPauses, GrowingPauses, Pauses

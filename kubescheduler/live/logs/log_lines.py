@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 
 PAIR = re.compile(r'\s(?P<key>[A-Za-z_][\w.-]*)=(?P<value>"(?:[^"\\]|\\.)*"|<\n(?:\t.*\n)* >|\S+)')
 HEAD = re.compile(r'"(?:[^"\\]|\\.)*"')

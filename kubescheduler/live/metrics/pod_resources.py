@@ -8,8 +8,8 @@ import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 
-from clusterstate.api_names import is_hugepage_resource
 from clusterstate.objects import NO_RESOURCES, Container, Pod, PodSpec
+from clusterstate.resource_names import is_hugepage_resource
 from clusterstate.usage_framework import as_asked, pod_requests
 from kubescheduler.live.metrics.exposition import exposition
 

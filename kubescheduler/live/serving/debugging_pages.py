@@ -10,7 +10,7 @@ import threading
 import traceback
 from html import escape
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.serving.http_answers import HTML, NOSNIFF, PLAIN, HttpAnswer, HttpRequest, text_answer
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer, not_found, text_answer
 
 Observed = Callable[[str, str, bool], None]

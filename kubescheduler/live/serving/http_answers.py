@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
+from kubecel.api_names import go_quote
 
 PLAIN = "text/plain"
 TEXT = "text/plain; charset=utf-8"

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import SchedulingError
+from kubecel.api_names import go_quote
 
 UNKNOWN_REASONS = {
     400: ("BadRequest", "the server rejected our request for an unknown reason"),

@@ -10,8 +10,8 @@ from urllib.parse import quote_plus
 
 import msgspec
 
-from clusterstate.api_names import go_quote
 from clusterstate.errors import ConfigError
+from kubecel.api_names import go_quote
 from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error

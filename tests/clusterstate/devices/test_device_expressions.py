@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.cel.cel_faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from clusterstate.devices.device_expressions import compile_expression
+from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from tests.support.device_clusters.devices import DRIVER, gpu
 
 DEVICE = gpu(

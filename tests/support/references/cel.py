@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clusterstate.cel.cel_expression import compile_program
-from clusterstate.cel.syntax.cel_nodes import Call, Ident, ListNode, Literal, MapEntry, MapNode, Node, Select
-from clusterstate.cel.values import cel_types as types
-from clusterstate.cel.values.cel_values import CelMap, Optional, UInt, Value
+from kubecel import types
+from kubecel.program import compile_program
+from kubecel.syntax import Call, Ident, ListNode, Literal, MapEntry, MapNode, Node, Select
+from kubecel.values import CelMap, Optional, UInt, Value
 
 FIELDS = {"driver": types.STRING, "any": types.ANY}
 SUBJECT = CelMap.of_texts({"driver": "gpu.example.com", "any": 7})

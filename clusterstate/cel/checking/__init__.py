@@ -1,1 +1,0 @@
-"""Types of expressions before anything is evaluated."""

@@ -1,1 +1,0 @@
-"""Checked trees as closures, and what their evaluation costs."""

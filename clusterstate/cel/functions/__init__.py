@@ -1,1 +1,0 @@
-"""The libraries of functions: their signatures and what they do."""

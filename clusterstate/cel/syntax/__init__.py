@@ -1,1 +1,0 @@
-"""From text to a tree of nodes, macros expanded, and back."""

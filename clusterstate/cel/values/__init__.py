@@ -1,1 +1,0 @@
-"""What expressions work with: types, values, equality, order, conversions."""

@@ -1,0 +1,111 @@
+"""Names of the Kubernetes API (labels, qualified names, subdomains), with apimachinery's texts."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_QUALIFIED_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_OBJECT_NAME = re.compile(_SUBDOMAIN)
+_NAME_CHARACTERS = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_SUBDOMAIN_RULE = (
+    "a DNS-1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_NAME_EXAMPLES = ("MyName", "my.name", "123-abc")
+NAME_LENGTH = 63
+"""Most bytes in a label value or in the name part of a qualified name."""
+SUBDOMAIN_LENGTH = 253
+"""Most bytes in the prefix of a qualified name."""
+_GO_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def go_quote(text: str) -> str:
+    """``text`` in double quotes with escapes, as Go's ``%q`` prints it."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_go_character, text)) + '"'
+
+
+def _go_character(character: str) -> str:
+    if character in _GO_ESCAPES:
+        return _GO_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def must_match(rule: str, pattern: str, *examples: str) -> str:
+    """What is said of text that breaks a rule."""
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def is_too_long(text: str, most: int) -> bool:
+    """Whether its UTF-8 has more than ``most`` bytes."""
+    return len(text.encode("utf-8", "surrogatepass")) > most
+
+
+@lru_cache(maxsize=65536)
+def label_value_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with a label value; nothing when it is valid. The empty value is valid."""
+    errors = []
+    if is_too_long(value, NAME_LENGTH):
+        errors.append(f"must be no more than {NAME_LENGTH} characters")
+    if not re.fullmatch(_LABEL_VALUE, value):
+        rule = f"a valid label must be an empty string or {_NAME_CHARACTERS}"
+        errors.append(must_match(rule, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+    return tuple(errors)
+
+
+def subdomain_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with a DNS-1123 subdomain; nothing when it is valid."""
+    errors = []
+    if is_too_long(value, SUBDOMAIN_LENGTH):
+        errors.append(f"must be no more than {SUBDOMAIN_LENGTH} characters")
+    if not re.fullmatch(_SUBDOMAIN, value):
+        errors.append(must_match(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
+    return tuple(errors)
+
+
+def is_object_name(value: str) -> bool:
+    """Whether an API server takes a name for an object, or a namespace: a DNS-1123 subdomain. The fast test."""
+    return len(value) <= SUBDOMAIN_LENGTH and _OBJECT_NAME.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=65536)
+def qualified_name_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with ``[subdomain/]name``; nothing when it is valid."""
+    parts = value.split("/")
+    rule = must_match(f"must {_NAME_CHARACTERS}", _QUALIFIED_NAME, *_NAME_EXAMPLES)
+    if len(parts) > 2:
+        return (f"a qualified name {rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
+    errors = []
+    if len(parts) == 2:
+        prefix_errors = subdomain_errors(parts[0]) if parts[0] else ("must be non-empty",)
+        errors += [f"prefix part {error}" for error in prefix_errors]
+    name = parts[-1]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif is_too_long(name, NAME_LENGTH):
+        errors.append(f"name part must be no more than {NAME_LENGTH} characters")
+    if not re.fullmatch(_QUALIFIED_NAME, name):
+        errors.append(f"name part {rule}")
+    return tuple(errors)

@@ -1,0 +1,295 @@
+"""IP addresses and networks. Upstream: k8s.io/apiserver pkg/cel/library/ip.go, cidr.go."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import msgspec
+
+from kubecel import types
+from kubecel.api_names import go_quote
+from kubecel.faults import ValueFault
+from kubecel.functions.overloads import Act, Function
+from kubecel.types import CelType
+
+# --- IP addresses and networks as Go's net/netip reads them ---------------------------------------
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_DIGITS = re.compile(r"[0-9]{1,3}", re.ASCII)
+_LONGEST = 200
+
+
+class AddressFault(ValueError):
+    """A text that is no address: Go's message."""
+
+
+class IP(msgspec.Struct, frozen=True, eq=False):
+    """An address."""
+
+    cel_type: ClassVar[CelType] = types.IP
+    address: Address
+
+    def same(self, other: IP) -> bool:
+        """Whether they are equal."""
+        return self.address == other.address
+
+
+class CIDR(msgspec.Struct, frozen=True, eq=False):
+    """An address and the length of a prefix."""
+
+    cel_type: ClassVar[CelType] = types.CIDR
+    address: Address
+    bits: int
+
+    def same(self, other: CIDR) -> bool:
+        """Whether they are equal, bits behind the prefix too."""
+        return self.address == other.address and self.bits == other.bits
+
+    def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+        """Without the bits behind the prefix."""
+        return ipaddress.ip_network((self.address, self.bits), strict=False)
+
+
+def _fault(text: str, message: str, at: str = "") -> AddressFault:
+    where = f" (at {go_quote(at)})" if at else ""
+    return AddressFault(f"ParseAddr({go_quote(text)}): {message}{where}")
+
+
+def parse_address(text: str) -> Address:
+    """Raises AddressFault for what is no address; zones are left out of IPv6."""
+    for sign in text[:_LONGEST]:
+        if sign == ".":
+            return _version_4(text)
+        if sign == ":":
+            return _version_6(text)
+        if sign == "%":
+            raise _fault(text, "missing IPv6 address")
+    raise _fault(text[:_LONGEST], "unable to parse IP")
+
+
+def _version_4(text: str) -> ipaddress.IPv4Address:
+    _check_fields(text, text)
+    return ipaddress.IPv4Address(text)
+
+
+def _check_fields(text: str, fields: str) -> None:
+    """The four numbers of version 4, alone or at the end of ``text``."""
+    number, digits, dots = 0, 0, 0
+    for at, sign in enumerate(fields):
+        if "0" <= sign <= "9":
+            if digits == 1 and not number:
+                raise _fault(text, "IPv4 field has octet with leading zero")
+            number, digits = number * 10 + int(sign), digits + 1
+            if number > 255:
+                raise _fault(text, "IPv4 field has value >255")
+            continue
+        if sign != ".":
+            raise _fault(text, "unexpected character", fields[at:])
+        if at in (0, len(fields) - 1) or fields[at - 1] == ".":
+            raise _fault(text, "IPv4 field must have at least one digit", fields[at:])
+        if dots == 3:
+            raise _fault(text, "IPv4 address too long")
+        number, digits, dots = 0, 0, dots + 1
+    if dots < 3:
+        raise _fault(text, "IPv4 address too short")
+
+
+def _version_6(text: str) -> ipaddress.IPv6Address:
+    bare, percent, zone = text.partition("%")
+    if percent and not zone:
+        raise _fault(text, "zone must be a non-empty string")
+    filled, shortened = _check_groups(text, bare)
+    if filled < 8 and not shortened:
+        raise _fault(text, "address string too short")
+    if filled == 8 and shortened:
+        raise _fault(text, "the :: must expand to at least one field of zeros")
+    return ipaddress.IPv6Address(bare)
+
+
+def _check_groups(text: str, rest: str) -> tuple[int, bool]:
+    """(how many of the eight groups are written, whether ``::`` stands for others)."""
+    shortened = rest.startswith("::")
+    rest = rest[2:] if shortened else rest
+    filled = 0
+    while rest or (not filled and not shortened):
+        if filled == 8:
+            raise _fault(text, "trailing garbage after address", rest)
+        digits = len(rest) - len(rest.lstrip("0123456789abcdefABCDEF"))
+        if digits > 4:
+            raise _fault(text, "each group must have 4 or less digits", rest)
+        if not digits:
+            raise _fault(text, "each colon-separated field must have at least one digit", rest)
+        if rest[digits : digits + 1] == ".":
+            _check_embedded(text, rest, filled, shortened)
+            return filled + 2, shortened
+        filled, rest = filled + 1, rest[digits:]
+        if not rest:
+            break
+        rest = _behind_colon(text, rest)
+        if rest.startswith(":"):
+            if shortened:
+                raise _fault(text, "multiple :: in address", rest)
+            shortened, rest = True, rest[1:]
+    return filled, shortened
+
+
+def _behind_colon(text: str, rest: str) -> str:
+    if not rest.startswith(":"):
+        raise _fault(text, "unexpected character, want colon", rest)
+    if len(rest) == 1:
+        raise _fault(text, "colon must be followed by more characters", rest)
+    return rest[1:]
+
+
+def _check_embedded(text: str, rest: str, filled: int, shortened: bool) -> None:
+    """Version 4 in the place of the last two groups."""
+    if not shortened and filled != 6:
+        raise _fault(text, "embedded IPv4 address must replace the final 2 fields of the address", rest)
+    if filled > 6:
+        raise _fault(text, "too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+    _check_fields(text, rest)
+
+
+def parse_ip(text: str) -> IP:
+    """``ip(text)``. Raises ValueFault: also for zones, and for IPv4 inside IPv6."""
+    try:
+        address = parse_address(text)
+    except AddressFault as fault:
+        raise ValueFault(
+            f"IP Address {go_quote(text[:_LONGEST])} parse error during conversion from string: {fault}"
+        ) from None
+    if "%" in text:
+        raise ValueFault(f"IP address {go_quote(text)} with zone value is not allowed")
+    if _is_mapped(address):
+        raise ValueFault(f"IPv4-mapped IPv6 address {go_quote(text)} is not allowed")
+    return IP(address)
+
+
+def _is_mapped(address: Address) -> bool:
+    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+
+
+def parse_cidr(text: str) -> CIDR:
+    """A network. Raises ValueFault."""
+    said = "network address parse error during conversion from string: "
+    address_text, slash, bits = text.rpartition("/")
+    start = f"{said}netip.ParsePrefix({go_quote(text[:_LONGEST])}): "
+    if not slash:
+        raise ValueFault(start + "no '/'")
+    try:
+        address = parse_address(address_text)
+    except AddressFault as fault:
+        raise ValueFault(f"{start}{fault}") from None
+    if "%" in address_text:
+        raise ValueFault(start + "IPv6 zones cannot be present in a prefix")
+    if not _DIGITS.fullmatch(bits) or (len(bits) > 1 and bits.startswith("0")):
+        raise ValueFault(f"{start}bad bits after slash: {go_quote(bits[:_LONGEST])}")
+    if int(bits) > address.max_prefixlen:
+        raise ValueFault(start + "prefix length out of range")
+    if _is_mapped(address):
+        raise ValueFault(f"IPv4-mapped IPv6 address {go_quote(text)} is not allowed")
+    return CIDR(address, int(bits))
+
+
+# --- IP addresses and networks. Upstream: k8s.io/apiserver pkg/cel/library/ip.go, cidr.go ---------
+
+
+def network_of(text: str) -> CIDR:
+    """``cidr(text)``. Raises ValueFault."""
+    try:
+        return parse_cidr(text)
+    except ValueFault as fault:
+        raise ValueFault(f"network address parse error during conversion from string: {fault}") from None
+
+
+def _is(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueFault:
+            return False
+        return True
+
+    return check
+
+
+def _contains_ip(network: CIDR, other: IP | str) -> bool:
+    address = (parse_ip(other) if isinstance(other, str) else other).address
+    return address.version == network.address.version and address in network.network()
+
+
+def _contains_cidr(network: CIDR, other: CIDR | str) -> bool:
+    inner = network_of(other) if isinstance(other, str) else other
+    if inner.address.version != network.address.version or inner.bits < network.bits:
+        return False
+    return inner.address in network.network()
+
+
+def _masked(network: CIDR) -> CIDR:
+    return CIDR(network.network().network_address, network.bits)
+
+
+def _text(value: IP | CIDR) -> str:
+    return f"{value.address}/{value.bits}" if isinstance(value, CIDR) else str(value.address)
+
+
+def _link_local_multicast(value: IP) -> bool:
+    """224.0.0.0/24, and ff02::/16 with any flags."""
+    packed = value.address.packed
+    return packed[:3] == b"\xe0\0\0" if len(packed) == 4 else packed[0] == 0xFF and packed[1] & 0x0F == 2
+
+
+def _global_unicast(value: IP) -> bool:
+    address = value.address
+    if address == ipaddress.IPv4Address("255.255.255.255"):
+        return False
+    return not (address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local)
+
+
+def _method(name: str, overload: str, signature: str, act: Act) -> Function:
+    return Function.of(name, (overload, signature, act))
+
+
+def addresses() -> tuple[Function, ...]:
+    """The functions of this file."""
+    of_ip = "net.IP.() -> bool"
+    return (
+        Function.of(
+            "ip",
+            ("string_to_ip", "(string) -> net.IP", parse_ip),
+            ("cidr_ip", "net.CIDR.() -> net.IP", lambda network: IP(network.address)),
+        ),
+        Function.of("family", ("ip_family", "net.IP.() -> int", lambda value: value.address.version)),
+        Function.of(
+            "ip.isCanonical", ("ip_is_canonical", "(string) -> bool", lambda text: _text(parse_ip(text)) == text)
+        ),
+        Function.of("isUnspecified", ("ip_is_unspecified", of_ip, lambda value: value.address.is_unspecified)),
+        Function.of("isLoopback", ("ip_is_loopback", of_ip, lambda value: value.address.is_loopback)),
+        Function.of("isLinkLocalMulticast", ("ip_is_link_local_multicast", of_ip, _link_local_multicast)),
+        Function.of(
+            "isLinkLocalUnicast", ("ip_is_link_local_unicast", of_ip, lambda value: value.address.is_link_local)
+        ),
+        Function.of("isGlobalUnicast", ("ip_is_global_unicast", of_ip, _global_unicast)),
+        Function.of("isIP", ("is_ip", "(string) -> bool", _is(parse_ip))),
+        Function.of("cidr", ("string_to_cidr", "(string) -> net.CIDR", network_of)),
+        Function.of(
+            "containsIP",
+            ("cidr_contains_ip_string", "net.CIDR.(string) -> bool", _contains_ip),
+            ("cidr_contains_ip_ip", "net.CIDR.(net.IP) -> bool", _contains_ip),
+        ),
+        Function.of(
+            "containsCIDR",
+            ("cidr_contains_cidr_string", "net.CIDR.(string) -> bool", _contains_cidr),
+            ("cidr_contains_cidr", "net.CIDR.(net.CIDR) -> bool", _contains_cidr),
+        ),
+        Function.of("prefixLength", ("cidr_prefix_length", "net.CIDR.() -> int", lambda network: network.bits)),
+        Function.of("masked", ("cidr_masked", "net.CIDR.() -> net.CIDR", _masked)),
+        Function.of("isCIDR", ("is_cidr", "(string) -> bool", _is(parse_cidr))),
+        Function.of(
+            "string", ("ip_to_string", "(net.IP) -> string", _text), ("cidr_to_string", "(net.CIDR) -> string", _text)
+        ),
+    )

@@ -1,0 +1,316 @@
+"""Values of expressions: Python's where one fits, and these where none does.
+
+null: None; bool, int, float, str, bytes: themselves; a list: a tuple; a type: CelType.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kubecel import types
+from kubecel.faults import NO_OVERLOAD, NotEvaluatedError, ValueFault
+from kubecel.types import CelType
+
+Value = Any
+"""What an expression can evaluate to."""
+
+LEAST_INT, MOST_INT, MOST_UINT = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class UInt(msgspec.Struct, frozen=True):
+    """An unsigned whole number below 2**64."""
+
+    number: int
+
+
+class Duration(msgspec.Struct, frozen=True):
+    """A span of time."""
+
+    nanoseconds: int
+
+
+class Timestamp(msgspec.Struct, frozen=True):
+    """A point in time, between the years 1 and 9999."""
+
+    nanoseconds: int
+    """Since 1970, UTC."""
+
+
+class Optional(msgspec.Struct, frozen=True):
+    """A value that may be missing."""
+
+    held: tuple[Value, ...] = ()
+    """At most one value."""
+
+    def value(self) -> Value:
+        """Raises ValueFault where there is none."""
+        if not self.held:
+            raise ValueFault("optional.none() dereference")
+        return self.held[0]
+
+
+NONE = Optional()
+
+
+class CelMap:
+    """A map. 1, 1u and 1.0 are one key."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, pairs: Iterator[tuple[Value, Value]] | tuple[tuple[Value, Value], ...] = ()) -> None:
+        self.entries: dict[Any, tuple[Value, Value]] = {key_of(key): (key, value) for key, value in pairs}
+        """Comparable key → (key, value)."""
+
+    @classmethod
+    def of_texts(cls, values: Mapping[str, Value]) -> CelMap:
+        """A map whose keys are texts."""
+        found = cls()
+        found.entries = {key: (key, value) for key, value in values.items()}
+        return found
+
+    def find(self, key: Value) -> tuple[Value, bool]:
+        """(the value, True), or (None, False)."""
+        entry = self.entries.get(key_of(key))
+        return (None, False) if entry is None else (entry[1], True)
+
+    def has_key(self, key: Value) -> bool:
+        """Whether ``key in map`` holds."""
+        return key_of(key) in self.entries
+
+    def keys(self) -> list[Value]:
+        """In the order in which they were given."""
+        return [key for key, _ in self.entries.values()]
+
+    def items(self) -> list[tuple[Value, Value]]:
+        """In the order in which they were given."""
+        return list(self.entries.values())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+class DefaultMap(CelMap):
+    """A map in which every key that is missing has an empty map, as in the domains of a device."""
+
+    __slots__ = ()
+
+    def find(self, key: Value) -> tuple[Value, bool]:
+        """Always finds something."""
+        found, present = super().find(key)
+        return (found, True) if present else (CelMap(), True)
+
+
+def key_of(key: Value) -> Any:
+    """What makes equal keys equal in Python; other values are keys only of themselves."""
+    if type(key) is str:
+        return key
+    if type(key) is bool or key is None:
+        return ("constant", key)
+    if type(key) is UInt:
+        return ("number", key.number)
+    if type(key) is float:
+        return ("number", int(key)) if key.is_integer() else ("double", repr(key))
+    return ("number", key) if type(key) is int else ("itself", id(key))
+
+
+_TYPES: dict[type, CelType] = {
+    type(None): types.NULL,
+    bool: types.BOOL,
+    int: types.INT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    tuple: types.list_of(types.DYN),
+    UInt: types.UINT,
+    Duration: types.DURATION,
+    Timestamp: types.TIMESTAMP,
+    Optional: types.optional_of(types.DYN),
+    CelMap: types.map_of(types.DYN, types.DYN),
+    DefaultMap: types.map_of(types.DYN, types.DYN),
+    CelType: types.TYPE,
+}
+"""Python's type → the type in CEL."""
+
+
+def type_of(value: Value) -> CelType:
+    """The type of a value at run time; values of libraries say their own."""
+    found = _TYPES.get(type(value))
+    return found if found is not None else value.cel_type
+
+
+def type_name(value: Value) -> str:
+    """The type of a value in the words of messages."""
+    return type_of(value).name
+
+
+_GO_NAMES: dict[type, str] = {
+    type(None): "types.Null",
+    bool: "types.Bool",
+    int: "types.Int",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    tuple: "*types.baseList",
+    UInt: "types.Uint",
+    Duration: "types.Duration",
+    Timestamp: "types.Timestamp",
+    Optional: "*types.Optional",
+    CelMap: "*types.baseMap",
+    DefaultMap: "cel.mapper",
+    CelType: "*types.Type",
+}
+
+
+def go_name(value: Value) -> str:
+    """What a few messages of cel-go print for a value: its type in Go."""
+    return _GO_NAMES.get(type(value)) or f"cel.{type(value).__name__}"
+
+
+# --- Equality and order of values. Upstream: cel-go common/types ----------------------------------
+
+MOST_STEPS = 1_000_000
+"""Of one comparison of nested values."""
+
+NUMBERS = (int, float, UInt)
+_SCALARS = (bool, str, bytes, Duration, Timestamp)
+
+
+class _Steps:
+    """What is left of the steps of one comparison."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_STEPS
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise NotEvaluatedError("a comparison would take too long")
+
+
+def is_number(value: Value) -> bool:
+    """int, uint or double."""
+    return type(value) in NUMBERS
+
+
+def _plain(value: Value) -> Any:
+    return value.number if type(value) is UInt else value
+
+
+def _pair(left: Value, right: Value) -> tuple[Any, Any]:
+    """Two numbers as they are compared: beside a double, a whole number is one too."""
+    one, other = _plain(left), _plain(right)
+    if type(one) is float or type(other) is float:
+        return float(one), float(other)
+    return one, other
+
+
+def equal(left: Value, right: Value, steps: _Steps | None = None) -> bool:
+    """``left == right``: false for different types, but numbers compare by value.
+
+    Raises ValueFault where a value of a library meets another type.
+    """
+    if left is None or right is None:
+        return left is right
+    kind = type(left)
+    if kind in NUMBERS:
+        return _numbers_equal(left, right)
+    if kind in _SCALARS:
+        return kind is type(right) and bool(left == right)
+    held = _held_equal(left, right, steps or _Steps())
+    if held is not None:
+        return held
+    if kind is not type(right):
+        raise ValueFault(NO_OVERLOAD)
+    return bool(left.same(right))
+
+
+def _numbers_equal(left: Value, right: Value) -> bool:
+    if not is_number(right):
+        return False
+    one, other = _pair(left, right)
+    return bool(one == other)
+
+
+def _held_equal(left: Value, right: Value, steps: _Steps) -> bool | None:
+    """Of values that hold others; None for one that does not."""
+    if type(left) is tuple:
+        return type(right) is tuple and _lists_equal(left, right, steps)
+    if isinstance(left, CelMap):
+        return isinstance(right, CelMap) and _maps_equal(left, right, steps)
+    if type(left) is Optional:
+        return type(right) is Optional and _lists_equal(left.held, right.held, steps)
+    if type(left) is CelType:
+        return type(right) is CelType and left.name == right.name
+    return None
+
+
+def _elements_equal(left: Value, right: Value, steps: _Steps) -> bool:
+    """As ``equal``, but what cannot be compared does not differ, as in cel-go."""
+    steps.take()
+    try:
+        return equal(left, right, steps)
+    except ValueFault:
+        return True
+
+
+def _lists_equal(left: tuple[Value, ...], right: tuple[Value, ...], steps: _Steps) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(_elements_equal(one, other, steps) for one, other in zip(left, right, strict=True))
+
+
+def _maps_equal(left: CelMap, right: CelMap, steps: _Steps) -> bool:
+    if len(left) != len(right):
+        return False
+    for key, value in left.items():
+        other, found = CelMap.find(right, key)
+        if not found or not _elements_equal(value, other, steps):
+            return False
+    return True
+
+
+def contains(values: tuple[Value, ...], value: Value) -> bool:
+    """``value in values``; what cannot be compared is not it."""
+    steps = _Steps()
+    for other in values:
+        steps.take()
+        try:
+            if equal(value, other, steps):
+                return True
+        except ValueFault:
+            continue
+    return False
+
+
+def compare(left: Value, right: Value) -> int:
+    """-1, 0 or 1. Raises ValueFault for values without an order."""
+    if is_number(left):
+        if not is_number(right):
+            if type(left) is float and math.isnan(left):
+                raise ValueFault("NaN values cannot be ordered")
+            raise ValueFault(NO_OVERLOAD)
+        one, other = _pair(left, right)
+        if math.isnan(one) or math.isnan(other):
+            raise ValueFault("NaN values cannot be ordered")
+        return int(one > other) - int(one < other)
+    if type(left) is not type(right):
+        raise ValueFault(NO_OVERLOAD)
+    if type(left) in (Duration, Timestamp):
+        return compare(left.nanoseconds, right.nanoseconds)
+    return int(_ordered(left) > _ordered(right)) - int(_ordered(left) < _ordered(right))
+
+
+def _ordered(value: Value) -> Any:
+    """Texts are ordered by their UTF-8 bytes."""
+    return value.encode("utf-8", "surrogatepass") if type(value) is str else value
+
+
+def is_comparable(value: Value) -> bool:
+    """Whether values of its type have an order."""
+    return is_number(value) or type(value) in (bool, str, bytes, Duration, Timestamp)
