@@ -13,13 +13,18 @@ import msgspec
 from algorithmprovider.custom_code import exception_text
 
 _ABOUT = re.compile(r"^(?P<file>.+?), line (?P<line>\d+): (?P<rest>.*)$", re.DOTALL)
-_POD, _NODE = re.compile(r"[,(] ?pod ([^\s,):]+)"), re.compile(r", node ([^\s,:]+)")
+_FOR = re.compile(
+    r"^(?P<what>[^:]*?)(?:, pod (?P<pod>[^\s,:]+))?(?:, node (?P<node>[^\s,:]+))?: "
+    r"(?P<said>.*?)(?: \(pod (?P<whose>[^\s)]+)\))?$",
+    re.DOTALL,
+)
 
 
 class CodeFault(msgspec.Struct, frozen=True):
     """One fault."""
 
     text: str
+    """Without the pod and the node, which stand beside it."""
     line: int | None = None
     """From 1; None where no line of the file is to blame."""
     column: int | None = None
@@ -54,14 +59,12 @@ def faults_in(error: BaseException, problems: tuple[str, ...], path: Path) -> It
         if found is None or found["file"] != str(path):
             continue
         at = int(found["line"])
-        pod, node = _POD.search(found["rest"]), _NODE.search(found["rest"])
-        yield CodeFault(
-            found["rest"],
-            at,
-            column if at == line else None,
-            pod[1] if pod else "",
-            node[1] if node else "",
-        )
+        about, text = _FOR.match(found["rest"]), found["rest"]
+        pod = node = ""
+        if about is not None:
+            text, pod = f"{about['what']}: {about['said']}", about["pod"] or about["whose"] or ""
+            node = about["node"] or ""
+        yield CodeFault(text, at, column if at == line else None, pod, node)
 
 
 def _place(error: BaseException, path: Path) -> tuple[int | None, int | None]:

@@ -64,7 +64,13 @@ def run_text(run: RecordedRun, end: float) -> str:
     waiting = sum(record.outcome == WAITING for record in records)
     running = sum(record.outcome == RUNNING for record in records)
     gone = len(records) - waiting - running
-    parts = [f"{running} run", f"{waiting} wait", *([f"{gone} have gone"] if gone else [])]
-    tries = len(run.attempts)
-    text = f"After {end:g} s and {tries} attempt{'s' * (tries != 1)}, of {len(records)} pods {', '.join(parts)}"
+    parts = [
+        f"{running} {'runs' if running == 1 else 'run'}",
+        f"{waiting} {'waits' if waiting == 1 else 'wait'}",
+        *([f"{gone} {'has' if gone == 1 else 'have'} gone"] if gone else []),
+    ]
+    tries, pods = len(run.attempts), len(records)
+    text = (
+        f"After {end:g} s and {tries} attempt{'s' * (tries != 1)}, of {pods} pod{'s' * (pods != 1)} {', '.join(parts)}"
+    )
     return f"{text}; {run.ended}." if run.ended else f"{text}."
