@@ -1,7 +1,7 @@
 // What every part of the page draws with: preact, its hooks and signals, and htm instead of a build step.
 
 import { h } from "./vendor/preact.js";
-import { useEffect, useState } from "./vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 
 export const html = htm.bind(h);
@@ -25,16 +25,47 @@ export function classes(...names) {
   return names.filter(Boolean).join(" ");
 }
 
+// A name in CamelCase that may be broken at its humps.
+export function humps(text) {
+  return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, at) => (at ? html`<wbr />${part}` : part));
+}
+
+// Calls `run` when a value is another than it was at the last drawing. While drawing, not in an effect: the first effect
+// runs late, and would take back what was typed or chosen before it.
+export function useWhenNew(value, run) {
+  const was = useRef(value);
+  if (was.current === value) return;
+  was.current = value;
+  run();
+}
+
+const MOST = 20;
+// A list as it is shown: its first items, and at the end how many more there are. item(text): one that says so.
+export function ended(all, item = (text) => text) {
+  return all.length > MOST ? [...all.slice(0, MOST), item(`and ${all.length - MOST} more`)] : all;
+}
+
 // Whether the window is as narrow as a phone's.
 const PHONE = matchMedia("(max-width: 40rem)");
 export function useNarrow() {
-  const [narrow, set] = useState(PHONE.matches);
-  useEffect(() => {
-    const change = () => set(PHONE.matches);
-    PHONE.addEventListener("change", change);
-    return () => PHONE.removeEventListener("change", change);
+  return useMatch(PHONE);
+}
+
+// Whether the system wants dark colours.
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+export function useDark() {
+  return useMatch(DARK);
+}
+
+function useMatch(query) {
+  const [matches, set] = useState(query.matches);
+  useLayoutEffect(() => {
+    const change = () => set(query.matches);
+    change();
+    query.addEventListener("change", change);
+    return () => query.removeEventListener("change", change);
   }, []);
-  return narrow;
+  return matches;
 }
 
 // Puts a stylesheet of a screen into the head, once; resolves when it can be used.

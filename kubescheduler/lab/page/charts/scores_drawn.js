@@ -1,7 +1,7 @@
 // Scores of nodes: totals as bars of parts, or a lane for each rule.
 
 import { html } from "../ui.js";
-import { letter, shading } from "../components/shades.js";
+import { edged, letter, shading } from "../components/shades.js";
 import { widest } from "./sheet.js";
 
 const ROW = 24;
@@ -12,13 +12,20 @@ const LANE = 64;
 // A part that is narrower has no room for its letter.
 const LETTERED = 12;
 
+// A bar in the colour of its rule.
+function shaded(rule, { x = 0, y = 0, wide, high }, ink) {
+  const { backgroundColor, color } = shading(rule.id);
+  const edges = edged(rule.id) ? [y, y + high - 2].map((top) => html`<rect x=${x} y=${top} width=${wide} height="2" fill=${ink(color)} />`) : null;
+  return html`<rect x=${x} y=${y} width=${wide} height=${high} fill=${ink(backgroundColor)} />${edges}`;
+}
+
 function ruleKeys(rules, ink) {
   return rules.map((rule) => {
-    const { backgroundColor, color } = shading(rule.id);
+    const { color } = shading(rule.id);
     return {
       wide: 20,
       text: `${rule.title} × ${rule.weight}`,
-      sample: html`<rect width="20" height="14" fill=${ink(backgroundColor)} />
+      sample: html`${shaded(rule, { wide: 20, high: 14 }, ink)}
         <text x="10" y="11.5" font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(rule.id)}</text>`,
     };
   });
@@ -73,11 +80,11 @@ export function totalsDrawn({ rules, rows, hidden, scale }, ink) {
 }
 
 function part({ rule, value, x, y, wide }, ink) {
-  const { backgroundColor, color } = shading(rule.id);
+  const { color } = shading(rule.id);
   const label = wide >= LETTERED && html`<text x=${x + wide / 2} y=${y + 12} font-size="11" text-anchor="middle" fill=${ink(color)}>${letter(rule.id)}</text>`;
   return html`<g>
     <title>${rule.title}: ${value}</title>
-    <rect x=${x} y=${y} width=${wide} height=${TALL} fill=${ink(backgroundColor)} stroke=${ink("var(--page)")} />
+    ${shaded(rule, { x, y, wide: Math.max(0.5, wide - 1), high: TALL }, ink)}
     ${label || null}
   </g>`;
 }
@@ -99,9 +106,8 @@ export function lanesDrawn({ rules, rows, value, scales, tail }, ink) {
       const found = value(row, rule);
       const wide = Math.min(1, Math.abs(found ?? 0) / (scales[rule.id] ?? 1)) * LANE;
       const x = left + starts[number];
-      const { backgroundColor } = shading(rule.id);
       return html`<g>
-        <rect x=${x} y=${y + 4} width=${wide} height="10" fill=${ink(backgroundColor)} />
+        ${shaded(rule, { x, y: y + 4, wide, high: 10 }, ink)}
         <text x=${x + LANE + 6 + numbers[number]} y=${y + 14} text-anchor="end">${found ?? "–"}</text>
       </g>`;
     });

@@ -8,7 +8,7 @@ import { carried } from "../drag.js";
 import { openLater } from "../dialogs.js";
 import { asked, wouldGo } from "../store.js";
 import { classes, html, useComputed } from "../ui.js";
-import { shownBars } from "./node_grid.js";
+import { MOST_CHIPS, shownBars } from "./node_grid.js";
 import { nodeActions } from "./node_actions.js";
 import { PodBoxes } from "./pod_boxes.js";
 
@@ -48,6 +48,10 @@ function footChips(node, goes) {
     ...node.conditions.map((text) => html`<span class="chip refuse">! ${text}</span>`),
     ...node.taints.map((text) => html`<${Taint} text=${text} />`),
   ];
+  if (chips.length > MOST_CHIPS) {
+    const rest = chips.length - MOST_CHIPS + 1;
+    return [...chips.slice(0, -rest), html`<span class="chip warn">and ${rest} more</span>`];
+  }
   if (chips.length) return chips;
   return ownLabels(node.labels).map((text) => html`<span class="chip" title="label">${text}</span>`);
 }

@@ -5,11 +5,13 @@ import { html, useEffect, useMemo, useRef } from "../ui.js";
 import { NodeCard } from "./node_card.js";
 
 // In rem.
-const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 0.625, podRow: 1.625, foot: 2.25 };
+const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 0.625, podRow: 1.625, foot: 0.75, chips: 1.5 };
 const BESIDE = 11;
 const HEADING = 2.25;
 const MARGIN = 400;
 const FEWEST_BARS = 3;
+// Of what is said below a node; each may take a line.
+export const MOST_CHIPS = 3;
 
 // The node that the pod went to when the grid was last drawn; undefined before.
 let seen;
@@ -18,10 +20,10 @@ export function NodeGrid({ pages, onRange }) {
   const place = useRef(null);
   const rem = useRem();
   const part = useWindowPart(place);
-  const { bars, podRows } = useMost(pages);
+  const { bars, podRows, chips } = useMost(pages);
   const width = part.width || 800;
   const columns = Math.max(1, Math.floor((width / rem + CARD.gap) / (CARD.width + CARD.gap)));
-  const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + podRows * CARD.podRow + CARD.foot);
+  const height = rem * (CARD.head + bars * CARD.bar + CARD.pods + podRows * CARD.podRow + chips * CARD.chips + CARD.foot);
   const step = height + rem * CARD.gap;
   const { zones, host, hostAt } = pages.head;
   const plan = useMemo(() => rowsOf(zones, columns, step, HEADING * rem), [zones, columns, step, rem]);
@@ -45,17 +47,19 @@ export function NodeGrid({ pages, onRange }) {
   </div>`;
 }
 
-// The most bars and rows of pods that any node needs that came yet: every card is as high.
+// The most bars, rows of pods and chips that any node needs that came yet: every card is as high.
 function useMost(pages) {
-  const most = useRef({ bars: FEWEST_BARS, podRows: 1 });
+  const most = useRef({ bars: FEWEST_BARS, podRows: 1, chips: 1 });
   const seen = useRef(null);
   if (pages.head && seen.current !== pages.head) {
     seen.current = pages.head;
     for (const node of pages.head.nodes) {
-      const { bars, podRows } = most.current;
+      const { bars, podRows, chips } = most.current;
+      const said = (node.name === pages.head.host) + node.cordoned + node.conditions.length + node.taints.length;
       most.current = {
         bars: Math.max(bars, shownBars(node).length),
         podRows: node.podsTotal > BESIDE ? 2 : podRows,
+        chips: Math.min(MOST_CHIPS, Math.max(chips, said)),
       };
     }
   }

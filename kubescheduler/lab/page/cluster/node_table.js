@@ -4,16 +4,14 @@ import { short } from "../components/bar.js";
 import { DataTable } from "../components/data_table.js";
 import { openLater } from "../dialogs.js";
 import { asked } from "../store.js";
-import { html, useEffect, useState } from "../ui.js";
+import { html, useEffect, useState, useWhenNew } from "../ui.js";
 
 const PAGE = 60;
 
 export function NodeTable({ pages, onRange }) {
   const { total, host, hostAt } = pages.head;
-  const [from, setFrom] = useState(0);
-  useEffect(() => {
-    if (hostAt !== null) setFrom(Math.floor(hostAt / PAGE) * PAGE);
-  }, [host]);
+  const [from, setFrom] = useState(pageOf(hostAt ?? 0));
+  useWhenNew(host, () => hostAt !== null && setFrom(pageOf(hostAt)));
   const to = Math.min(total, from + PAGE);
   useEffect(() => onRange({ from, to }), [from, to]);
   const rows = Array.from({ length: to - from }, (_, at) => pages.row(from + at)).filter(Boolean);
@@ -28,6 +26,10 @@ export function NodeTable({ pages, onRange }) {
   ];
   return html`<${DataTable} caption="Nodes: used (this pod) / allocatable" columns=${columns} rows=${rows} rowKey=${(row) => row.name} rowClass=${(row) => (row.name === host ? "chosen" : "")} />
     ${total > PAGE && html`<${Pager} from=${from} to=${to} total=${total} onFrom=${setFrom} />`}`;
+}
+
+function pageOf(at) {
+  return Math.floor(at / PAGE) * PAGE;
 }
 
 function Verdict({ row, host }) {

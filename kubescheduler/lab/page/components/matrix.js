@@ -1,10 +1,12 @@
 // A grid of rows by columns of which only what is in view is drawn. One stop of the Tab key; arrows walk the cells.
 
-import { classes, html, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
+import { classes, html, humps, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 import { useRem } from "./pages.js";
 
 const AROUND = 8;
 const LEAP = 10;
+// The least width of a bar of parts, in rem.
+const STACK = 8;
 
 // columns: [{id, title, note?}]; count: of all rows; row(at): its record or undefined until it came.
 // head(record): the row's first cell; cell(record, column): {text, label, kind, style?}; tail?(record): the last cell.
@@ -16,7 +18,7 @@ export function Matrix({ label, corner, columns, count, row, head, cell, tail, t
   const [view, setView] = useState({ from: 0, to: 40 });
   const [at, setAt] = useState({ row: 0, column: -1 });
   const wanted = useRef(false);
-  const sizes = { ...given, name: Math.min(given.name, Math.max(8, (innerWidth / rem) * 0.4)) };
+  const sizes = { ...given, name: Math.min(given.name, Math.max(8, (innerWidth / rem) * 0.36)) };
   const height = sizes.row * rem;
   const measure = () => {
     const { scrollTop, clientHeight } = place.current;
@@ -51,7 +53,7 @@ export function Matrix({ label, corner, columns, count, row, head, cell, tail, t
   if (at.row < count && !shown.includes(at.row)) shown.push(at.row);
   const template = { gridTemplateColumns: tracks(sizes, columns.length, layout, tail) };
   const part = { columns, head, cell, tail, open, chosen, layout, at, setAt, template, rowClass };
-  const width = sizes.name + (layout === "stack" ? 10 : columns.length * sizes.cell) + (tail ? sizes.tail : 0);
+  const width = sizes.name + (layout === "stack" ? STACK : columns.length * sizes.cell) + (tail ? sizes.tail : 0);
   return html`<div class=${classes("matrix", `in-${layout}`, sizes.upright && "upright")} ref=${place} role="grid" aria-label=${label} aria-rowcount=${count + 1} onKeyDown=${keys} onScroll=${measure}>
     <div class="matrix-inner" role="presentation" style=${{ width: `max(100%, ${width}rem)` }}>
     <div class="matrix-row matrix-head" role="row" aria-rowindex="1" style=${{ ...template, height: `${sizes.head}rem` }}>
@@ -75,13 +77,8 @@ export function Matrix({ label, corner, columns, count, row, head, cell, tail, t
 function tracks({ name, cell, tail: tailWidth, stretch, tailStretch }, count, layout, tail) {
   const last = tailStretch ? `minmax(${tailWidth}rem, 1fr)` : `${tailWidth}rem`;
   const one = stretch ? `minmax(${cell}rem, 1fr)` : `${cell}rem`;
-  const cells = layout === "stack" ? "minmax(10rem, 1fr)" : count ? `repeat(${count}, ${one})` : "";
+  const cells = layout === "stack" ? `minmax(${STACK}rem, 1fr)` : count ? `repeat(${count}, ${one})` : "";
   return `${name}rem ${cells} ${tail ? last : stretch || layout === "stack" ? "" : "1fr"}`;
-}
-
-// A name in CamelCase may be broken at its humps.
-function humps(text) {
-  return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, at) => (at ? html`<wbr />${part}` : part));
 }
 
 function Row({ index, record, top, height, columns, head, cell, tail, open, chosen, layout, at, setAt, template, rowClass }) {

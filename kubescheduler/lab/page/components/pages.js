@@ -2,7 +2,7 @@
 
 import { useAnswer } from "../api.js";
 import { presenter, tab } from "../store.js";
-import { useEffect, useMemo, useReducer, useRef, useState } from "../ui.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 
 const PIECE = 60;
 const MOST_KEPT = 600;
@@ -35,12 +35,18 @@ function keepRows(kept, { answer, of }, list) {
 // Pixels of one rem: sizes that are computed follow the size of the type.
 export function useRem() {
   const large = presenter.value;
-  const [, redraw] = useReducer((n) => n + 1, 0);
-  useEffect(() => {
-    addEventListener("resize", redraw);
-    return () => removeEventListener("resize", redraw);
-  }, []);
-  return useMemo(() => parseFloat(getComputedStyle(document.documentElement).fontSize), [large, innerWidth]);
+  const [rem, set] = useState(fontSize);
+  useLayoutEffect(() => {
+    // An event of the window's size comes before the size of the type follows it.
+    const watch = new ResizeObserver(() => set(fontSize()));
+    watch.observe(document.documentElement);
+    return () => watch.disconnect();
+  }, [large]);
+  return rem;
+}
+
+function fontSize() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
 // The part of an element that the window shows, and its width: {top, bottom, width} in pixels from the element's top.

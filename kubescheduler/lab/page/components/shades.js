@@ -1,10 +1,23 @@
-// A rule has one letter and one shade of the accent on the whole page, in the order in which rules are first seen;
-// neighbours differ, and the letters stay legible on their shades.
+// A rule has one letter and one colour on the whole page, in the order in which rules are first seen. There are as many
+// colours as the largest default profile has rules, and one more; the ten rules after these have them again, with a line
+// along the upper and lower edge. No two rules share a letter.
 
-import { html } from "../ui.js";
+import { html, humps } from "../ui.js";
 
-const STRONG = [92, 84, 76];
-const WEAK = [20, 30, 40];
+// On the light page and on the dark one: far apart also for eyes that do not tell red, green or blue, light beside dark.
+const COLOURS = [
+  ["#b7702e", "#9d919b"],
+  ["#1b1158", "#5d2729"],
+  ["#5e99fd", "#10acfa"],
+  ["#4b1a07", "#3b3983"],
+  ["#aea79a", "#f0ad15"],
+  ["#394776", "#8d525b"],
+  ["#9ed5fd", "#60ecf3"],
+  ["#714d1d", "#576cb7"],
+  ["#ecca6c", "#f3f695"],
+  ["#2e68c6", "#d36614"],
+];
+const EDGE = "2px";
 
 const places = new Map();
 function place(rule) {
@@ -19,13 +32,28 @@ export function letter(rule) {
 }
 
 export function shading(rule) {
-  const at = place(rule);
-  const strong = at % 2 === 0;
-  const share = (strong ? STRONG : WEAK)[Math.floor(at / 2) % 3];
-  return {
-    backgroundColor: `color-mix(in srgb, var(--accent) ${share}%, var(--page))`,
-    color: strong ? "var(--accent-text)" : "var(--text)",
-  };
+  const colours = COLOURS[place(rule) % COLOURS.length];
+  const color = themed(colours.map(inkOn));
+  return { backgroundColor: themed(colours), color, ...(edged(rule) ? { backgroundImage: edges(color) } : {}) };
+}
+
+// Whether a rule has a colour that another has without lines along its edges.
+export function edged(rule) {
+  return Math.floor(place(rule) / COLOURS.length) % 2 === 1;
+}
+
+function edges(color) {
+  return `linear-gradient(${color} ${EDGE}, transparent ${EDGE} calc(100% - ${EDGE}), ${color} calc(100% - ${EDGE}))`;
+}
+
+function themed([light, dark]) {
+  return `light-dark(${light}, ${dark})`;
+}
+
+// Black or white, whichever stands out more: both do alike on a luminance of 0.18.
+function inkOn(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#000000" : "#ffffff";
 }
 
 export function Swatch({ rule, ...rest }) {
@@ -35,6 +63,6 @@ export function Swatch({ rule, ...rest }) {
 // What the letters stand for. rules: [{id, title, weight}]
 export function RuleKey({ rules }) {
   return html`<ul class="rule-key" aria-label="Rules and their weights">
-    ${rules.map((rule) => html`<li><${Swatch} rule=${rule.id} /> ${rule.title} <span class="quiet">× ${rule.weight}</span></li>`)}
+    ${rules.map((rule) => html`<li><${Swatch} rule=${rule.id} /> ${humps(rule.title)} <span class="quiet">× ${rule.weight}</span></li>`)}
   </ul>`;
 }

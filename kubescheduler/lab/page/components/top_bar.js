@@ -5,7 +5,7 @@ import { openLater } from "../dialogs.js";
 import { address } from "../route.js";
 import { PANELS, SCREENS } from "../screens.js";
 import { presenter, running, screen, side, sideId, state, theme } from "../store.js";
-import { html, useEffect, useNarrow } from "../ui.js";
+import { html, useLayoutEffect, useNarrow, useRef } from "../ui.js";
 import { openDialog } from "./dialog.js";
 import { Icon, IconButton } from "./icons.js";
 import { Menu } from "./menu.js";
@@ -16,11 +16,18 @@ const MOST_SIDES = 4;
 export function TopBar() {
   const shown = running.value ? state.value : null;
   const narrow = useNarrow();
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener("keydown", shortcut);
     return () => removeEventListener("keydown", shortcut);
   }, []);
-  return html`<header class="bar">
+  const bar = useRef(null);
+  // What stays below the bar while one scrolls begins where the bar ends, whatever it holds.
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.current?.offsetHeight ?? 0}px`));
+    watch.observe(bar.current);
+    return () => watch.disconnect();
+  }, []);
+  return html`<header class="bar" ref=${bar}>
     <p class="brand">
       <strong>kubescheduler lab</strong>
       <span class="scene" title=${shown?.title}>${shown?.title ?? ""}</span>

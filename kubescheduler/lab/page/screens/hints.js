@@ -3,7 +3,7 @@
 import { useAnswer } from "../api.js";
 import { Answered, Empty } from "../components/states.js";
 import { asked, focusedNode, side, state } from "../store.js";
-import { html, useEffect, useState, useSheet } from "../ui.js";
+import { html, useState, useSheet, useWhenNew } from "../ui.js";
 import { HintList } from "./hints/hint_list.js";
 import { NodeField } from "./hints/node_field.js";
 
@@ -36,7 +36,7 @@ export default function Hints() {
   const [node, setNode] = useState(null);
   const [pairs, setPairs] = useState(true);
   const [top, setTop] = useState(TOP);
-  useEffect(() => setTop(TOP), [pod, id, node]);
+  useWhenNew(`${pod} ${id} ${node}`, () => setTop(TOP));
   const wanted = { side: id, top, pairs, ...(node ? { node } : {}) };
   const known = useAnswer("hints", wanted, { when: Boolean(id && pod && node !== "") });
   if (!pod) {

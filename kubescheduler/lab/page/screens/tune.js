@@ -4,7 +4,7 @@ import { useAnswer } from "../api.js";
 import { SaveChart } from "../components/save_chart.js";
 import { Answered, Empty } from "../components/states.js";
 import { asked, side } from "../store.js";
-import { html, useEffect, useRef, useState, useSheet } from "../ui.js";
+import { html, useRef, useState, useSheet, useWhenNew } from "../ui.js";
 import { ArgumentForms } from "./tune/argument_forms.js";
 import { ConfigurationText } from "./tune/configuration_text.js";
 import { Ranking, rankingChart } from "./tune/ranking.js";
@@ -58,7 +58,7 @@ export default function Tune() {
   const decision = useAnswer("decision", ranked, { slot: "tune", when: Boolean(id && pod) });
   const thresholds = useAnswer("thresholds", { side: id }, { slot: "thresholds", when: Boolean(id && pod), later: 120 });
   const [baseline, hold] = useBaseline(decision.answer);
-  useEffect(() => setRows(PAGE), [id, pod]);
+  useWhenNew(`${id} ${pod}`, () => setRows(PAGE));
   return html`<div class="tune">
     <section class="tune-forms" aria-label="Form">
       <${Forms} known=${form} thresholds=${thresholds.answer?.thresholds ?? []} hold=${hold} />

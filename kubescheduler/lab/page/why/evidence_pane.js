@@ -6,7 +6,7 @@ import { Formula } from "../components/formula.js";
 import { IconButton } from "../components/icons.js";
 import { Answered } from "../components/states.js";
 import { announce, side } from "../store.js";
-import { html, useEffect, useRef } from "../ui.js";
+import { html, useEffect, useLayoutEffect, useRef } from "../ui.js";
 
 // chosen: {node, kind: "check" | "rule", id | null}
 export function EvidencePane({ chosen, onClose }) {
@@ -14,7 +14,7 @@ export function EvidencePane({ chosen, onClose }) {
   const narrowed = id ? { [kind]: id } : {};
   const known = useAnswer("why", { side: side.value.id, node, ...narrowed }, { slot: "why" });
   const from = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     from.current = document.activeElement;
   }, [node, id]);
   const close = () => {

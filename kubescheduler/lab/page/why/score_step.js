@@ -18,8 +18,8 @@ const TAILS = {
   normalised: { title: "Sum", value: (node) => Object.values(node.scores).reduce((sum, score) => sum + score.normalised, 0) },
   product: { title: "Total", value: (node) => node.total },
 };
-const LANES = { head: 4, row: 2.125, name: 11.5, cell: 5.75, tail: 5, stretch: true };
-const STACK = { ...LANES, head: 2.25 };
+const LANES = { head: 5.25, row: 2.125, name: 11.5, cell: 5.75, tail: 5, stretch: true };
+const STACK = { ...LANES, head: 2.25, tail: 4.5 };
 
 export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
   const [mode, setMode] = useState(start);

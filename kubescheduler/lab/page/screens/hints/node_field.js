@@ -2,7 +2,7 @@
 
 import { useAnswer } from "../../api.js";
 import { side } from "../../store.js";
-import { html, useEffect, useId, useRef, useState } from "../../ui.js";
+import { html, useEffect, useId, useState, useWhenNew } from "../../ui.js";
 
 const OFFERED = 40;
 
@@ -11,12 +11,7 @@ export function NodeField({ node, choose, label = "Node" }) {
   const list = useId();
   const found = useAnswer("cluster", { side: side.value?.id, from: 0, to: OFFERED, find: text }, { slot: "nodes" });
   const names = (found.answer?.nodes ?? []).map((each) => each.name);
-  // While drawing, not in an effect: the first effect runs late, and would take back what was typed before it.
-  const shown = useRef(node);
-  if (shown.current !== node) {
-    shown.current = node;
-    setText(node ?? "");
-  }
+  useWhenNew(node, () => setText(node ?? ""));
   useEffect(() => {
     if (text !== node && names.includes(text)) choose(text);
   }, [text, names.join(" ")]);

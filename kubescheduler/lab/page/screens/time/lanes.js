@@ -31,7 +31,6 @@ function useWidth(element) {
 function Lane({ lane, x, width, choose }) {
   return html`<g class="lane" data-lane=${lane.name}>
     <rect class="ground" x="0" y=${lane.top + HEAD} width=${width} height=${lane.height - HEAD} />
-    <text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${podsOf(lane)}</text>
     ${lane.stays.map(
       (stay) => html`<rect
         class="stay"
@@ -106,6 +105,7 @@ export function Lanes({ run, now, setNow }) {
         <${Marks} attempts=${run.attempts} x=${x} top=${0} side=${run.side} />
         ${lanes.map((lane) => html`<${Lane} key=${lane.name} lane=${lane} x=${x} width=${width} choose=${setNow} />`)}
         <line class="now-line" x1=${x(now)} x2=${x(now)} y1="0" y2=${height} />
+        <g class="lane">${lanes.map((lane) => html`<text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${podsOf(lane)}</text>`)}</g>
       </svg>
     </div>
     ${run.lanes.more ? html`<p class="quiet">${run.lanes.more} more stays are not drawn.</p>` : null}

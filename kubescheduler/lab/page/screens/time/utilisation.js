@@ -3,7 +3,7 @@
 import { DataTable } from "../../components/data_table.js";
 import { SaveChart } from "../../components/save_chart.js";
 import { presenter, theme } from "../../store.js";
-import { html, useEffect, useRef, useSheet, useState } from "../../ui.js";
+import { html, useDark, useEffect, useRef, useSheet, useState } from "../../ui.js";
 import { seconds } from "./scrubber.js";
 
 const SERIES = [
@@ -78,7 +78,7 @@ function usePlot(run, now, setNow) {
   const plot = useRef(null);
   const line = useRef(now);
   line.current = now;
-  const look = `${theme.value} ${presenter.value}`;
+  const look = `${theme.value} ${presenter.value} ${useDark()}`;
   useEffect(() => {
     let gone = false;
     let watch = null;

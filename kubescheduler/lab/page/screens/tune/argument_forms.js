@@ -3,7 +3,7 @@
 import { editInSlot, live } from "../../api.js";
 import { Markdown } from "../../markdown/markdown.js";
 import { side } from "../../store.js";
-import { html, useEffect, useRef, useState } from "../../ui.js";
+import { html, useRef, useState, useWhenNew } from "../../ui.js";
 
 const NUMBERS = new Set(["int", "number"]);
 
@@ -47,9 +47,7 @@ function Field({ rule, field }) {
   const [problem, setProblem] = useState(null);
   const typing = useRef(false);
   // An answer to what was said before is not written over what is being typed.
-  useEffect(() => {
-    if (!typing.current) setText(shown(field));
-  }, [JSON.stringify(field.value)]);
+  useWhenNew(JSON.stringify(field.value), () => typing.current || setText(shown(field)));
   const type = (next) => {
     typing.current = true;
     setText(next);

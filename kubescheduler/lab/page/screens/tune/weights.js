@@ -3,7 +3,7 @@
 import { editInSlot, live } from "../../api.js";
 import { Swatch } from "../../components/shades.js";
 import { side } from "../../store.js";
-import { html, useEffect, useId, useRef, useState } from "../../ui.js";
+import { html, humps, useId, useRef, useState, useWhenNew } from "../../ui.js";
 import { RuleBox } from "./rule_box.js";
 
 const LEAST_RANGE = 10;
@@ -59,11 +59,11 @@ function Weight({ rule, thresholds, hold }) {
   const sent = useRef(rule.weight);
   const id = useId();
   const max = (range.current = dragged.current ? Math.max(range.current, rule.weight ?? 1) : reach(rule, thresholds));
-  useEffect(() => {
+  useWhenNew(rule.weight, () => {
     if (dragged.current) return;
     setValue(rule.weight);
     sent.current = rule.weight;
-  }, [rule.weight]);
+  });
   const set = (next) => {
     const weight = Math.round(next);
     setValue(Number.isFinite(weight) ? weight : "");
@@ -93,7 +93,7 @@ function Weight({ rule, thresholds, hold }) {
   return html`<li class="weight" data-off=${rule.on ? null : ""}>
     <${WeightToggle} rule=${rule} hold=${hold} />
     <span class="rule-name">
-      ${rule.on ? html`<${Swatch} rule=${rule.plugin ?? rule.id} aria-hidden="true" />` : null}<label for=${id} title=${rule.text}>${rule.title}</label>
+      ${rule.on ? html`<${Swatch} rule=${rule.plugin ?? rule.id} aria-hidden="true" />` : null}<label for=${id} title=${rule.text}>${humps(rule.title)}</label>
     </span>
     <span class="slide">
       <input
