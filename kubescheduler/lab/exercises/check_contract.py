@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
-from clusterstate.objects import Pod
+from clusterstate.objects import LabelSelector, Pod
+from clusterstate.selectors.matching import compile_label_selector
 
 if TYPE_CHECKING:
     import kubescheduler as ks
@@ -96,6 +97,12 @@ class ExerciseCheck(msgspec.Struct, frozen=True):
     """Finds what is wrong."""
     remark: str = ""
     """What the student is told beside what is wrong."""
+
+
+def selected(selector: LabelSelector | None, pods: Iterable[Pod]) -> list[str]:
+    """The names of the pods whose labels a selector matches; None matches nothing."""
+    matcher = compile_label_selector(selector)
+    return [pod.metadata.name for pod in pods if matcher(pod.metadata.labels)]
 
 
 def no_such_pod(pattern: str, run: ScenarioRun) -> str:

@@ -12,13 +12,22 @@ from kubescheduler.lab.exercises.checked_fields import needed_text, only_keys
 from kubescheduler.lab.exercises.file_checks import ForbiddenFields
 from kubescheduler.lab.exercises.placement_checks import (
     AllOrNone,
+    Apart,
     EveryPlaced,
     HowManyRun,
     NodesUsed,
     OnNodes,
     SpreadOver,
 )
-from kubescheduler.lab.exercises.reason_checks import AgreesWith, Evicts, RefusedFor, ScoresAre, StaysPending
+from kubescheduler.lab.exercises.reason_checks import (
+    Accepted,
+    AgreesWith,
+    Evicts,
+    RefusedFor,
+    ScoresAre,
+    StaysPending,
+    Tolerates,
+)
 
 KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "placed": EveryPlaced.read,
@@ -28,7 +37,10 @@ KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "nodesUsed": NodesUsed.read,
     "spread": SpreadOver.read,
     "together": AllOrNone.read,
+    "apart": Apart.read,
     "refused": RefusedFor.read,
+    "accepted": Accepted.read,
+    "tolerates": Tolerates.read,
     "pending": StaysPending.read,
     "scores": ScoresAre.read,
     "evicts": Evicts.read,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def check_work(exercise: Exercise, work: Path) -> CheckedExercise:
     of_files = [*only_edits(exercise.edit), *(check for _, check in every)]
     outcomes = [_outcome(one, "", one.rule.fault_in(files)) for one in of_files if isinstance(one.rule, FilesRule)]
     runs = [(scenario, check) for scenario, check in every if isinstance(check.rule, RunRule)]
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(_changed(exercise, work))
     if any(one.standing is Standing.FAILED for one in outcomes):
         outcomes += [CheckOutcome(check.name, check.kind, one.name, Standing.SKIPPED) for one, check in runs]
     else:
@@ -134,6 +135,14 @@ def check_apart(exercise: Exercise, work: Path) -> CheckedExercise:
     found = msgspec.json.decode(done.stdout)
     outcomes = tuple(msgspec.convert(one, CheckOutcome) for one in found["checks"])
     return CheckedExercise(exercise, work, outcomes, tuple(found["notes"]))
+
+
+def _changed(exercise: Exercise, work: Path) -> Iterator[str]:
+    """A note on each file that is given, lies with the student and is no longer what was given."""
+    for file in exercise.given:
+        with contextlib.suppress(OSError):
+            if (work / file).read_bytes() != (exercise.folder / file).read_bytes():
+                yield f"{work / file}: it is not as the exercise gives it; the check has used the file as given"
 
 
 # --- the student's files -------------------------------------------------------------------------

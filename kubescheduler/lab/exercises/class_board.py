@@ -93,10 +93,23 @@ class ClassBoard:
         return as_rows(self._known()) | {"waiting": max(0, waiting)}
 
     def _known(self) -> dict[str, dict[str, BoardCell]]:
-        out: dict[str, dict[str, BoardCell]] = {}
-        for (student, _), (_, exercise, cell) in sorted(self._cells.items()):
-            out.setdefault(student, {})[exercise] = cell
-        return out
+        found: dict[str, dict[str, list[tuple[str, BoardCell]]]] = {}
+        for (student, path), (_, exercise, cell) in sorted(self._cells.items()):
+            place = path.relative_to(self._folder).as_posix()
+            found.setdefault(student, {}).setdefault(exercise, []).append((place, cell))
+        return {
+            student: {exercise: _only(cells) for exercise, cells in exercises.items()}
+            for student, exercises in found.items()
+        }
+
+
+def _only(cells: list[tuple[str, BoardCell]]) -> BoardCell:
+    """The cell of an exercise's one folder. Which of several counts nobody knows, so that is an error."""
+    if len(cells) == 1:
+        return cells[0][1]
+    return BoardCell(
+        0, 0, f"there are {len(cells)} folders for it, {' and '.join(place for place, _ in cells)}; keep one"
+    )
 
 
 def as_rows(found: dict[str, dict[str, BoardCell]]) -> dict[str, Any]:

@@ -110,6 +110,15 @@ class Exercise(msgspec.Struct, frozen=True):
         return self.scheduler.rules is not None or bool(self.scheduler.plugins)
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """The files that a student gets beside the task and the files to edit."""
+        seen, choice = self.scenarios[0], self.scheduler
+        others = (getattr(check.rule, "other", {}) for check in seen.checks)
+        compared = [other[key] for other in others for key in ("policy", "config") if key in other]
+        every = dict.fromkeys((*seen.cluster, *seen.pods, *filter(None, (choice.policy, choice.config)), *compared))
+        return tuple(file for file in every if all(one.file != file for one in self.edit))
+
+    @property
     def task(self) -> str:
         """The task as Markdown."""
         return (self.folder / TASK_FILE).read_text(encoding="utf-8")

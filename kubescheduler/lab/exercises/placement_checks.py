@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 
 from clusterstate.manifests.fields import Fields
-from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, where
+from clusterstate.objects import Pod, TopologySpreadConstraint
+from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, selected, where
 from kubescheduler.lab.exercises.checked_fields import count_of, needed_text, needed_texts, only_keys
 
 SHOWN = 3
@@ -164,7 +167,57 @@ class SpreadOver(msgspec.Struct, frozen=True):
         counts.update(run.labels_of(each.node).get(self.label, "<none>") for each in found if each.node)
         if not counts or max(counts.values()) - min(counts.values()) <= self.skew:
             return ""
-        return ", ".join(f"{count} in {domain}" for domain, count in counts.items())
+        text = ", ".join(f"{count} in {domain}" for domain, count in counts.items())
+        return "; ".join(filter(None, (text, self._constraints(found, run))))
+
+    def _constraints(self, found: list[PodPlacement], run: ScenarioRun) -> str:
+        """What the pods' own constraints say otherwise than what is asked; empty where one asks just that."""
+        pod = found[0].pod
+        theirs = [each.pod for each in found]
+        others = [each for each in run.cluster.pods if each.metadata.namespace == pod.metadata.namespace]
+        said = [list(self._differences(one, theirs, others)) for one in pod.spec.topology_spread_constraints]
+        if not said:
+            return "they have no topologySpreadConstraints"
+        return "" if [] in said else "; ".join(f"their constraint has {', '.join(each)}" for each in said)
+
+    def _differences(self, one: TopologySpreadConstraint, theirs: list[Pod], others: list[Pod]) -> Iterator[str]:
+        if one.topology_key != self.label:
+            yield f"topologyKey {one.topology_key}"
+        if one.max_skew != self.skew:
+            yield f"maxSkew {one.max_skew}"
+        if one.when_unsatisfiable != "DoNotSchedule":
+            yield f"whenUnsatisfiable {one.when_unsatisfiable}"
+        counted, besides = selected(one.label_selector, theirs), selected(one.label_selector, others)
+        if one.label_selector is None:
+            yield "no labelSelector, which counts nobody"
+        elif len(counted) < len(theirs) or besides:
+            more = f" and {len(besides)} other pods ({', '.join(besides[:SHOWN])})" if besides else ""
+            yield f"a labelSelector that counts {len(counted)} of these {len(theirs)} pods{more}"
+
+
+class Apart(msgspec.Struct, frozen=True):
+    """``apart``: in a simulation no two pods of a name were bound within so many seconds."""
+
+    pods: str
+    """Pattern of their names."""
+    seconds: int
+    """The least between two of them."""
+
+    @classmethod
+    def read(cls, fields: Fields) -> Apart:
+        """From its keys; faults are noted."""
+        only_keys(fields, ("pods", "seconds"))
+        return cls(needed_text(fields, "pods"), count_of(fields, "seconds") or 1)
+
+    def fault_of(self, run: ScenarioRun) -> str:
+        """What is wrong; empty when nothing is."""
+        found = run.pods_called(self.pods)
+        bound = sorted((each.placed, each.name) for each in found if each.placed is not None)
+        close = [(one, two) for one, two in itertools.pairwise(bound) if two[0] - one[0] < self.seconds]
+        if not found or not close:
+            return "" if found else no_such_pod(self.pods, run)
+        (first, one), (second, two) = close[0]
+        return f"{one} was bound after {first:g} s and {two} after {second:g} s, less than {self.seconds} s apart"
 
 
 class AllOrNone(msgspec.Struct, frozen=True):

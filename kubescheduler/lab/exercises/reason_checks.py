@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import attrs
 import msgspec
 
 from clusterstate.manifests.fields import Fields
-from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, where
+from clusterstate.objects import Pod, PodDisruptionBudget, Taint
+from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, selected, where
 from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
 
 if TYPE_CHECKING:
@@ -23,20 +24,23 @@ EXTENDER = "extender"
 
 
 class RefusedFor(msgspec.Struct, frozen=True):
-    """``refused``: a node refuses a pod for a reason."""
+    """``refused``: a node refuses a pod for a reason, or with just these words and no others."""
 
     pod: str
     """Pattern of its name."""
     node: str
     """The node."""
     reason: str
-    """A part of the reason, as the release words it."""
+    """A part of the reason, as the release words it; empty: ``exactly`` says it."""
+    exactly: str = ""
+    """The one reason that it gives."""
 
     @classmethod
     def read(cls, fields: Fields) -> RefusedFor:
         """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "node", "reason"))
-        return cls(*(needed_text(fields, key) for key in ("pod", "node", "reason")))
+        only_keys(fields, ("pod", "node", "reason", "exactly"))
+        reason = fields.text("reason") if fields.has("exactly") else needed_text(fields, "reason")
+        return cls(needed_text(fields, "pod"), needed_text(fields, "node"), reason, fields.text("exactly"))
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
@@ -46,10 +50,73 @@ class RefusedFor(msgspec.Struct, frozen=True):
 
     def _fault_of_one(self, placement: PodPlacement) -> str:
         reasons = [] if placement.decision is None else placement.decision.reasons().get(self.node, [])
-        if any(self.reason in reason for reason in reasons):
+        if any(self.reason in reason for reason in reasons) and self.exactly in ("", *reasons[: len(reasons) == 1]):
             return ""
         why = f"refuses {placement.name} with {'; '.join(reasons)}" if reasons else f"does not refuse {placement.name}"
         return f"{self.node} {why}"
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """``accepted``: nodes that a pod fits, wherever it goes."""
+
+    pod: str
+    """Pattern of its name."""
+    nodes: tuple[str, ...]
+    """The nodes."""
+
+    @classmethod
+    def read(cls, fields: Fields) -> Accepted:
+        """From its keys; faults are noted."""
+        only_keys(fields, ("pod", "nodes"))
+        return cls(needed_text(fields, "pod"), needed_texts(fields, "nodes"))
+
+    def fault_of(self, run: ScenarioRun) -> str:
+        """What is wrong; empty when nothing is."""
+        found = run.pods_called(self.pod)
+        faults = [fault for each in found for fault in self._faults_of_one(each)]
+        return "; ".join(faults) if found else no_such_pod(self.pod, run)
+
+    def _faults_of_one(self, placement: PodPlacement) -> Iterator[str]:
+        decision = placement.decision
+        fits = [] if decision is None else decision.fits()
+        reasons = {} if decision is None else decision.reasons()
+        for node in self.nodes:
+            if node not in fits:
+                yield f"{node} refuses {placement.name}: {'; '.join(reasons.get(node, ())) or 'without a reason'}"
+
+
+class Tolerates(msgspec.Struct, frozen=True):
+    """``tolerates``: of the taints of a key the pods tolerate those with these values, and with no other."""
+
+    pods: str
+    """Pattern of their names."""
+    key: str
+    """The taints' key."""
+    values: tuple[str, ...]
+    """The taints' values."""
+
+    @classmethod
+    def read(cls, fields: Fields) -> Tolerates:
+        """From its keys; faults are noted."""
+        only_keys(fields, ("pods", "key", "values"))
+        return cls(needed_text(fields, "pods"), needed_text(fields, "key"), needed_texts(fields, "values"))
+
+    def fault_of(self, run: ScenarioRun) -> str:
+        """What is wrong; empty when nothing is."""
+        found = run.pods_called(self.pods)
+        faults = dict.fromkeys(f"{each.name} {fault}" for each in found for fault in self._faults_of_one(each.pod))
+        return "; ".join(faults) if found else no_such_pod(self.pods, run)
+
+    def _faults_of_one(self, pod: Pod) -> Iterator[str]:
+        concerned = [one for one in pod.spec.tolerations if one.key in ("", self.key)]
+        for value in self.values:
+            if not any(one.covers_value(Taint(self.key, value, "")) for one in concerned):
+                yield f"does not tolerate {self.key}={value}"
+        for one in concerned:
+            if one.operator not in ("", "Equal"):
+                yield f"tolerates {self.key} with other values too, by operator {one.operator}"
+            elif one.value not in self.values:
+                yield f"tolerates {self.key}={one.value} too"
 
 
 class StaysPending(msgspec.Struct, frozen=True):
@@ -74,13 +141,13 @@ class StaysPending(msgspec.Struct, frozen=True):
 
 
 class ScoresAre(msgspec.Struct, frozen=True):
-    """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next; or exactly
-    such scores."""
+    """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next, or each of
+    one group higher than each of the next; or exactly such scores."""
 
     pod: str
     """Pattern of its name."""
-    order: tuple[str, ...]
-    """The nodes, the best first."""
+    order: tuple[tuple[str, ...], ...]
+    """The nodes in groups, the best first; nothing is asked within a group."""
     values: Mapping[str, int]
     """Node → its score."""
     rule: str
@@ -92,7 +159,9 @@ class ScoresAre(msgspec.Struct, frozen=True):
         only_keys(fields, ("pod", "order", "values", "rule"))
         inside = fields.inside("values")
         values = {str(node): inside.integer(node) for node in inside.data}
-        order = fields.texts("order") if values else needed_texts(fields, "order")
+        order = _groups(fields)
+        if not (order or values):
+            needed_texts(fields, "order")
         return cls(needed_text(fields, "pod"), order, values, fields.text("rule"))
 
     def fault_of(self, run: ScenarioRun) -> str:
@@ -114,14 +183,34 @@ class ScoresAre(msgspec.Struct, frozen=True):
             scores: Mapping[str, int] = _of_extenders(decision)
         else:
             scores = decision.score(self.rule) if self.rule else decision.total()
-        if missing := [node for node in (*self.order, *self.values) if node not in scores]:
-            return f"{missing[0]} has no score for {placement.name}"
+        ordered = [node for group in self.order for node in group]
+        if missing := [node for node in (*ordered, *self.values) if node not in scores]:
+            return f"{missing[0]} has no score for {placement.name}{self._why_none(decision, missing[0])}"
         others = [(node, value) for node, value in self.values.items() if scores[node] != value]
         wrong = [f"{node} has {scores[node]}, not {value}" for node, value in others]
-        given = [scores[node] for node in self.order]
-        if any(one <= other for one, other in itertools.pairwise(given)):
-            wrong.append(f"{placement.name}: " + ", ".join(f"{node} {scores[node]}" for node in self.order))
+        pairs = ((one, two) for high, low in itertools.pairwise(self.order) for one in high for two in low)
+        if pair := next(((one, two) for one, two in pairs if scores[one] <= scores[two]), None):
+            shown = ", ".join(f"{node} {scores[node]}" for node in ordered)
+            wrong.append(f"{placement.name}: {shown}; {pair[0]} has to have more than {pair[1]}")
         return "; ".join(wrong)
+
+    def _why_none(self, decision: ks.Decision, node: str) -> str:
+        if reasons := decision.reasons().get(node):
+            return f", which it refuses with {'; '.join(reasons)}"
+        sent = [each.metadata.name for one in decision.extenders for each in one.prioritize_nodes or ()]
+        return "; the extender was asked and did not name it" if self.rule == EXTENDER and node in sent else ""
+
+
+def _groups(fields: Fields) -> tuple[tuple[str, ...], ...]:
+    """The list under ``order``, of nodes or of lists of nodes."""
+    groups: list[tuple[str, ...]] = []
+    for at, one in enumerate(fields.sequence("order")):
+        group = tuple(one) if isinstance(one, list) else (one,)
+        if not group or not all(isinstance(node, str) for node in group):
+            fields.fault(f".order[{at}]", "must be the name of a node, or a list of such names")
+        else:
+            groups.append(group)
+    return tuple(groups)
 
 
 def _of_extenders(decision: ks.Decision) -> Mapping[str, int]:
@@ -161,9 +250,23 @@ class Evicts(msgspec.Struct, frozen=True):
         for each in found:
             leaving += _victims(each)
         text = f"it makes {', '.join(sorted(leaving))} leave" if leaving else f"nobody leaves; {where(found[0])}"
+        text = "; ".join((text, *map(_budget, _budgets(run), itertools.repeat(run.cluster.pods))))
         if self.victims is not None and sorted(leaving) != sorted(self.victims):
             return text
         return text if any(fnmatchcase(name, one) for name in leaving for one in self.spares) else ""
+
+
+def _budgets(run: ScenarioRun) -> list[PodDisruptionBudget]:
+    return [each for each in run.cluster.objects if isinstance(each, PodDisruptionBudget)]
+
+
+def _budget(budget: PodDisruptionBudget, pods: list[Pod]) -> str:
+    """Whom a budget is for, and what it allows."""
+    namespace = budget.metadata.namespace
+    near = [pod for pod in pods if pod.metadata.namespace == namespace]
+    picked = ", ".join(selected(budget.selector, near)) or "no pod"
+    inside = "" if namespace == "default" else f" in namespace {namespace}"
+    return f"budget {budget.metadata.name}{inside} selects {picked} and lets {budget.disruptions_allowed} be disturbed"
 
 
 def _victims(placement: PodPlacement) -> list[str]:

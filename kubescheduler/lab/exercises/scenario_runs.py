@@ -49,7 +49,9 @@ class StudentScheduler(msgspec.Struct, frozen=True):
         there = cluster if found is None else cluster.with_accompanying(found.accompanying)
         scheduler = ks.Scheduler(there, **self.options)
         notes = dict.fromkeys((*cluster.notes, *(found.notes if found is not None else ()), *scheduler.notes))
-        return ScenarioRun(cluster, tuple(self._decided(scheduler, pods)), (), compared, tuple(notes))
+        placements = tuple(self._decided(scheduler, pods))
+        notes |= dict.fromkeys(note for each in placements for note in self._answer_notes(each))
+        return ScenarioRun(cluster, placements, (), compared, tuple(notes))
 
     def _decided(self, scheduler: ks.Scheduler, pods: Sequence[Pod]) -> Iterator[PodPlacement]:
         """Each pod decided and bound in turn."""
@@ -62,6 +64,23 @@ class StudentScheduler(msgspec.Struct, frozen=True):
             if decision.host is not None:
                 scheduler.bind(decision)
             yield PodPlacement(pod, decision.host, decision.message, decision)
+
+    def _answer_notes(self, placement: PodPlacement) -> Iterator[str]:
+        """What the extender said nothing of, of the nodes that it was asked about."""
+        decision, choice = placement.decision, self.exercise.extender
+        if decision is None or choice is None:
+            return
+        for one in decision.extenders:
+            asked = [node.metadata.name for node in one.filter_nodes or ()]
+            known = {*decision.fits(), *(one.failed or ()), *(one.unresolvable or ())}
+            lost = [name for name in asked if name not in known]
+            if lost:
+                like = "; an answer of null, as of a function without return, reads like this" if lost == asked else ""
+                yield f"{choice.file}: filter neither keeps nor refuses {', '.join(lost)}{like}"
+            scored = {name for name, _ in one.scores or ()}
+            lost = [node.metadata.name for node in one.prioritize_nodes or () if node.metadata.name not in scored]
+            if lost:
+                yield f"{choice.file}: prioritize has no entry for {', '.join(lost)}, which counts as 0 points"
 
     def _refuse_errors(self, pod: Pod, decision: ks.Decision) -> None:
         """Raises ConfigError for an attempt that an error ended, or that did without its extender."""

@@ -69,12 +69,10 @@ def start_exercise(exercise: Exercise, folder: Path) -> list[str]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: it is not empty; name a folder that is not there yet")
-    seen, choice = exercise.scenarios[0], exercise.scheduler
     theirs = [one.file for one in exercise.edit]
-    given = [*seen.cluster, *seen.pods, *filter(None, (choice.policy, choice.config)), *_compared_files(exercise)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in dict.fromkeys((TASK_FILE, *given, *theirs)):
+        for file in (TASK_FILE, *exercise.given, *dict.fromkeys(theirs)):
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(exercise.folder / (START if file in theirs else "") / file, folder / file)
         place = exercise.name if exercise.folder.parent == SHIPPED else f"{exercise.folder.resolve()}"
@@ -82,10 +80,3 @@ def start_exercise(exercise: Exercise, folder: Path) -> list[str]:
     except OSError as error:
         raise ConfigError(f"{error.filename or folder}: {error.strerror or error}") from error
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
-def _compared_files(exercise: Exercise) -> list[str]:
-    """The files of schedulers that the visible checks compare with."""
-    rules = (check.rule for check in exercise.scenarios[0].checks)
-    others = (getattr(rule, "other", {}) for rule in rules)
-    return [other[key] for other in others for key in ("policy", "config") if key in other]

@@ -30,7 +30,7 @@ def test_from_start_to_solution(kubescheduler: Run, folder: Path) -> None:
     before = kubescheduler("lab", "check", "mine")
     assert before.status == 1
     assert ["failed", "train", "runs", "on", "gpu-2"] in [line[:5] for line in before.lines]
-    assert before.out.splitlines()[-1] == "Taints and tolerations: 6 of 7 checks pass"
+    assert before.out.splitlines()[-1] == "Taints and tolerations: 6 of 8 checks pass"
     (folder / "mine/train.yaml").write_text((SHIPPED / "02-taints/solution/train.yaml").read_text())
     after = kubescheduler("lab", "check", "mine")
     assert (after.status, "failed" in after.out) == (0, False)
@@ -56,8 +56,8 @@ def test_junit_is_read_as_xml(kubescheduler: Run) -> None:
     assert suite is not None
     assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
         "02-taints",
-        "7",
-        "1",
+        "8",
+        "2",
         "0",
     )
     failure = suite.find("testcase[@name='train runs on gpu-2']/failure")
@@ -75,7 +75,7 @@ def test_nothing_is_run_when_the_files_do_what_they_must_not(kubescheduler: Run,
     assert found.status == 1
     suite = ElementTree.fromstring(found.out).find("testsuite")
     assert suite is not None
-    assert (suite.get("failures"), suite.get("skipped")) == ("2", "5")
+    assert (suite.get("failures"), suite.get("skipped")) == ("2", "6")
     messages = [failure.get("message") for failure in suite.iter("failure")]
     assert 'train.yaml: Pod train: spec.nodeName is "gpu-2"' in messages
 
@@ -256,7 +256,7 @@ def test_a_class_as_a_table(kubescheduler: Run, folder: Path) -> None:
     solution = (SHIPPED / "02-taints/solution/train.yaml").read_text()
     (folder / "class/anna/taints/train.yaml").write_text(solution)
     found = kubescheduler("lab", "check", "--all", "class")
-    assert (found.status, found.lines) == (1, [["STUDENT", "02", "DONE"], ["anna", "7/7", "1"], ["ben", "6/7", "0"]])
+    assert (found.status, found.lines) == (1, [["STUDENT", "02", "DONE"], ["anna", "8/8", "1"], ["ben", "6/8", "0"]])
     (folder / "class/ben/taints/train.yaml").write_text("kind: [")
     found = kubescheduler("lab", "check", "--all", "class")
     assert (found.status, found.lines[-1]) == (2, ["ben", "error", "0"])

@@ -25,7 +25,7 @@ def room(tmp_path: Path) -> Path:
 def test_a_cell_for_each_student_and_exercise(room: Path) -> None:
     """How many checks pass, the first that fails, and why nothing could be judged."""
     found = ClassBoard(room).checked()
-    assert {name: cell.text for name, cell in found["anna"].items()} == {"01-requests": "4/8", "02-taints": "7/7"}
+    assert {name: cell.text for name, cell in found["anna"].items()} == {"01-requests": "4/8", "02-taints": "8/8"}
     assert found["anna"]["01-requests"].said == "all three replicas have a node"
     assert found["anna"]["02-taints"].done
     assert found["ben"]["02-taints"].text == "error"
@@ -33,6 +33,17 @@ def test_a_cell_for_each_student_and_exercise(room: Path) -> None:
     rows = as_rows(found)
     assert rows["exercises"] == ["01-requests", "02-taints"]
     assert [(one["name"], one["done"]) for one in rows["students"]] == [("anna", 1), ("ben", 0)]
+
+
+def test_two_folders_for_one_exercise(room: Path) -> None:
+    """Which of them counts nobody knows: the cell is an error that names both, until one is gone."""
+    shutil.copytree(room / "anna/02-taints", room / "anna/second-try")
+    board = ClassBoard(room)
+    cell = board.checked()["anna"]["02-taints"]
+    assert (cell.text, cell.done) == ("error", False)
+    assert cell.said == "there are 2 folders for it, anna/02-taints and anna/second-try; keep one"
+    shutil.rmtree(room / "anna/second-try")
+    assert board.checked()["anna"]["02-taints"].done
 
 
 def test_what_was_saved_since_is_checked_again(room: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import ConfigError
+from kubescheduler.lab.exercises.checking import check_work
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, START
 from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names, start_exercise, work_of
 from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_part, checked_variant, failing
@@ -80,12 +81,14 @@ RIGHT: dict[str, dict[str, list[Replacement]]] = {
                 "limits: {cpu: 650m, memory: 1536Mi}",
             )
         ],
+        "in kibibytes": [("web.yaml", "1536Mi", "1572864Ki")],
         "a request for the disk": [("web.yaml", "memory: 1536Mi}", "memory: 1536Mi, ephemeral-storage: 0}")],
     },
     "02-taints": {
         "all effects": [("train.yaml", ", effect: NoSchedule", "")],
         "the default operator": [("train.yaml", ", operator: Equal", "")],
         "several tolerations": [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: web, operator: Exists}")],
+        "a value of another taint": [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: team, value: vision}")],
         "twice": [("train.yaml", TOLERATIONS, f"{TOLERATIONS}, {TOLERATIONS}")],
         "a list in lines": [
             ("train.yaml", f"[{TOLERATIONS}]", '\n  - key: gpu\n    value: "true"\n    effect: NoSchedule')
@@ -105,6 +108,17 @@ RIGHT: dict[str, dict[str, list[Replacement]]] = {
                 f"        - matchExpressions:\n{DISK}"
                 "          - {key: topology.kubernetes.io/zone, operator: In, values: [eu-1b]}\n"
                 "          - {key: lifecycle, operator: NotIn, values: [spot]}",
+            )
+        ],
+        "weights as far apart as can be": [("search.yaml", "weight: 10\n", "weight: 1\n")],
+        "the network at two fifths": [("search.yaml", "weight: 10\n", "weight: 40\n")],
+        "a wish for both beside": [
+            (
+                "search.yaml",
+                "      - weight: 10\n",
+                "      - weight: 5\n        preference:\n          matchExpressions:\n"
+                "          - {key: generation, operator: In, values: [v3]}\n"
+                "          - {key: network, operator: In, values: [25g]}\n      - weight: 10\n",
             )
         ],
         "other weights": [("search.yaml", "weight: 100", "weight: 90"), ("search.yaml", "weight: 10\n", "weight: 1\n")],
@@ -337,6 +351,15 @@ RIGHT: dict[str, dict[str, list[Replacement]]] = {
     },
     "13-gang": {
         "a shorter wait": [("gang.py", "SECONDS = 30.0", "SECONDS = 15.0")],
+        "ten seconds": [("gang.py", "SECONDS = 30.0", "SECONDS = 10.0")],
+        "counted without a loop": [
+            (
+                "gang.py",
+                "        if len(waiting) + 1 < size_of(pod):",
+                "        strangers = len(self.handle.waiting_pods()) - len(waiting)\n"
+                "        if len(self.handle.waiting_pods()) - strangers + 1 < size_of(pod):",
+            )
+        ],
         "whole seconds": [("gang.py", "SECONDS = 30.0", "SECONDS = 30")],
         "let go in another order": [("gang.py", "for held in waiting:", "for held in reversed(waiting):")],
         "counted with itself": [
@@ -399,6 +422,17 @@ def test_a_key_set_twice_is_noted(case: str, tmp_path: Path) -> None:
     checked = checked_variant(name, [replacement], tmp_path)
     assert checked.passed
     assert [text.endswith(note) for text in checked.notes] == [True]
+
+
+@pytest.mark.parametrize("edited", ["cluster.yaml", "pods.yaml", "policy.yaml"])
+def test_a_changed_given_file_is_noted(edited: str, tmp_path: Path) -> None:
+    """It is checked as given, and a note names it; what was not changed is not named."""
+    exercise = shipped_exercise("predicate")
+    start_exercise(exercise, tmp_path / "mine")
+    assert check_work(exercise, tmp_path / "mine").notes == ()
+    (tmp_path / "mine" / edited).write_text("# mine\n")
+    (note,) = check_work(exercise, tmp_path / "mine").notes
+    assert note.endswith(f"{edited}: it is not as the exercise gives it; the check has used the file as given")
 
 
 @pytest.mark.parametrize("name", shipped_names())

@@ -26,7 +26,18 @@ POINTS = "max(0, min(10, TOO_WARM - celsius(node)))"
 GIVEN_UP = 'held.reject(self.name, f"{pod.metadata.name} of the same gang was given up")'
 
 TOO_SMALL_CPU = "a node with 1199m cpu: has no room for a second one, as two may use 1200m"
-TOO_SMALL_MEMORY = "a node with 3071Mi memory: has no room for a second one, as two may use 3072Mi"
+TOO_SMALL_MEMORY = "a node with a byte less than 3Gi memory: has no room for a second one, as two may use 3Gi"
+GPU_TAINT = "of the taints with key gpu train tolerates gpu=true alone"
+KINDS = "machines of every kind: "
+NETWORK = KINDS + "network 25g counts, and no other, among machines of generation v3"
+GENERATION = KINDS + "generation v3 counts before every other, and before a machine that has none"
+STRANGERS = "strangers: eu-1b refuses, whatever else runs there"
+OWN_REPLICAS = "other teams' pods are everywhere: only the shop's own replicas are counted"
+NOT_MEASURED = (
+    "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures"
+)
+NETWORK_WISH = "{key: network, operator: In, values: [25g]}"
+V3_WISH = "{key: generation, operator: In, values: [v3]}"
 STRANGE_DISK = "labels that nobody thought of: a node with another disk, or without the label, is none with an SSD"
 EDGES = "prices at the edges: 9 cents are 10 points, 10 are 9, 18 are 9, 35 are 7, 99 are 1, 100 and more are 0"
 POINTS_ARE = "the points are those of the task"
@@ -34,6 +45,8 @@ LEAVES = "checkout has no node yet, and makes report leave"
 AS_BEFORE = "every pod goes where 1.16 had it go"
 AT_ONCE = "each gang starts at once"
 BACK = "a gang whose third pod never comes: whoever waits for its places has them when the first gives up"
+
+CPUS = [("web.yaml", "650m", "600"), ("web.yaml", 'limits: {cpu: "4"', "limits: {cpu: 600")]
 
 WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
     "01-requests": {
@@ -48,6 +61,9 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             [("web.yaml", f"          {REQUESTS}\n", "")],
             "all three replicas have a node",
         ),
+        "364 KiB too little": ([("web.yaml", "1536Mi", "1572500Ki")], TOO_SMALL_MEMORY),
+        "a byte too little": ([("web.yaml", "1536Mi", '"1610612735"')], TOO_SMALL_MEMORY),
+        "cpus for millicores": (CPUS, "all three replicas have a node"),
         "no memory": ([("web.yaml", REQUESTS, "requests: {cpu: 650m, memory: 0}")], TOO_SMALL_MEMORY),
         "fewer replicas": ([("web.yaml", "replicas: 3", "replicas: 1")], "only what may be edited differs"),
         "a pod bound by hand": (
@@ -77,6 +93,20 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "of another team as well": (
             [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: gpu, value: vision, effect: NoSchedule}")],
             "the taint has another value: train is not let in where gpu is reserved for another team",
+        ),
+        "of yet another team": (
+            [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: gpu, value: audio, effect: NoSchedule}")],
+            GPU_TAINT,
+        ),
+        "of every team, for a minute": (
+            [
+                (
+                    "train.yaml",
+                    TOLERATIONS,
+                    TOLERATIONS + ", {key: gpu, operator: Exists, effect: NoExecute, tolerationSeconds: 60}",
+                )
+            ],
+            GPU_TAINT,
         ),
         "what may be evicted only": ([("train.yaml", "NoSchedule", "NoExecute")], "train runs on gpu-2"),
         "another case": ([("train.yaml", '"true"', '"True"')], "train runs on gpu-2"),
@@ -136,6 +166,24 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             [("search.yaml", "weight: 100", "weight: 11")],
             "busy and idle machines: generation v3 goes before an idle machine",
         ),
+        "weights not far apart": (
+            [("search.yaml", "weight: 100", "weight: 80"), ("search.yaml", "weight: 10\n", "weight: 50\n")],
+            "busy and idle machines: generation v3 goes before an idle machine",
+        ),
+        "any network": ([("search.yaml", NETWORK_WISH, "{key: network, operator: Exists}")], NETWORK),
+        "any network but one": (
+            [("search.yaml", NETWORK_WISH, "{key: network, operator: NotIn, values: [1g]}")],
+            NETWORK,
+        ),
+        "any generation but two": (
+            [("search.yaml", V3_WISH, "{key: generation, operator: NotIn, values: [v1, v2]}")],
+            GENERATION,
+        ),
+        "any generation": ([("search.yaml", V3_WISH, "{key: generation, operator: Exists}")], GENERATION),
+        "the network of new machines only": (
+            [("search.yaml", NETWORK_WISH, f"{NETWORK_WISH}\n          - {V3_WISH}")],
+            "old machines: of old machines the one with network 25g is preferred too",
+        ),
         "one wish": (
             [
                 (
@@ -187,6 +235,47 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             ],
             "b-1 refuses, as no cache is near",
         ),
+        "the cache or a replica": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: cache}}",
+                    "{matchExpressions: [{key: app, operator: In, values: [cache, api]}]}",
+                )
+            ],
+            STRANGERS,
+        ),
+        "whoever is none of those seen": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: cache}}",
+                    "{matchExpressions: [{key: app, operator: NotIn, values: [shop-cache, noise]}]}",
+                )
+            ],
+            STRANGERS,
+        ),
+        "whoever is none of those seen, and has a label": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: cache}}",
+                    "{matchExpressions: [{key: app, operator: NotIn, values: [shop-cache, noise, api]}, "
+                    "{key: app, operator: Exists}]}",
+                )
+            ],
+            STRANGERS,
+        ),
+        "kept apart from all but the cache": (
+            [
+                (
+                    "api.yaml",
+                    "{matchLabels: {app: api}}\n            topologyKey: kube",
+                    "{matchExpressions: [{key: app, operator: NotIn, values: [cache]}]}\n            topologyKey: kube",
+                )
+            ],
+            "strangers: both replicas run in the zone of the cache",
+        ),
         "no selector": (
             [("api.yaml", "labelSelector: {matchLabels: {app: cache}}\n            topologyKey", "topologyKey")],
             "both replicas run in the zone of the cache",
@@ -232,6 +321,26 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "a wish": (
             [("shop.yaml", "DoNotSchedule", "ScheduleAnyway")],
             "eu-1c is full: replicas wait rather than crowd the other zones",
+        ),
+        "all but one team's pods": (
+            [
+                (
+                    "shop.yaml",
+                    SHOP,
+                    "        labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [batch]}]}",
+                )
+            ],
+            OWN_REPLICAS,
+        ),
+        "all but two teams' pods": (
+            [
+                (
+                    "shop.yaml",
+                    SHOP,
+                    "        labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [batch, queue]}]}",
+                )
+            ],
+            OWN_REPLICAS,
         ),
         "all teams' pods": (
             [("shop.yaml", SHOP, "        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}")],
@@ -346,6 +455,16 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             "another studio: a label that is no number is no seat",
         ),
         "another reason": ([("rules.py", "no free seat", "full")], "draw-3 finds no seat"),
+        "a longer reason": ([("rules.py", "no free seat", "no free seat left")], "draw-3 finds no seat"),
+        "a reason before the words": ([("rules.py", "no free seat", "sorry, no free seat")], "draw-3 finds no seat"),
+        "a second reason": (
+            [("rules.py", '["no free seat"]', '["no free seat", "ask at the desk"]')],
+            "attic's only seat is taken",
+        ),
+        "anything but no": (
+            [("rules.py", 'labels.get("needs-seat") == "yes"', 'labels.get("needs-seat", "no") != "no"')],
+            "another studio: who may need a seat later needs none now",
+        ),
         "the node in the reason": (
             [("rules.py", '["no free seat"]', '[f"no free seat on {node_info.node.metadata.name}"]')],
             "draw-3 finds no seat",
@@ -375,6 +494,17 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         "predicates, resources left out": (
             [("policy.yaml", "priorities:", "predicates:\n- name: MatchNodeSelector\npriorities:")],
             "a cluster with one place left: one pod runs, and the others wait",
+        ),
+        "full at a half": (
+            [
+                (
+                    "policy.yaml",
+                    "- name: MostRequestedPriority\n",
+                    "- name: Packing\n  argument: {requestedToCapacityRatioArguments: {shape: "
+                    "[{utilization: 0, score: 0}, {utilization: 50, score: 10}]}}\n",
+                )
+            ],
+            "a fuller cluster: the fuller a node, the more points it has",
         ),
         "no predicate at all": (
             [("policy.yaml", "priorities:", "predicates: []\npriorities:")],
@@ -407,7 +537,23 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
         ),
         "who is not measured is cool": (
             [("extender.py", '"rack-celsius", TOO_WARM', '"rack-celsius", 20')],
-            "thirty degrees, thirty-one, and nobody knows: thirty degrees are not, and neither is what nobody measures",
+            "thirty degrees, thirty-one, and nobody knows: neither has points",
+        ),
+        "who is not measured is refused": (
+            [("extender.py", '"rack-celsius", TOO_WARM', '"rack-celsius", 99')],
+            NOT_MEASURED,
+        ),
+        "more words": (
+            [("extender.py", "rack at {celsius(node)} C", "the rack at {celsius(node)} C is too warm")],
+            "hot-1 is refused in the extender's words",
+        ),
+        "one node is forgotten": (
+            [("extender.py", "for node in nodes_of(asked)\n    ]", "for node in nodes_of(asked)[1:]\n    ]")],
+            POINTS_ARE,
+        ),
+        "a filter without return": (
+            [("extender.py", 'return {"nodes"', 'answer = {"nodes"')],
+            "render runs on north-1",
         ),
         "refused without a word": (
             [("extender.py", '"failedNodes": refused', '"failedNodes": {}')],
@@ -502,6 +648,18 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             "all of the film and all of the trailer have run",
         ),
         "the others are not let go": ([("gang.py", "held.allow(self.name)", "pass")], AT_ONCE),
+        "everybody is told": (
+            [
+                (
+                    "gang.py",
+                    "        for held in self.waiting(pod):\n            held.reject",
+                    "        for held in self.handle.waiting_pods():\n            held.reject",
+                )
+            ],
+            "two gangs wait, and one gives up: the other gang keeps its place until its own time is over",
+        ),
+        "a second too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 31.0")], BACK),
+        "a little too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 44.0")], BACK),
         "nobody is told": ([("gang.py", GIVEN_UP, "pass")], BACK),
         "they are let go instead": (
             [("gang.py", GIVEN_UP, "held.allow(self.name)")],
@@ -545,6 +703,31 @@ UNUSABLE: dict[str, tuple[str, list[Replacement], str]] = {
         [("extender.py", POINTS, f"{POINTS} / 3")],
         "no decision on pod default/render",
     ),
+    "a plugin's name in a policy": (
+        "09-packing-policy",
+        [("policy.yaml", "MostRequestedPriority", "NodeResourcesMostAllocated")],
+        "in a policy it is called MostRequestedPriority",
+    ),
+    "a selector on the wrong level": (
+        "05-spreading",
+        [("shop.yaml", "labelSelector: {matchLabels: {app: shop}}", "matchLabels: {app: shop}")],
+        "did you mean labelSelector.matchLabels?",
+    ),
+    "a port without a number": (
+        "06-pending",
+        [("invoice.yaml", "{containerPort: 9100}", "{hostPort: 8080}")],
+        "containerPort: Required value",
+    ),
+    "fewer disruptions than none": (
+        "11-preemption",
+        [("budget.yaml", "disruptionsAllowed: 0", "disruptionsAllowed: -1")],
+        "disruptionsAllowed: Invalid value: -1",
+    ),
+    "a budget of both kinds": (
+        "11-preemption",
+        [("budget.yaml", "minAvailable: 1", "minAvailable: 1\n  maxUnavailable: 0")],
+        "minAvailable and maxUnavailable cannot be both set",
+    ),
     "no name of a strategy": ("12-migration", [("scheduler.yaml", "MostAllocated", "mostAllocated")], "mostAllocated"),
     "a key set twice in a configuration": (
         "12-migration",
@@ -582,3 +765,90 @@ def test_what_cannot_be_judged_is_an_error(case: str, tmp_path: Path) -> None:
     name, replacements, said = UNUSABLE[case]
     with pytest.raises(InputError, match=said.replace("(", r"\(").replace(")", r"\)")):
         checked_variant(name, replacements, tmp_path)
+
+
+SAID: dict[str, tuple[str, list[Replacement], str]] = {
+    "cpus for millicores": ("01-requests", CPUS, "3 Insufficient cpu"),
+    "another team's GPUs": (
+        "02-taints",
+        [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: gpu, value: audio, effect: NoSchedule}")],
+        "train tolerates gpu=audio too",
+    ),
+    "every team's GPUs": (
+        "02-taints",
+        [("train.yaml", TOLERATIONS, "{key: gpu, operator: Exists}")],
+        "train tolerates gpu with other values too, by operator Exists",
+    ),
+    "a skew of two": ("05-spreading", [("shop.yaml", "maxSkew: 1", "maxSkew: 2")], "their constraint has maxSkew 2"),
+    "over nodes": (
+        "05-spreading",
+        [("shop.yaml", "topology.kubernetes.io/zone", "kubernetes.io/hostname")],
+        "their constraint has topologyKey kubernetes.io/hostname",
+    ),
+    "a wish": (
+        "05-spreading",
+        [("shop.yaml", "DoNotSchedule", "ScheduleAnyway")],
+        "their constraint has whenUnsatisfiable ScheduleAnyway",
+    ),
+    "no selector": ("05-spreading", [("shop.yaml", f"{SHOP}\n", "")], "no labelSelector, which counts nobody"),
+    "others counted": (
+        "05-spreading",
+        [("shop.yaml", SHOP, "        labelSelector: {}")],
+        "a labelSelector that counts 6 of these 6 pods and 2 other pods (old-b, old-c)",
+    ),
+    "no constraint": (
+        "05-spreading",
+        [
+            (
+                "shop.yaml",
+                "      - maxSkew: 1\n        topologyKey: topology.kubernetes.io/zone\n" + CONSTRAINT + SHOP + "\n",
+                "",
+            )
+        ],
+        "they have no topologySpreadConstraints",
+    ),
+    "a budget for nobody": (
+        "11-preemption",
+        [("budget.yaml", "app: ledger", "name: ledger")],
+        "budget ledger selects no pod and lets 0 be disturbed",
+    ),
+    "a budget for everybody": (
+        "11-preemption",
+        [("budget.yaml", "    matchLabels: {app: ledger}", "    matchLabels: {}")],
+        "budget ledger selects ledger, report, search and lets 0 be disturbed",
+    ),
+    "one may be disturbed": (
+        "11-preemption",
+        [("budget.yaml", "disruptionsAllowed: 0", "disruptionsAllowed: 1")],
+        "budget ledger selects ledger and lets 1 be disturbed",
+    ),
+    "a budget elsewhere": (
+        "11-preemption",
+        [("budget.yaml", "{name: ledger}\nspec", "{name: ledger, namespace: shop}\nspec")],
+        "budget ledger in namespace shop selects no pod",
+    ),
+    "one node is forgotten": (
+        "10-extender",
+        [("extender.py", "for node in nodes_of(asked)\n    ]", "for node in nodes_of(asked)[1:]\n    ]")],
+        "north-1 has no score for render; the extender was asked and did not name it",
+    ),
+}
+"""Mistake → exercise, what it changes of the solution, a part of what is found."""
+
+
+@pytest.mark.parametrize("mistake", SAID)
+def test_what_is_found_speaks_of_the_mistake(mistake: str, tmp_path: Path) -> None:
+    """Of several mistakes with one outcome each is told by what was computed."""
+    name, replacements, said = SAID[mistake]
+    found = [one.found for one in checked_variant(name, replacements, tmp_path).outcomes if one.found]
+    assert [text for text in found if said in text], found
+
+
+def test_an_answer_of_null_is_noted(tmp_path: Path) -> None:
+    """A filter without return keeps no node and gives no reason, which a note says in so many words."""
+    replacements = [("extender.py", 'return {"nodes"', 'answer = {"nodes"')]
+    notes = checked_variant("10-extender", replacements, tmp_path).notes
+    assert notes[0] == (
+        "extender.py: filter neither keeps nor refuses hot-1, hot-2, north-1, mild-1; an answer of null, as of a "
+        "function without return, reads like this"
+    )
