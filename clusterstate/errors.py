@@ -58,7 +58,7 @@ class SchedulingError(KubeSchedulerError):
 
 
 def listed(texts: Iterable[str]) -> list[str]:
-    """The first texts of a list of errors, and ``and N more`` where there are more than MOST_LISTED."""
+    """The first texts of a list of errors or notes, and ``and N more`` where there are more than MOST_LISTED."""
     every = list(texts)
     more = len(every) - MOST_LISTED
     return [*every[:MOST_LISTED], f"and {more:,} more"] if more > 0 else every

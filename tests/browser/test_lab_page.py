@@ -17,20 +17,6 @@ def test_the_page_shows_the_cluster(lab: RunningLab, lab_pages: LabPages) -> Non
     assert "token" not in page.url
 
 
-def test_a_long_list_ends(lab: RunningLab, lab_pages: LabPages) -> None:
-    """Of faults: after twenty, with how many more there are."""
-    page = lab_pages.opened(lab)
-    settled(page)
-    faults = [f"fault {at}" for at in range(23)]
-    page.route("**/api/edit", lambda route: route.fulfill(json={"refused": "asked", "problems": faults}))
-    page.get_by_role("button", name="Add").first.click()
-    page.get_by_role("menuitem", name="Node").first.click()
-    page.get_by_role("dialog").get_by_role("button", name="Add").click()
-    shown = page.locator(".problems li")
-    shown.first.wait_for()
-    assert [text.removeprefix("✗").strip() for text in shown.all_inner_texts()] == [*faults[:20], "and 3 more"]
-
-
 def test_a_foreign_page_cannot_ask(lab: RunningLab, lab_pages: LabPages, browser: Any) -> None:
     """Neither with the token, nor by a form, nor does an event stream open; nor can it frame the page."""
     context = browser.new_context()

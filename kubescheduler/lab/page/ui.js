@@ -39,12 +39,6 @@ export function useWhenNew(value, run) {
   run();
 }
 
-const MOST = 20;
-// A list as it is shown: its first items, and at the end how many more there are. item(text): one that says so.
-export function ended(all, item = (text) => text) {
-  return all.length > MOST ? [...all.slice(0, MOST), item(`and ${all.length - MOST} more`)] : all;
-}
-
 // Whether the window is as narrow as a phone's.
 const PHONE = matchMedia("(max-width: 40rem)");
 export function useNarrow() {

@@ -2,7 +2,7 @@
 
 import { editOrFault } from "../api.js";
 import { announce } from "../store.js";
-import { ended, html, useId, useState } from "../ui.js";
+import { html, useId, useState } from "../ui.js";
 import { closeDialog, Dialog } from "./dialog.js";
 
 // build(values) → the edit; values: the fields' texts by their names, a ticked box "on". children: the fields; or what
@@ -38,7 +38,7 @@ export function EditForm({ title, action, build, wide = false, danger = false, c
 
 function Problems({ problems }) {
   return html`<ul class="problems">
-    ${ended(problems).map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}
+    ${problems.map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}
   </ul>`;
 }
 

@@ -1,7 +1,7 @@
 // A text that is edited, with faults at their lines. CodeMirror comes when an editor is first shown;
 // until then, and where it cannot be had, a plain text field does the same.
 
-import { ended, html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { editorExtensions, replacement } from "./editor_setup.js";
 
 let loading = null;
@@ -41,7 +41,7 @@ function mount(cm, host, { doc, selection, ...options }) {
 function Problems({ problems, id }) {
   if (!problems.length) return null;
   return html`<ul class="editor-problems" id=${id}>
-    ${ended(problems, (text) => ({ text })).map(
+    ${problems.map(
       (each) => html`<li>
         <span class="sign" aria-hidden="true">✗</span>
         ${each.line ? html`<b>line ${each.line}</b> ` : null}${each.text}

@@ -1,6 +1,6 @@
 // What a screen shows when it has no answer: waiting, nothing there, a fault.
 
-import { ended, html, useEffect, useState } from "../ui.js";
+import { html, useEffect, useState } from "../ui.js";
 
 const PATIENCE = 150;
 
@@ -27,7 +27,7 @@ export function Faults({ title = "That could not be answered", problems, action 
   return html`<div class="faults" role="alert">
     <h2><span class="sign" aria-hidden="true">!</span> ${title}</h2>
     <ul>
-      ${ended(problems).map((text) => html`<li>${text}</li>`)}
+      ${problems.map((text) => html`<li>${text}</li>`)}
     </ul>
     ${action && html`<p><button type="button" onClick=${action.run}>${action.text}</button></p>`}
   </div>`;

@@ -3,7 +3,7 @@
 import { editOrFault } from "../api.js";
 import { closeDialog, Dialog } from "../components/dialog.js";
 import { Faults } from "../components/states.js";
-import { ended, html, useState } from "../ui.js";
+import { html, useState } from "../ui.js";
 
 export default function Migrated({ side, release, problems }) {
   const [found, setFound] = useState(null);
@@ -17,7 +17,7 @@ export default function Migrated({ side, release, problems }) {
     }
   };
   return html`<${Dialog} title=${`Release ${release} cannot read this`}>
-    <ul class="problems">${ended(problems).map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}</ul>
+    <ul class="problems">${problems.map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}</ul>
     ${found ? html`<${Faults} title="It cannot be migrated either" problems=${found} />` : null}
     <p class="actions">
       ${found ? null : html`<button type="button" class="primary" data-focus onClick=${migrate}>Use what migrating makes of it</button>`}

@@ -3,7 +3,7 @@
 import { useAnswer } from "../api.js";
 import { Faults, Loading } from "../components/states.js";
 import { side } from "../store.js";
-import { ended, html, useEffect, useState, useSheet } from "../ui.js";
+import { html, useEffect, useState, useSheet } from "../ui.js";
 import { Attempts } from "./time/attempts.js";
 import { Lanes } from "./time/lanes.js";
 import { Now } from "./time/now.js";
@@ -21,7 +21,7 @@ const kept = { asked: { workload: "", until: null }, now: 0 };
 function Run({ run, now, setNow }) {
   return html`
     <p role="status">${run.text}</p>
-    ${ended(run.notes).map((text) => html`<p class="quiet">${text}</p>`)}
+    ${run.notes.map((text) => html`<p class="quiet">${text}</p>`)}
     ${run.duration
       ? html`<${Scrubber} run=${run} now=${now} setNow=${setNow} />
           <${Utilisation} run=${run} now=${now} setNow=${setNow} />

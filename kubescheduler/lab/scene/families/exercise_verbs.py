@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterstate.errors import listed
 from kubescheduler.config.config_text import read_text
 from kubescheduler.lab.exercises.checking import CheckOutcome, Standing
 from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names
@@ -72,7 +73,7 @@ def exercise(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "passed": way.checked is not None and way.checked.passed,
         "checked": way.checked is not None or bool(way.fault),
         "problems": list(way.fault),
-        "notes": [] if way.checked is None else list(way.checked.notes),
+        "notes": [] if way.checked is None else listed(way.checked.notes),
         "solution": way.solution() if way.checked is not None and way.checked.passed else None,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, listed
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
@@ -63,7 +63,7 @@ def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "more": left,
         "summary": _summary(found),
         "same": found.same,
-        "notes": [*notes, *found.notes],
+        "notes": listed([*notes, *found.notes]),
         "text": _text(found, left),
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from clusterstate.errors import listed
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.api.whole_runs import workload_of
@@ -117,7 +118,7 @@ def _rows(scene: Scene, want: TimeParameters, run: RecordedRun, end: float, note
         "attempts": tried_rows(run),
         "events": events,
         "eventsMore": len(run.events) - len(events),
-        "notes": list(notes),
+        "notes": listed(notes),
         "text": run_text(run, end),
     }
 

@@ -33,7 +33,7 @@ def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "undoText": scene.undo_text,
         "canRedo": scene.redo_text is not None,
         "redoText": scene.redo_text,
-        "notes": list(now.notes),
+        "notes": listed(now.notes),
         "exercise": exercise_entry(scene),
         "plugin": plugin_entry(scene),
     }
@@ -82,7 +82,7 @@ def side_entry(scene: Scene, side: Side) -> dict[str, Any]:
         "kind": side.kind,
         "text": side.shown_text,
         "schedulerNames": scheduler_names(made.engine),
-        "notes": list(made.notes),
+        "notes": listed(made.notes),
         "problems": listed(scene.problems(side.id)),
     }
 

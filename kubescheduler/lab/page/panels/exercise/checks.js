@@ -1,7 +1,7 @@
 // Check, and each check with what it found.
 
 import { live } from "../../api.js";
-import { ended, html } from "../../ui.js";
+import { html } from "../../ui.js";
 
 const SIGNS = new Map([
   [true, ["✓", "passed", "fits"]],
@@ -24,7 +24,7 @@ export function Checks({ exercise, checking, check }) {
   return html`<section aria-labelledby="checks-title" class="checks" aria-busy=${checking}>
     <h3 id="checks-title">Checks</h3>
     ${(exercise.problems ?? []).map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
-    ${ended(exercise.notes ?? []).map((text) => html`<p class="quiet">${text}</p>`)}
+    ${(exercise.notes ?? []).map((text) => html`<p class="quiet">${text}</p>`)}
     ${exercise.checks.length ? html`<ul>${exercise.checks.map((each) => html`<${Check} check=${each} />`)}</ul>` : null}
     <div class="actions">
       ${live() ? html`<button type="button" class="primary" disabled=${checking} onClick=${check}>${checking ? "Checking …" : "Check"}</button>` : null}

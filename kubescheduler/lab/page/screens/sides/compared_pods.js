@@ -2,7 +2,7 @@
 
 import { edit, live } from "../../api.js";
 import { asked } from "../../store.js";
-import { ended, html, useState } from "../../ui.js";
+import { html, useState } from "../../ui.js";
 import { PodDecisions } from "./pod_decisions.js";
 
 function Summary({ answer, sides }) {
@@ -19,7 +19,7 @@ function Summary({ answer, sides }) {
           </p>`
         : null,
     )}
-    ${ended(answer.notes).map((text) => html`<p class="quiet">${text}</p>`)}
+    ${answer.notes.map((text) => html`<p class="quiet">${text}</p>`)}
   </div>`;
 }
 

@@ -5,7 +5,7 @@ import { openDialog } from "../../components/dialog.js";
 import { Icon } from "../../components/icons.js";
 import { Menu } from "../../components/menu.js";
 import { screen, sideId, state } from "../../store.js";
-import { ended, html } from "../../ui.js";
+import { html } from "../../ui.js";
 import { NameSide } from "./name_side.js";
 
 const KINDS = { provider: "provider", policy: "Policy", config: "configuration" };
@@ -50,10 +50,10 @@ export function SideHead({ side, sides }) {
       </label>
       <span class="quiet">${described(side)}</span>
     </p>
-    ${ended(side.problems).map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
+    ${side.problems.map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
     ${side.notes.length
       ? html`<details><summary>${side.notes.length} ${side.notes.length === 1 ? "note" : "notes"}</summary>
-          <ul>${ended(side.notes).map((text) => html`<li class="quiet">${text}</li>`)}</ul>
+          <ul>${side.notes.map((text) => html`<li class="quiet">${text}</li>`)}</ul>
         </details>`
       : null}
   </li>`;

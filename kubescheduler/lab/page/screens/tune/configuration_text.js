@@ -3,7 +3,7 @@
 import { ask, editInSlot, live } from "../../api.js";
 import { Editor, placed } from "../../components/editor.js";
 import { soon } from "../../store.js";
-import { ended, html, useEffect, useRef, useState } from "../../ui.js";
+import { html, useEffect, useRef, useState } from "../../ui.js";
 
 const PAUSE = 300;
 const NAMES = { provider: "Name of an algorithm provider", policy: "Policy", config: "KubeSchedulerConfiguration" };
@@ -68,6 +68,6 @@ export function ConfigurationText({ side, form, hold }) {
       problems=${problems}
       readOnly=${!live()}
     />
-    ${ended(side.notes ?? []).map((note) => html`<p class="quiet">${note}</p>`)}
+    ${(side.notes ?? []).map((note) => html`<p class="quiet">${note}</p>`)}
   `;
 }
