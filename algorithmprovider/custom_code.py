@@ -103,6 +103,8 @@ def defined_at(function: Callable[..., Any]) -> str:
 
 def raised_at(error: BaseException, function: Callable[..., Any]) -> str:
     """``file.py, line 7: ``, the line of the function's own file in which it was raised, as deep as that goes."""
+    if isinstance(error, OverrunError) and error.place:
+        return error.place
     code = _code(function)
     frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]

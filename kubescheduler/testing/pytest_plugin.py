@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 UPDATE = "placements_update"
 PATIENCE, PATIENCE_SETTING = "KUBESCHEDULER_PATIENCE", "kubescheduler_patience"
-"""What ``algorithmprovider.time_limit`` reads when it is imported."""
+COMPLAINTS = "KUBESCHEDULER_COMPLAINTS"
+"""What ``algorithmprovider.time_limit`` reads: the limit, and where is said that code ended the process, since standard
+error is captured while tests run."""
 OUTPUT = "kubescheduler_placements"
 """Under which a worker of pytest-xdist says what it wrote and what is unused."""
 
@@ -66,10 +68,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Of pytest: declares the markers and begins the session's notes."""
     os.environ.setdefault(PATIENCE, str(config.getini(PATIENCE_SETTING)))
+    _keep_standard_error(config)
     config.stash[SESSION] = Session(config)
     begin(config.stash[SESSION])
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+def _keep_standard_error(config: pytest.Config) -> None:
+    """What is said of code that ended this process is written to where standard error goes now."""
+    before = os.environ.get(COMPLAINTS, "")
+    try:
+        file = os.dup(2)
+    except OSError:  # it is closed
+        return
+    os.environ[COMPLAINTS] = f"{os.getpid()}:{file}"
+    config.add_cleanup(lambda: os.environ.update({COMPLAINTS: before}))
+    config.add_cleanup(lambda: os.close(file))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

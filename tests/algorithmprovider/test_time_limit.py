@@ -37,7 +37,7 @@ def leaves() -> None:
 
 def asked(function: Callable[[], Any], seconds: float | None = 0.2) -> str:
     """What the error of a call says."""
-    with limited(seconds, ends_process=False), pytest.raises(CustomCodeError) as caught:
+    with limited(seconds), pytest.raises(CustomCodeError) as caught:
         CustomCall("predicate Mine", function).ask(node="n1")
     return str(caught.value)
 
@@ -70,13 +70,13 @@ def test_os_exit_is_no_answer() -> None:
 def test_each_call_within_a_call_has_its_own_time() -> None:
     """A rule that asks a function about every node is as patient with the last as with the first."""
     inner = CustomCall("predicate Mine, a node", lambda: threading.Event().wait(0.05))
-    with limited(0.4, ends_process=False):
+    with limited(0.4):
         assert CustomCall("predicate Mine", lambda: [inner.ask() for _ in range(12)]).ask() == [False] * 12
     assert not LIMIT.running
 
 
 def test_calls_that_return_are_left_alone() -> None:
     """A call that has returned is watched no more."""
-    with limited(60, ends_process=False):
+    with limited(60):
         assert CustomCall("predicate Mine", lambda: True).ask() is True
     assert not LIMIT.running

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,14 @@ def test_totals_of_recorded_scenarios(
     """Fifty of all releases: where the pod goes or why not, and the totals of the nodes in the ranking."""
     usable = (drawn for drawn in drawn_scenes(release, 3 * COUNT) if not drawn.scene().problems("a"))
     drawn = list(islice(usable, COUNT))
-    scenes = iter([one.scene() for one in drawn])
-    with lab_server(VERBS, lambda: next(scenes)) as server:
+    scenes, turn = [one.scene() for one in drawn], multiprocessing.get_context("fork").Value("i", 0)
+
+    def next_scene() -> Any:
+        with turn.get_lock():
+            turn.value += 1
+            return scenes[turn.value - 1]
+
+    with lab_server(VERBS, next_scene) as server:
         page: Page = None
         for one in drawn:
             if page is None:

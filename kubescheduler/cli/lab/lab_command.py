@@ -61,9 +61,12 @@ def lab(
       kubescheduler lab list
     """
     import importlib.util
+    import os
 
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         raise click.UsageError(EXTRA)
+    if not hasattr(os, "fork"):
+        raise click.UsageError("the lab's page needs a system with fork: Linux, macOS, or on Windows its WSL")
     from kubescheduler.cli.lab.lab_page import PageOptions, serve_page
 
     return serve_page(cluster, pod, engine, exercise, PageOptions(listen, token, browser, class_folder))

@@ -13,11 +13,11 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from algorithmprovider.time_limit import LIMIT, limited
 from clusterstate.errors import InputError
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_access.cluster_options import check_standard_input
 from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.cli.unexpected import unexpected_problem
@@ -34,6 +34,7 @@ from kubescheduler.lab.server.lab_serving import serve
 from kubescheduler.lab.server.listening import Listening
 from kubescheduler.lab.server.request_guard import AllowedHosts
 from kubescheduler.lab.server.scene_openings import SceneOpenings
+from kubescheduler.lab.server.scene_process import SceneCode
 
 SHORTEST_TOKEN = 16
 """Characters of a token that nobody finds by trying."""
@@ -84,11 +85,10 @@ def serve_page(
         raise InputError(problems)
     board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
     lab = LabParts(
-        verbs=VERBS if board is None else {**VERBS, "classBoard": lambda _, __: board.shown()},
-        opens=SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene),
+        code=SceneCode(VERBS, SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene), unexpected_problem),
+        shared={} if board is None else {"classBoard": board.shown},
         token=options.token or secrets.token_hex(SHORTEST_TOKEN),
         hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),
-        unexpected=unexpected_problem,
     )
     return _serve(lab, place, browser=options.browser)
 
@@ -101,6 +101,7 @@ def _start(
         if cluster or pod_files:
             raise InputError("--exercise: it has a cluster and pods of its own")
         folder = Path(exercise)
+        in_a_process_of_its_own()  # code of the folder's is run here to see whether it can be
         made = partial(folder_scene, folder) if folder.is_dir() else partial(exercise_scene, exercise)
         made()
         return made
@@ -158,7 +159,12 @@ def _is_default(option: str) -> bool:
 
 
 def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:
-    bound = place.bind()
+    application = LabApplication(lab)
+    try:
+        bound = place.bind()
+    except BaseException:
+        application.close()
+        raise
     address = f"http://{place.shown_host()}:{bound.getsockname()[1]}/#token={lab.token}"
 
     def ready() -> None:
@@ -167,8 +173,7 @@ def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:
         if has_display() if browser is None else browser:
             _show_in_browser(address)
 
-    with limited(LIMIT.seconds, ends_process=False):
-        serve(LabApplication(lab), bound, ready)
+    serve(application, bound, ready)
     return 0
 
 

@@ -1,40 +1,35 @@
-"""What the page asks, from the request to the scene's thread and back."""
+"""What the page asks, from the request to the scene's process and back."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from clusterstate.errors import InputError, listed
-from kubescheduler.lab.server.lab_sessions import LabSession, Sessions, ShownScene
+from kubescheduler.lab.server.lab_sessions import LabSession, Sessions
 from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
+from kubescheduler.lab.server.scene_process import (
+    CHANGING,
+    OPEN,
+    REREAD,
+    FaultError,
+    SceneProcesses,
+    StoppedError,
+)
 from kubescheduler.lab.server.server_limits import ServerLimits
 from kubescheduler.lab.server.verb_worker import Busy, Superseded, Work
 from kubescheduler.lab.server.watched_files import stamps
-
-OPEN = "open"
-"""What opens a scene for a tab; no verb, since it has no scene yet."""
-
-CHANGING = frozenset({"edit", "undo", "redo", "exerciseFile", "exerciseCheck", "exerciseHint"})
-"""Verbs that change the scene, and are not stopped because another is asked meanwhile."""
 
 JSON = "application/json"
 GONE = "this tab's scene is no longer here; open it again"
 LONG = "this takes too long, and was stopped"
 CROWDED = "too much is asked at once, or the server ends"
-
-
-class Opens(Protocol):
-    """Makes scenes."""
-
-    def __call__(self, asked: Mapping[str, Any]) -> ShownScene:
-        """The scene that the page asks for. Raises InputError with every problem."""
-        ...
 
 
 class RefusedError(Exception):
@@ -65,12 +60,14 @@ def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = No
 
 
 class AskedVerbs(msgspec.Struct, frozen=True):
-    """Answers the page's questions, each in the thread of its scene."""
+    """Answers the page's questions, each in the process of its scene."""
 
-    verbs: Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
-    """Name → what answers, of a scene and its parameters."""
-    opens: Opens
-    """Makes the scene of a tab."""
+    verbs: frozenset[str]
+    """Names of what scenes answer."""
+    shared: Mapping[str, Callable[[], Mapping[str, Any]]]
+    """Name → what is answered alike to every tab, here."""
+    processes: SceneProcesses
+    """Where scenes are."""
     sessions: Sessions
     """The tabs."""
     limits: ServerLimits
@@ -82,7 +79,7 @@ class AskedVerbs(msgspec.Struct, frozen=True):
         """The answer to one question, or what is wrong with it."""
         verb = request.path_params["verb"]
         try:
-            if verb != OPEN and verb not in self.verbs:
+            if verb != OPEN and verb not in self.verbs and verb not in self.shared:
                 raise RefusedError(404, f"there is no verb {verb[:50]}")
             asked = await self._read(request, self.limits.opening_body if verb == OPEN else self.limits.body)
             body = await (self._open(request, asked) if verb == OPEN else self._ask(request, verb, asked))
@@ -99,34 +96,32 @@ class AskedVerbs(msgspec.Struct, frozen=True):
                 return refused_answer("asked", *error.problems)
             case GoneError():
                 return refused_answer("tab", GONE)
-            case Superseded():
+            case Superseded() | StoppedError():
                 return refused_answer("superseded", "superseded")
             case RefusedError():
                 return problems_answer(error.status, *error.problems)
             case Busy():
                 return problems_answer(503, CROWDED)
             case _:
-                return problems_answer(500, self.unexpected(error))
+                said = str(error) if isinstance(error, FaultError) else self.unexpected(error)
+                return problems_answer(500, said)
 
     async def look_at_files(self, session: LabSession) -> None:
         """Has the scene read again what changed on disk since it was last looked at, and tells the page."""
-        scene: Any = session.scene
-        seen = await asyncio.to_thread(lambda: stamps(scene.watched()))
+        process = session.process
+        seen = await asyncio.to_thread(stamps, process.files)
         before, session.seen = session.seen, seen
         if before == seen:
             return
-        problems: list[str] = []
-
-        def act() -> bytes:
-            problems.extend(scene.reread())
-            return b""
-
         try:
-            await self._done(session, Work(act, reads=False))
-        except (Busy, RefusedError):
+            found = await self._done(session, Work(partial(process.ask, REREAD, {}), reads=False))
+            problems = msgspec.json.decode(found)["problems"]
+        except InputError as error:
+            problems = list(error.problems)
+        except (Busy, RefusedError, GoneError, StoppedError, FaultError):
             session.seen = before
             return
-        session.tell({"version": scene.version, "what": "plugin", "problems": problems})
+        session.tell({"version": process.version, "what": "plugin", "problems": problems})
 
     async def _read(self, request: Request, most: int) -> PageRequest:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
@@ -152,29 +147,22 @@ class AskedVerbs(msgspec.Struct, frozen=True):
         session = self.sessions.find(asked.tab)
         if session is None:
             raise GoneError
-
-        def act() -> bytes:
-            answer = self.verbs[verb](session.scene, asked.asked)
-            assert session.scene is not None
-            return answer_bytes({**answer, "version": session.scene.version})
-
+        if verb in self.shared:
+            answer = await asyncio.to_thread(self.shared[verb])
+            return answer_bytes({**answer, "version": session.process.version})
+        act = partial(session.process.ask, verb, asked.asked)
         work = Work(act, asked.slot, asked.serial, reads=verb not in CHANGING)
         return await self._done(session, work, request)
 
     async def _open(self, request: Request, asked: PageRequest) -> bytes:
-        session = self.sessions.new()
-
-        def act() -> bytes:
-            session.scene = scene = self.opens(asked.asked)
-            session.seen = stamps(scene.watched())
-            shown = self.verbs["state"](scene, {})
-            return answer_bytes({"tab": session.tab, "version": scene.version, "state": shown})
-
+        session = LabSession(self.limits, self.processes.new())
+        act = partial(session.process.ask, OPEN, {**asked.asked, "tab": session.tab})
         try:
             body = await self._done(session, Work(act, reads=True), request)
         except BaseException:
-            session.worker.close()
+            session.close()
             raise
+        session.seen = stamps(session.process.files)
         self.sessions.keep(session)
         return body
 
@@ -192,6 +180,9 @@ class AskedVerbs(msgspec.Struct, frozen=True):
                 session.worker.withdraw(work, RefusedError(503, LONG), also_begun=True)
             body: bytes = await answer
             return body
+        except (EOFError, OSError):  # the process was ended from outside
+            self.sessions.drop(session)
+            raise GoneError from None
         finally:
             left.cancel()
 

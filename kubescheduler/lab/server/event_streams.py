@@ -25,7 +25,7 @@ async def event_stream(session: LabSession, heartbeat: float) -> AsyncIterator[b
             yield _written(GONE)
             return
         yield RETRY
-        yield _written({"version": 0 if session.scene is None else session.scene.version, "what": "hello"})
+        yield _written({"version": session.process.version, "what": "hello"})
         while True:
             try:
                 event = await asyncio.wait_for(queue.get(), heartbeat)

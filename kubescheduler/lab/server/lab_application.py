@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from kubescheduler.lab.server.asked_verbs import AskedVerbs, Opens, problems_answer
+from kubescheduler.lab.server.asked_verbs import AskedVerbs, problems_answer
 from kubescheduler.lab.server.event_streams import event_stream, gone_stream
 from kubescheduler.lab.server.lab_sessions import Sessions
 from kubescheduler.lab.server.page_files import PageFile, PageFiles
 from kubescheduler.lab.server.request_guard import AllowedHosts, RequestGuard
+from kubescheduler.lab.server.scene_process import SceneCode, SceneProcesses
 from kubescheduler.lab.server.server_limits import ServerLimits
 
 PAGE = Path(__file__).parents[1] / "page"
@@ -34,16 +35,14 @@ HASH_DIGITS = 12
 class LabParts(msgspec.Struct, frozen=True):
     """What a server is made of."""
 
-    verbs: Mapping[str, Callable[[Any, dict[str, Any]], Mapping[str, Any]]]
-    """Name → what answers, of a scene and its parameters."""
-    opens: Opens
-    """Makes the scene of a tab, of what the page says to open."""
+    code: SceneCode
+    """What the processes of scenes run."""
     token: str
     """What every question has to show."""
     hosts: AllowedHosts
     """What the page's address can be."""
-    unexpected: Callable[[Exception], str]
-    """What is said of a fault in this program."""
+    shared: Mapping[str, Callable[[], Mapping[str, Any]]] = msgspec.field(default_factory=dict)
+    """Verb → what is answered alike to every tab."""
     limits: ServerLimits = msgspec.field(default_factory=ServerLimits)
     """How much it takes on."""
     page: Path = PAGE
@@ -51,13 +50,16 @@ class LabParts(msgspec.Struct, frozen=True):
 
 
 class LabApplication:
-    """Answers the page; see ``asgi``."""
+    """Answers the page; see ``asgi``. To be made before there are threads, and before it listens: processes are forked
+    from what there is then."""
 
     def __init__(self, parts: LabParts) -> None:
         self._parts = parts
         self.sessions = Sessions(parts.limits)
         """The tabs."""
-        self._asked = AskedVerbs(parts.verbs, parts.opens, self.sessions, parts.limits, parts.unexpected)
+        self._processes = SceneProcesses(parts.code)
+        verbs, unexpected = frozenset(parts.code.verbs), parts.code.unexpected
+        self._asked = AskedVerbs(verbs, parts.shared, self._processes, self.sessions, parts.limits, unexpected)
         self._files = PageFiles(parts.page)
 
     def asgi(self) -> RequestGuard:
@@ -78,6 +80,11 @@ class LabApplication:
             await asyncio.sleep(self._parts.limits.watching)
             self.sessions.drop_idle()
             await asyncio.gather(*map(self._asked.look_at_files, self.sessions.all()))
+
+    def close(self) -> None:
+        """Ends all tabs and their processes."""
+        self.sessions.close()
+        self._processes.close()
 
     async def _file(self, request: Request) -> Response:
         found = await asyncio.to_thread(self._files.find, request.path_params["path"])

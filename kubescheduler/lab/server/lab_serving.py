@@ -68,7 +68,7 @@ async def serve_until(
             await ending.wait()
         server.should_exit = True
         watching.cancel()
-        lab.sessions.close()
+        lab.close()
         await serving
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kubescheduler.lab.server.process_memory import resident_bytes
+from kubescheduler.lab.server.scene_process import SceneProcess
 from kubescheduler.lab.server.server_limits import ServerLimits
 from kubescheduler.lab.server.verb_worker import VerbWorker
 
@@ -20,32 +21,16 @@ GONE: Event = {"what": "gone"}
 """The last event of a session that was dropped."""
 
 
-class ShownScene(Protocol):
-    """What the server asks of a scene; everything else is asked through verbs."""
-
-    @property
-    def version(self) -> int:
-        """Grows with each change."""
-        ...
-
-    def touched(self) -> None:
-        """Nothing that was worked out before counts any more."""
-        ...
-
-    def watched(self) -> Sequence[Path]:
-        """Files outside that it is made of."""
-
-
 class LabSession:
-    """One tab: its scene, the thread that works for it, and who listens."""
+    """One tab: the process of its scene, the thread that waits for that, and who listens."""
 
-    def __init__(self, limits: ServerLimits) -> None:
+    def __init__(self, limits: ServerLimits, process: SceneProcess) -> None:
         self.tab = secrets.token_urlsafe(12)
         """Its name, which nobody can guess."""
-        self.worker = VerbWorker(self.drop_work, most=limits.waiting, impatient=limits.impatient)
+        self.process = process
+        """Where the scene is."""
+        self.worker = VerbWorker(process.stop, most=limits.waiting, impatient=limits.impatient)
         """Does what the page asks, in order."""
-        self.scene: ShownScene | None = None
-        """None until it is opened."""
         self.used: float = 0
         """When it was last asked something, in seconds of the monotonic clock."""
         self.listeners: list[asyncio.Queue[Event | None]] = []
@@ -62,10 +47,10 @@ class LabSession:
                 continue
             listener.put_nowait(event)
 
-    def drop_work(self) -> None:
-        """After work that was stopped: the scene throws away what it keeps besides its state."""
-        if self.scene is not None:
-            self.scene.touched()
+    def close(self) -> None:
+        """Ends thread and process."""
+        self.worker.close()
+        self.process.close()
 
 
 class Sessions:
@@ -75,7 +60,7 @@ class Sessions:
         self,
         limits: ServerLimits,
         clock: Callable[[], float] = time.monotonic,
-        memory: Callable[[], int] = resident_bytes,
+        memory: Callable[[Iterable[int]], int] = resident_bytes,
     ) -> None:
         self._limits, self._clock, self._memory = limits, clock, memory
         self._by_tab: dict[str, LabSession] = {}
@@ -87,16 +72,12 @@ class Sessions:
         """Those that are open."""
         return list(self._by_tab.values())
 
-    def new(self) -> LabSession:
-        """A session without a scene, which is not counted before ``keep``."""
-        return LabSession(self._limits)
-
     def keep(self, session: LabSession) -> None:
-        """Counts it from now on; others go where there are too many, or the process is too large."""
+        """Counts it from now on; others go where there are too many, or their processes are too large."""
         self.drop_idle()
         while len(self._by_tab) >= self._limits.sessions:
             self._drop_oldest()
-        if self._by_tab and self._memory() > self._limits.memory:
+        if self._by_tab and self._memory(one.process.process for one in self.all()) > self._limits.memory:
             self._drop_oldest()
         session.used = self._clock()
         self._by_tab[session.tab] = session
@@ -117,7 +98,7 @@ class Sessions:
     def drop(self, session: LabSession) -> None:
         """Ends it: its streams say that it is gone."""
         self._by_tab.pop(session.tab, None)
-        session.worker.close()
+        session.close()
         session.gone = True
         session.tell(GONE)
         session.tell(None)
@@ -125,7 +106,7 @@ class Sessions:
     def close(self) -> None:
         """Ends all; streams just end, so that pages try again."""
         for session in self.all():
-            session.worker.close()
+            session.close()
             session.tell(None)
         self._by_tab.clear()
 

@@ -13,7 +13,7 @@ class ServerLimits(msgspec.Struct, frozen=True):
     idle: float = 8 * 3600
     """Seconds without a request after which a session goes."""
     memory: int = 3 * 2**30
-    """Bytes of the process above which a new tab takes the place of the one that was idle longest."""
+    """Bytes of all tabs above which a new tab takes the place of the one that was idle longest."""
     body: int = 2 * 2**20
     """Bytes of a request."""
     opening_body: int = 32 * 2**20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections import deque
@@ -12,13 +11,6 @@ from contextlib import suppress
 from queue import SimpleQueue
 
 import attrs
-
-
-class Stopped(BaseException):
-    """Raised in a worker's thread wherever it is: its work took too long, or nobody wants the answer any more.
-
-    No Exception, so that nothing on the way takes it for a fault of its own.
-    """
 
 
 class Superseded(Exception):
@@ -50,12 +42,12 @@ class Work:
 class VerbWorker:
     """Runs work in one thread, in order. Its thread begins with the first work and ends with ``close``."""
 
-    def __init__(self, after_stop: Callable[[], None], *, most: int = 32, impatient: float = 1) -> None:
-        """after_stop: throws away what work that was stopped may have left half done; in the worker's thread.
+    def __init__(self, stop: Callable[[], None], *, most: int = 32, impatient: float = 1) -> None:
+        """stop: has the work that runs fail soon; it does not wait for that.
 
         most: work that may wait. impatient: seconds after which work that reads is stopped when it is superseded.
         """
-        self._after_stop = after_stop
+        self._stop = stop
         self._most, self._impatient = most, impatient
         self._waiting: deque[Work] = deque()
         self._newest: dict[str, int] = {}
@@ -65,7 +57,6 @@ class VerbWorker:
         self._thread: threading.Thread | None = None
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()
-        """No Condition: ``Stopped`` may arrive in its Python code, after the lock was taken."""
 
     @property
     def idle(self) -> bool:
@@ -144,49 +135,24 @@ class VerbWorker:
         return work.reads and work.begun is not None and time.monotonic() - work.begun >= self._impatient
 
     def _stop_running(self) -> None:
-        """With the lock held: the work cannot end meanwhile, and the exception cannot meet another's."""
-        if not self._stopping and self._thread is not None:
+        """With the lock held: no other work can begin meanwhile."""
+        if not self._stopping:
             self._stopping = True
-            _raise_in(self._thread, Stopped)
+            self._stop()
 
     def _work(self) -> None:
-        while not self._closed:
+        while True:
             self._bell.get()
-            try:  # noqa: SIM105 - suppress is Python code, in which it could arrive as well
-                self._next()
-            except Stopped:
-                pass
-            self._settle()
-
-    def _next(self) -> None:
-        """Does the work that waits longest; none where it was withdrawn."""
-        with self._lock:
-            if self._closed or not self._waiting:
-                return
-            self._running = work = self._waiting.popleft()
-            work.begun = time.monotonic()
-        _do(work)
-
-    def _settle(self) -> None:
-        """After work: from here on nothing is raised any more. What was stopped is cleaned up after."""
-        for _ in range(2):
-            try:
-                with self._lock:
-                    self._running = None
-                    _raise_in(threading.current_thread(), None)
-                break
-            except Stopped:
-                continue
-        if self._stopping:
-            self._after_stop()
-            self._stopping = False
-
-
-def _raise_in(thread: threading.Thread, what: type[BaseException] | None) -> None:
-    """Has the thread raise it as soon as it runs Python; None takes back what it has not raised yet."""
-    assert thread.ident is not None
-    argument = None if what is None else ctypes.py_object(what)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), argument)
+            with self._lock:
+                if self._closed:
+                    return
+                if not self._waiting:  # it was withdrawn
+                    continue
+                self._running = work = self._waiting.popleft()
+                work.begun = time.monotonic()
+            _do(work)
+            with self._lock:
+                self._running, self._stopping = None, False
 
 
 def _do(work: Work) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.lab.server.asked_verbs import Opens
-from kubescheduler.lab.server.lab_application import LabApplication, LabParts
+from kubescheduler.lab.server.lab_application import PAGE, LabApplication, LabParts
 from kubescheduler.lab.server.lab_serving import serve_until
 from kubescheduler.lab.server.listening import Listening
 from kubescheduler.lab.server.request_guard import AllowedHosts
+from kubescheduler.lab.server.scene_process import Opens, SceneCode
 from kubescheduler.lab.server.server_limits import ServerLimits
 
 TOKEN = "a-token-for-tests-only"
@@ -28,13 +28,8 @@ class PlainScene:
     """What the server needs of a scene, with nothing behind it."""
 
     version: int = 1
-    stopped: int = 0
     files: tuple[Path, ...] = ()
     problems: tuple[str, ...] = ()
-
-    def touched(self) -> None:
-        self.stopped += 1
-        self.version += 1
 
     def watched(self) -> tuple[Path, ...]:
         return self.files
@@ -126,17 +121,21 @@ def lab_server(
     limits: ServerLimits | None = None,
     opens: Opens | None = None,
 ) -> Iterator[LabServer]:
-    """A server of these verbs, with a scene for each tab. opens: what makes it of what the page asks for."""
+    """A server of these verbs, with a scene for each tab, in processes that are forked from this one.
+
+    opens: what makes it of what the page asks for.
+    """
+    answering = SceneCode(
+        {"state": lambda scene, _: {"seen": scene.version}, **verbs}, opens or (lambda _: scene()), lambda _: "a fault"
+    )
     parts = LabParts(
-        verbs={"state": lambda scene, _: {"seen": scene.version}, **verbs},
-        opens=opens or (lambda _: scene()),
+        code=answering,
         token=TOKEN,
         hosts=AllowedHosts.of([], anywhere=False),
-        unexpected=lambda _: "a fault",
         limits=limits or ServerLimits(),
-        **({} if page is None else {"page": page}),
+        page=page or PAGE,
     )
-    bound, lab = Listening().bind(), LabApplication(parts)
+    lab, bound = LabApplication(parts), Listening().bind()
     port = bound.getsockname()[1]
     ready = threading.Event()
     loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
