@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from pkgutil import iter_modules
 
 from algorithmprovider.pernode import NodeInfo
 from algorithmprovider.registration import (
@@ -20,7 +21,7 @@ from algorithmprovider.registration import (
 )
 from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
 from clusterstate.errors import RegistryError, nearest
-from clusterstate.release_names import DEFAULT_RELEASE, LEGACY_RELEASES
+from clusterstate.versions import DEFAULT_RELEASE, number
 
 __all__ = [
     "DEFAULT_PROVIDER",
@@ -46,6 +47,15 @@ __all__ = [
 ]
 
 DEFAULT_PROVIDER = "DefaultProvider"
+
+_FILE = "release_"
+LEGACY_RELEASES = tuple(
+    sorted(
+        (name.removeprefix(_FILE).replace("_", ".") for _, name, _ in iter_modules(__path__) if name.startswith(_FILE)),
+        key=number,
+    )
+)
+"""Those that decide by predicates and priorities, each in a module here; oldest first."""
 
 
 def registry(release: str = DEFAULT_RELEASE, feature_gates: Mapping[str, bool] | None = None) -> Registry:

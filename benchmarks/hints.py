@@ -22,13 +22,13 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import Hint
+from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.simulation.workload import renamed
 
 

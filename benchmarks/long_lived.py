@@ -35,7 +35,7 @@ from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.engine.evaluation.evaluate_checks import CONFIGURATION_KEYS
 from kubescheduler.engine.evaluation.evaluate_configurations import scheduler_on
 from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, result_of
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 
 VECTORS = Path(__file__).resolve().parents[1] / "tests" / "vectors"
 LEFT_OUT = ("extender", "large")

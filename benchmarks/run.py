@@ -41,7 +41,8 @@ from benchmarks.figures.samples import median_of, sample_workload
 from benchmarks.figures.side_by_side import Measured
 from benchmarks.workload_runs import measure_comparison
 from benchmarks.workloads import WORKLOADS
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.versions import DEFAULT_RELEASE
+from kubescheduler.releases.names import RELEASE_NAMES
 
 
 def of_workloads(

@@ -30,7 +30,7 @@ from benchmarks.growing.growth import AXES, Axis, Judgement, Point, exponents, j
 from benchmarks.growing.growth_chart import growth_chart
 from benchmarks.growing.scale_point import measure_point
 from benchmarks.growing.scale_world import ClusterSize
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 
 QUICK_SIZE = 20_000
 """With ``--quick``, larger sizes are left out."""

@@ -37,8 +37,9 @@ from benchmarks.workload_runs import one_by_one
 from benchmarks.workloads import Manifest, node, node_name, pod
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.releases.names import RELEASE_NAMES
 
 DRIVER, LOCAL_CLASS, CSI_CLASS, NAMESPACE = "csi.example.com", "local", "csi", "default"
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}

@@ -15,8 +15,8 @@ from clusterstate.objects import Pod
 from kubescheduler.comparison.comparing import SEQUENCE, compare
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.lookup import RELEASES
 
 LAST_ONE_BY_ONE = 5
 

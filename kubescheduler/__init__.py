@@ -42,7 +42,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clusterstate import errors as errors
-    from clusterstate.release_names import RELEASE_NAMES as RELEASES
     from kubescheduler.api.cluster import Cluster as Cluster
     from kubescheduler.api.manifest_builders import node as node
     from kubescheduler.api.manifest_builders import pod as pod
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
     from kubescheduler.lab.notebook_scene import scene as scene
+    from kubescheduler.releases.names import RELEASE_NAMES as RELEASES
 
 __version__ = "0.1.0"
 
@@ -77,7 +77,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "RELEASES": "clusterstate.release_names",
+    "RELEASES": "kubescheduler.releases.names",
     "Cluster": "kubescheduler.api.cluster",
     "Comparison": "kubescheduler.comparison.comparison",
     "Decision": "kubescheduler.core.decision",

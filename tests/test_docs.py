@@ -24,16 +24,16 @@ from algorithmprovider.rule_catalogue import (
 )
 from algorithmprovider.rule_docs import rule_text
 from clusterstate.manifests.decode_kinds import KINDS
-from clusterstate.release_names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import filled, tables
 from docs.generate.writing import cell, text_blocks
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
 from kubescheduler.framework.profiles.in_tree_plugins import args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
 from tests.support.configuring.component_build import format_of

@@ -11,9 +11,9 @@ from benchmarks.figures.figure_rows import save, saved
 from benchmarks.figures.headline import Headline, Sample
 from benchmarks.figures.side_by_side import Measured
 from benchmarks.growing.growth import Point, saved_points
-from clusterstate.release_names import RELEASE_NAMES
 from docs.generate import speed_tables
 from docs.generate.speed_tables import CHART, FIGURES, GROWTH, MOST_IMPORTANT, chart
+from kubescheduler.releases.names import RELEASE_NAMES
 
 TITLES = {headline.title for one in all_figures(Path("."), (Path("n"), Path("p"))) for headline in one.headlines}
 POINTS = [

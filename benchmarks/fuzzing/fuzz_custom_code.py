@@ -6,8 +6,8 @@ from random import Random
 
 from benchmarks.fuzzing.fuzz_cases import Case
 from benchmarks.fuzzing.fuzz_documents import MINE, MY_POLICY, dumped
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.releases.lookup import RELEASES
 
 ANSWERS = (
     *("None", "True", "False", "0", "1", "-1", "50", "2**70", "0.5", "float('nan')", "float('inf')", "'no'", "b'no'"),

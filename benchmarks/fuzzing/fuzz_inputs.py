@@ -43,7 +43,7 @@ from benchmarks.fuzzing.fuzz_documents import (
 )
 from benchmarks.fuzzing.fuzz_mutation import mutated
 from benchmarks.fuzzing.fuzz_stand_ins import check_exercise, check_kubeconfig, check_placements
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 
 SHIPPED = Path(__file__).parents[2] / "kubescheduler" / "lab" / "exercises" / "shipped"
 Command = tuple[str, ...]

@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 
 from benchmarks.growing.scale_world import ClusterSize
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 
 LINEAR = 1.0
 FLAT = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docs.generate.writing import cell
 from kubescheduler.live.metrics.exposition import go_number
 from kubescheduler.live.metrics.metric_family import Family, Visibility
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.releases.lookup import live_releases
 
 OWN = "scheduler_"
 
@@ -18,7 +18,7 @@ def metrics_tables() -> dict[str, str]:
 def _table(*, own: bool) -> str:
     """A row for each way in which a metric is defined; releases that define it alike share one."""
     rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for release in reversed(LIVE.values()):
+    for release in reversed(live_releases().values()):
         visibility = Visibility(release.version)
         for family in release.metrics.families:
             if family.name.startswith(OWN) == own:

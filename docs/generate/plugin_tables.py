@@ -12,13 +12,11 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.rule_docs import rule_text
-from clusterstate.release_names import FRAMEWORK_RELEASES
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
@@ -28,6 +26,8 @@ from kubescheduler.framework.profiles.default_plugins import (
     DEFAULT_PROVIDER,
 )
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""

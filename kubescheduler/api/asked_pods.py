@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Strictness
     from clusterstate.objects import ClusterObject
     from kubescheduler.api.cluster_entries import Entry
-    from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.releases.daemon_controllers import DaemonController
 
 
 class PodAsking(msgspec.Struct, frozen=True, eq=False):

@@ -12,7 +12,7 @@ from clusterstate.errors import ConfigError, DecodeError, nearest
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
 from kubescheduler.api.cluster_entries import Entries, Entry, key_of
@@ -21,7 +21,7 @@ from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources.cluster_input import no_collection
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement, Strictness
     from clusterstate.objects import ClusterObject
     from clusterstate.release_view import ReleaseView
-    from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.cluster_utilisation import ClusterUtilisation
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.sources.cluster_input import Progress

@@ -16,9 +16,9 @@ from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie
 from kubescheduler.engine.engine_flags import max_pd_volumes
-from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE
+from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak

@@ -15,7 +15,7 @@ from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import KINDS, Pod, PriorityClass
 from kubescheduler.api.cluster_entries import Entry
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
 from kubescheduler.sources.cluster_input import decode_items
 from kubescheduler.sources.files import EXTENSIONS, STDIN, read_items

@@ -15,7 +15,6 @@ from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.api.argument_checks import (
     GATES,
     GATES_TEXT,
@@ -32,6 +31,7 @@ from kubescheduler.api.cluster_entries import key_of
 from kubescheduler.api.engine_choice import described, gates_text, plugin_options
 from kubescheduler.api.given_objects import flat, found_in, is_text
 from kubescheduler.api.scheduler import Scheduler
+from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
@@ -95,7 +95,7 @@ def compare(  # noqa: PLR0913
     from kubescheduler.comparison.comparing import compare as run
     from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
     from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.engine.releases import daemons_among, newest
+    from kubescheduler.releases.lookup import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
     specs = [

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.terminal.known_names import feature_gates
+from kubescheduler.releases.names import RELEASE_NAMES
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 """What an option decorates: a function that becomes a command."""
@@ -47,7 +48,8 @@ class ReleaseName(OneOf):
         if value in self.choices:
             return value
         from clusterstate.errors import ConfigError
-        from clusterstate.release_steps import minor, release_of
+        from clusterstate.versions import minor
+        from kubescheduler.releases.names import release_of
 
         if minor(value) in RELEASE_NAMES:
             if minor(value) in self.choices:

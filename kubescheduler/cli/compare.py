@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
@@ -299,7 +299,7 @@ def _read(
     from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_inputs, read_shown
     from kubescheduler.comparison.running_pods import running_pods, without_stayers
     from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.engine.releases import daemons_among, newest
+    from kubescheduler.releases.lookup import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import joined
     from kubescheduler.simulation.workload_files import read_workload
     from kubescheduler.sources.cluster_input import swapped
@@ -351,7 +351,7 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
     from clusterstate.objects import Node
     from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
     from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.engine.releases import newest
+    from kubescheduler.releases.lookup import newest
     from kubescheduler.simulation.object_traffic import came_later
 
     release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name

@@ -68,7 +68,7 @@ class EngineOptions(NamedTuple):
     def gates(self) -> Mapping[str, bool]:
         """Every feature gate; the defaults where an option is wrong, as ``engine`` reports."""
         from clusterstate.errors import ConfigError
-        from kubescheduler.engine.releases import release_named
+        from kubescheduler.releases.lookup import release_named
 
         known = release_named(self.release).gates
         try:

@@ -14,7 +14,7 @@ import msgspec
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
 from kubescheduler.cli.progress import progress

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, POLICY_RELEASES
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, ReleaseName
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, POLICY_RELEASES
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translation_model import Translation
@@ -151,10 +152,11 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     import msgspec
 
     from kubescheduler.cli.engine_options import remark
+    from kubescheduler.releases.lookup import release_named
     from kubescheduler.sources.cluster_input import read_cluster
     from kubescheduler.translate.weighed_notes import weighed
 
-    found = read_cluster(cluster)
+    found = read_cluster(cluster, filling=release_named(translation.from_release).filling)
     for note in found.notes:
         remark(note)
     return msgspec.structs.replace(translation, notes=weighed(translation.notes, found.objects))

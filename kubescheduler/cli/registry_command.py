@@ -34,7 +34,7 @@ def registry(engine: EngineOptions, output: str) -> int:
       kubescheduler registry --release 1.36 --config scheduler.yaml
       kubescheduler registry --release 1.20 --policy-config-file policy.json
     """
-    from kubescheduler.engine.releases import RELEASES
+    from kubescheduler.releases.lookup import RELEASES
 
     if RELEASES[engine.release].framework is not None:
         from kubescheduler.cli.registry_of_plugins import plugins_document, plugins_table, profiles_of
@@ -62,9 +62,9 @@ def _text(document: dict[str, Any], output: str) -> str:
 def _algorithms(engine: EngineOptions) -> Registry:
     """Raises ConfigError for options that choose among what is listed anyway."""
     from clusterstate.errors import ConfigError
-    from clusterstate.release_names import FRAMEWORK_RELEASES
     from kubescheduler.engine.plugin_options import load_plugins
-    from kubescheduler.engine.releases import RELEASES
+    from kubescheduler.releases.lookup import RELEASES
+    from kubescheduler.releases.names import FRAMEWORK_RELEASES
 
     flags = {
         "--algorithm-provider": engine.said["provider"],

@@ -12,10 +12,10 @@ from clusterstate.cache import ClusterCache
 from kubescheduler.cli.engine_options import EngineOptions, remark
 from kubescheduler.cli.tables import NONE, table
 from kubescheduler.cli.terminal.screen import screen_of
-from kubescheduler.engine.framework_rules import FrameworkRules
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.releases.release import FrameworkRules
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):

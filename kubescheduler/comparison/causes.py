@@ -43,7 +43,7 @@ from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusal_difference import refusal_difference
 from kubescheduler.comparison.refused_hosts import refused_host
 from kubescheduler.core.failed_attempts import failures
-from kubescheduler.engine.fine_scores import STEPS
+from kubescheduler.core.fine_scores import STEPS
 
 ORDER = (
     Cause.SCORE_RESOLUTION,

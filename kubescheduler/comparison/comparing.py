@@ -11,7 +11,6 @@ import attrs
 
 from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST, Drawing, drawn, drawn_notes, faults_of_seeds, runs_to_draw
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
@@ -34,6 +33,7 @@ from kubescheduler.comparison.running_pods import taken_out, taken_out_note
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.releases.names import RELEASE_NAMES
 
 __all__ = [
     "INDEPENDENT",

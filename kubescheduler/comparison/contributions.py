@@ -12,10 +12,10 @@ from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
+from kubescheduler.core.fine_scores import STEPS, fine_scores
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.fine_scores import STEPS, fine_scores
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.extender_statuses import SCALE
+from kubescheduler.releases.lookup import release_named
 
 NOT_A_NUMBER = -(2**63)
 """Release 1.4's score where it divides 0 by 0."""

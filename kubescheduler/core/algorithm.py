@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.answer_rows import FilterAnswer
-from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_16, LegacyBehaviour
+from kubescheduler.core.legacy_behaviour import LegacyBehaviour
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
@@ -103,7 +103,7 @@ class Algorithm(msgspec.Struct, frozen=True, eq=False):
     honours_preemption_policy: bool = False
     """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
-    behaviour: LegacyBehaviour = BEHAVIOUR_1_16
+    behaviour: LegacyBehaviour = LegacyBehaviour()
     """How the release goes about an attempt."""
     scheduler_name: str | None = None
     """Pods that name another scheduler are left alone; None: no pod is."""

@@ -15,7 +15,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.fit_errors import fit_error_1_4, fit_error_1_16
+from kubescheduler.core.fit_errors import fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
 from priorities.types import PriorityError
 
@@ -98,17 +98,3 @@ class LegacyBehaviour(msgspec.Struct, frozen=True):
 
     places: Callable[[Snapshot], SnapshotRows] = SnapshotRows
     """The rows of one attempt's nodes, with what is made of the node objects that extenders answer."""
-
-
-BEHAVIOUR_1_16 = LegacyBehaviour()
-BEHAVIOUR_1_4 = LegacyBehaviour(
-    waits=never_waits,
-    predicate_errors=predicate_errors_1_4,
-    priority_error=priority_error_1_4,
-    fit_error=fit_error_1_4,
-    upstream_tie=round_robin_tie,
-    scores_single=True,
-    nominates=False,
-    preempts=False,
-    scheduler_of=scheduler_of_1_4,
-)

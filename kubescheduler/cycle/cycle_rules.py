@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,17 +11,6 @@ import msgspec
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS
 from kubescheduler.core.status import Code, Status
-from kubescheduler.cycle.failures import (
-    chosen_1_20,
-    chosen_1_36,
-    condition_with_message,
-    cut,
-    nominated_1_20,
-    nominated_1_36,
-    undecided_1_20,
-    undecided_1_36,
-)
-from kubescheduler.cycle.making_room import leave_room_to_plugins, room_by_plugin
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
@@ -220,47 +208,3 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
     if now is None or now.node_name:
         return Fate.LEFT_OUT
     return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
-
-
-CYCLE_1_20 = ReleaseCycles(
-    assume_fault=assume_fault_1_20,
-    tries_deleted=False,
-    passes_over=passes_over_1_20,
-    make_room=room_by_plugin,
-    make_room_later=leave_room_to_plugins,
-    undecided=undecided_1_20,
-    chosen=chosen_1_20,
-    pre_flight=no_pre_flight,
-    extenders_bind=extenders_bind_1_20,
-    assigned_note=assigned_note,
-    event_note=cut,
-    condition=condition_with_message,
-    nominated=nominated_1_20,
-    in_memory=in_memory_1_20,
-    fate=fate_1_20,
-    expires=120.0,
-    expires_from_assume=False,
-    failed_binding_is_event=False,
-    activate_key=None,
-)
-CYCLE_1_36 = ReleaseCycles(
-    assume_fault=assume_fault_1_36,
-    tries_deleted=False,
-    passes_over=passes_over_1_36,
-    make_room=room_by_plugin,
-    make_room_later=leave_room_to_plugins,
-    undecided=undecided_1_36,
-    chosen=chosen_1_36,
-    pre_flight=pre_flight_1_36,
-    extenders_bind=extenders_bind_1_36,
-    assigned_note=assigned_note,
-    event_note=cut,
-    condition=condition_with_message,
-    nominated=nominated_1_36,
-    in_memory=in_memory_1_36,
-    fate=fate_1_36,
-    expires=math.inf,
-    expires_from_assume=False,
-    failed_binding_is_event=True,
-    activate_key=PODS_TO_ACTIVATE,
-)

@@ -6,24 +6,13 @@ from typing import TYPE_CHECKING
 
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.status import Code
-from kubescheduler.cycle.cycle_rules import (
-    ReleaseCycles,
-    assigned_note,
-    extenders_bind_1_20,
-    fate_1_20,
-    no_pre_flight,
-    passes_over_1_20,
-)
 from kubescheduler.cycle.failures import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
     FailureCause,
     FailureRecord,
     Stage,
-    condition_1_4,
-    condition_with_message,
 )
-from kubescheduler.cycle.making_room import leave_room_to_plugins, no_room, room_1_16
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
@@ -112,47 +101,3 @@ def keep_nomination(failure: FailureRecord) -> str | None:
 def own_nomination(_: FailureRecord, pod: Pod) -> str:
     """What the pod's status says."""
     return pod.nominated_node_name
-
-
-CYCLE_1_4 = ReleaseCycles(
-    assume_fault=assume_fault_1_4,
-    tries_deleted=True,
-    passes_over=always_tried,
-    make_room=no_room,
-    make_room_later=leave_room_to_plugins,
-    undecided=undecided_legacy,
-    chosen=chosen_1_4,
-    pre_flight=no_pre_flight,
-    extenders_bind=extenders_bind_1_20,
-    assigned_note=assigned_note_1_4,
-    event_note=str,
-    condition=condition_1_4,
-    nominated=keep_nomination,
-    in_memory=own_nomination,
-    fate=fate_1_20,
-    expires=30.0,
-    expires_from_assume=True,
-    failed_binding_is_event=False,
-    activate_key=None,
-)
-CYCLE_1_16 = ReleaseCycles(
-    assume_fault=assume_fault_1_16,
-    tries_deleted=False,
-    passes_over=passes_over_1_20,
-    make_room=no_room,
-    make_room_later=room_1_16,
-    undecided=undecided_legacy,
-    chosen=chosen_1_16,
-    pre_flight=no_pre_flight,
-    extenders_bind=extenders_bind_1_20,
-    assigned_note=assigned_note,
-    event_note=str,
-    condition=condition_with_message,
-    nominated=keep_nomination,
-    in_memory=own_nomination,
-    fate=fate_1_20,
-    expires=30.0,
-    expires_from_assume=False,
-    failed_binding_is_event=False,
-    activate_key=None,
-)

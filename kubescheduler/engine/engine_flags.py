@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.objects import FrozenMap
-from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-from clusterstate.release_steps import minor
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
-from kubescheduler.engine.releases import release_named
+from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.extender.access import LIVE, ExtenderAccess
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
-    from kubescheduler.engine.release_record import Release
     from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.releases.release import Release
 
 ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
-    from kubescheduler.engine.framework_rules import FrameworkRules
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework
+    from kubescheduler.releases.release import FrameworkRules
 
 
 class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
@@ -273,7 +273,7 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
 
 def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = "") -> FrameworkEngine:
     """An engine of a completed configuration. Raises ConfigError for profiles that cannot be made."""
-    encoder, wire = NodeEncoder(), flags.record.framework_rules.wire
+    encoder, wire = NodeEncoder(), flags.record.wire
     extenders = flags.extender_access.extenders(config.extenders, wire, encoder)
     config = msgspec.structs.replace(config, release=flags.release)
     engine = FrameworkEngine(config, flags, prefix, extenders)

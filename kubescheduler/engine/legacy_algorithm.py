@@ -189,7 +189,7 @@ def _assemble(
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         mandatory=known.mandatory,
         unresolvable=known.unresolvable,
-        extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), rules.wire, encoder),
+        extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), flags.record.wire, encoder),
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=rules.behaviour,

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.entry import Backoff
+from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from clusterstate.objects import Pod

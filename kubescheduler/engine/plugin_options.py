@@ -15,7 +15,7 @@ from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
 from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, InputError, nearest
-from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
 if TYPE_CHECKING:
     from kubescheduler.framework.profiles.plugin_registration import PluginOption

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterstate.errors import ConfigError, nearest
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_names import FRAMEWORK_RELEASES
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 
 if TYPE_CHECKING:
     from typing import TypeVar

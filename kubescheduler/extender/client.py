@@ -21,7 +21,6 @@ from kubescheduler.extender.answers import (
 )
 from kubescheduler.extender.config import masked
 from kubescheduler.extender.encoding import NodeEncoder, encode_pod
-from kubescheduler.extender.wire import WIRE_1_16
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod
@@ -42,7 +41,7 @@ class HTTPExtender:
     """
 
     config: ExtenderConfig
-    wire: WireFormat = WIRE_1_16
+    wire: WireFormat
     encoder: NodeEncoder = attrs.field(factory=NodeEncoder, repr=False)
     opener: Callable[[ExtenderConfig], Exchange] | None = attrs.field(default=None, repr=False)
     """Makes what posts the requests; None: connections to the extender itself."""

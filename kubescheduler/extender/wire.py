@@ -11,9 +11,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.extender.answers import first_value, only_value
-from kubescheduler.extender.encoding import encode_pod, pod_as_read, pod_internal
-from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.extender.encoding import encode_pod, pod_as_read
 
 Raws = Sequence[msgspec.Raw]
 VictimsByNode = Mapping[str, tuple[Sequence[Pod], int]]
@@ -54,32 +52,37 @@ class WireFormat(msgspec.Struct, frozen=True):
 # --- 1.4 -------------------------------------------------------------------------------------
 
 
-def _url_with_lost_version(url_prefix: str, verb: str) -> str:
+def url_with_lost_version(url_prefix: str, verb: str) -> str:
     """The policy's apiVersion belongs between the slashes and is lost while the policy is decoded."""
     return f"{url_prefix}//{verb}"
 
 
-def _lower_case_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:  # noqa: ARG001
+def lower_case_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:  # noqa: ARG001
+    """Keys in lower case, and nodes as objects alone."""
     return msgspec.json.encode({"pod": pod, "nodes": _node_list(nodes or ())})
 
 
-def _any_status(verb: str, url: str, status: int) -> None:  # noqa: ARG001
-    return None
+def any_status(verb: str, url: str, status: int) -> None:  # noqa: ARG001
+    """Every status is a good one."""
+    return
 
 
 # --- 1.16 ------------------------------------------------------------------------------------
 
 
-def _url_of_verb(url_prefix: str, verb: str) -> str:
+def url_of_verb(url_prefix: str, verb: str) -> str:
+    """One slash between the two."""
     return f"{url_prefix.rstrip('/')}/{verb}"
 
 
-def _capitalised_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:
+def capitalised_arguments(pod: msgspec.Raw, nodes: Raws | None, names: Sequence[str] | None) -> bytes:
+    """Keys as the fields of Go's struct are called."""
     listed = None if nodes is None else _node_list(nodes)
     return msgspec.json.encode({"Pod": pod, "Nodes": listed, "NodeNames": names})
 
 
-def _counted_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
+def counted_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
+    """Victims by node, in full or as uids, with the number of budgets that they violate."""
     full, short = None, None
     if meta:
         short = {n: _victims([{"UID": p.metadata.uid} for p in pods], k) for n, (pods, k) in victims.items()}
@@ -88,37 +91,42 @@ def _counted_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) ->
     return msgspec.json.encode({"Pod": pod, "NodeNameToVictims": full, "NodeNameToMetaVictims": short})
 
 
-def _capitalised_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
+def capitalised_preemption(pod: msgspec.Raw, victims: VictimsByNode, meta: bool) -> bytes:
     """The short form leaves the number of violated budgets at 0."""
-    return _counted_preemption(pod, {n: (pods, 0) for n, (pods, _) in victims.items()} if meta else victims, meta)
+    return counted_preemption(pod, {n: (pods, 0) for n, (pods, _) in victims.items()} if meta else victims, meta)
 
 
 def _victims(pods: Sequence[Any], violations: int) -> dict[str, Any]:
     return {"Pods": pods, "NumPDBViolations": violations}
 
 
-def _only_200(verb: str, url: str, status: int) -> str | None:
+def only_200(verb: str, url: str, status: int) -> str | None:
+    """Any status but 200 is a fault."""
     return None if status == 200 else f"Failed {verb} with extender at URL {url}, code {status}"
 
 
-def _not_in_map(url_prefix: str, name: str) -> str:
+def not_in_map(url_prefix: str, name: str) -> str:
+    """The text of releases that look among all nodes."""
     return f"extender {quote(url_prefix)} claims a filtered node {quote(name)} which is not found in nodeNameToInfo map"
 
 
 # --- 1.20 and 1.36 ---------------------------------------------------------------------------
 
 
-def _only_200_lower_case(verb: str, url: str, status: int) -> str | None:
+def only_200_lower_case(verb: str, url: str, status: int) -> str | None:
+    """The same, with its text in lower case."""
     return None if status == 200 else f"failed {verb} with extender at URL {url}, code {status}"
 
 
-def _not_among_asked(url_prefix: str, name: str) -> str:
+def not_among_asked(url_prefix: str, name: str) -> str:
+    """The text of releases that look among the nodes that were sent."""
     return (
         f"extender {quote(url_prefix)} claims a filtered node {quote(name)} which is not found in the input node list"
     )
 
 
-def _as_told(error: str) -> str:
+def as_told(error: str) -> str:
+    """The error itself."""
     return error
 
 
@@ -134,42 +142,3 @@ def quote(text: str) -> str:
     import json
 
     return json.dumps(text, ensure_ascii=False)
-
-
-WIRE_1_16 = WireFormat(
-    sends_names=True,
-    url=_url_of_verb,
-    pod=pod_as_read,
-    arguments=_capitalised_arguments,
-    preemption=_capitalised_preemption,
-    status_fault=_only_200,
-    document=first_value,
-    refusal=format_without_operands,
-    unknown_node=_not_in_map,
-)
-
-WIRE_1_4 = msgspec.structs.replace(
-    WIRE_1_16,
-    sends_names=False,
-    url=_url_with_lost_version,
-    pod=pod_internal,
-    arguments=_lower_case_arguments,
-    status_fault=_any_status,
-    document=only_value,
-    needs_end=True,
-)
-
-WIRE_1_20 = msgspec.structs.replace(
-    WIRE_1_16,
-    status_fault=_only_200_lower_case,
-    unknown_node=_not_among_asked,
-    takes_only_asked=True,
-)
-
-WIRE_1_36 = msgspec.structs.replace(
-    WIRE_1_20,
-    preemption=_counted_preemption,
-    refusal=_as_told,
-    knows_unresolvable=True,
-    counts_violations=True,
-)

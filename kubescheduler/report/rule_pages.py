@@ -23,9 +23,9 @@ from algorithmprovider.rule_catalogue import (
     reasons,
 )
 from algorithmprovider.rule_docs import rule_text
-from clusterstate.release_names import FRAMEWORK_RELEASES
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from predicates.types import PredicateArgs
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")

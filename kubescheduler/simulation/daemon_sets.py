@@ -11,8 +11,8 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.documents import Manifest
 from clusterstate.objects import ClusterObject, Node, Pod
-from kubescheduler.engine.daemon_controllers import DaemonController, with_spec
-from kubescheduler.engine.release_record import Release
+from kubescheduler.releases.daemon_controllers import DaemonController, with_spec
+from kubescheduler.releases.release import Release
 from kubescheduler.simulation.pod_templates import DAEMON_SET, Replicas
 
 LONGEST_NAME = 253

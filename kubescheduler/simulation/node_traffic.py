@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
-from kubescheduler.engine.daemon_controllers import target_node
+from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.run_events import Kind
 from kubescheduler.simulation.timeline import NODES, Events

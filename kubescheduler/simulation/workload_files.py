@@ -11,9 +11,9 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_names import DEFAULT_RELEASE
-from kubescheduler.engine.daemon_controllers import DaemonController
-from kubescheduler.engine.releases import release_named
+from clusterstate.versions import DEFAULT_RELEASE
+from kubescheduler.releases.daemon_controllers import DaemonController
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.workload import Arrival, Workload
 from kubescheduler.simulation.workload_manifests import WorkloadReader

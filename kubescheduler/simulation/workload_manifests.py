@@ -15,8 +15,8 @@ from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, n
 from clusterstate.manifests.documents import Item, Manifest
 from clusterstate.manifests.strictness import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
-from kubescheduler.engine.daemon_controllers import DaemonController
-from kubescheduler.engine.release_record import Release
+from kubescheduler.releases.daemon_controllers import DaemonController
+from kubescheduler.releases.release import Release
 from kubescheduler.simulation.daemon_sets import DaemonSets
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of

@@ -6,15 +6,13 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, notes_on
-from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of, named_manifest_1_4
-from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
+from clusterstate.manifests.defaulting import admit_pod, global_default_of
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
@@ -48,7 +46,8 @@ class ClusterInput(msgspec.Struct, frozen=True):
         return zip(self.sources, self.objects, strict=True)
 
 
-def _admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
+def admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
+    """What becomes of a pod: the defaults, then what the Priority admission plugin fills in."""
     global_default = global_default_of(classes.values())
 
     def prepare(manifest: Manifest) -> Manifest:
@@ -64,15 +63,6 @@ class Filling(msgspec.Struct, frozen=True):
     others: Prepare
 
 
-FILLING_1_4 = Filling(lambda _: named_manifest_1_4, named_manifest_1_4)
-"""1.4 knows no priorities and gives pods no tolerations."""
-
-FILLING_1_16 = Filling(partial(_admission, default_manifest), default_manifest)
-"""1.16 and 1.20."""
-
-FILLING_1_36 = Filling(partial(_admission, default_manifest_1_36), default_manifest_1_36)
-
-
 def read_cluster(
     paths: Sequence[str],
     *,
@@ -81,13 +71,13 @@ def read_cluster(
     keep_manifests: bool = False,
     keep_items: bool = False,
     progress: Progress | None = None,
-    filling: Filling = FILLING_1_16,
+    filling: Filling,
     strictness: Strictness = BY_ORIGIN,
 ) -> ClusterInput:
     """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
 
     defaulting: fill in what an API server with ``filling`` would, with the priority classes of the same input.
-    filling: of a release; by default of the one that decides when nobody names one.
+    filling: of a release.
     keep_manifests, strictness: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the
     answer.
     Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
@@ -108,7 +98,7 @@ def decode_items(
     priority_classes: Iterable[PriorityClass] = (),
     defaulting: bool = True,
     progress: Progress | None = None,
-    filling: Filling = FILLING_1_16,
+    filling: Filling,
     strictness: Strictness = BY_ORIGIN,
 ) -> ClusterInput:
     """The objects of items that were read before, with ``items`` filled; see ``read_cluster``.

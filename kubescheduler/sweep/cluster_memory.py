@@ -12,7 +12,7 @@ from clusterstate.manifests.strictness import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
 from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references, uid_problems

@@ -15,10 +15,10 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.given_objects import flat, identified, is_text
-from kubescheduler.engine.releases import daemons_among, newest
+from kubescheduler.releases.lookup import daemons_among, newest
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, read_pods_to_place
 from kubescheduler.sources.cluster_input import nothing_to_place
 from kubescheduler.sources.files import STDIN

@@ -10,7 +10,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison

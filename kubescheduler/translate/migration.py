@@ -9,16 +9,16 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
-from clusterstate.release_names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, RELEASE_NAMES
-from clusterstate.release_steps import is_since, minor, release_of
+from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
 from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
 from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
 from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.from_flags.framework_of_flags import plugin_points
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES, release_of
 from kubescheduler.translate.migration_input import (
     Held,
     MigrationInput,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from clusterstate.release_names import LEGACY_RELEASES
-from clusterstate.release_steps import steps_between
+from kubescheduler.releases.names import LEGACY_RELEASES, steps_between
 from kubescheduler.translate.translation_model import Note, NoteKind
 
 NoteText = tuple[NoteKind, str, str]

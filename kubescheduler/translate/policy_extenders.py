@@ -6,9 +6,9 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.contract.go_durations import format_duration
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.notes import EXTENDER_SCALE
 from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
 

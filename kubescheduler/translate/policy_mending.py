@@ -28,8 +28,8 @@ from kubescheduler.config.policy.policy_model import (
     ResourceWeight,
     UtilizationPoint,
 )
-from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.notes import RESOURCE_LIMITS, RETIRED_PREDICATES, UNKNOWN, note
 from kubescheduler.translate.policy_entries import entry_path
 from kubescheduler.translate.scoring_strategy import FALLING, RATIO

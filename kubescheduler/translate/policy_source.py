@@ -18,9 +18,8 @@ from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, po
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.config.policy.unread_keys import checked_policy
-from kubescheduler.engine.legacy_rules import LegacyRules
-from kubescheduler.engine.release_record import Release
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.translate.policy_entries import (
     PolicyEntry,
     entry_path,

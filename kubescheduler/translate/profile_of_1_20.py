@@ -13,13 +13,13 @@ from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.engine.release_record import Release
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, policy_emphasis
 from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.scoring_strategy import role_of

@@ -11,12 +11,12 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import POINTS_1_20, Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, legacy_details, note
 from kubescheduler.translate.origins import Origins, origins

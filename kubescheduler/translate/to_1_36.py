@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from kubescheduler.config.component.config_schema import KIND, V1
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.added_affinity import added_affinity
 from kubescheduler.translate.emphasis import (
     NOT_SCORES,

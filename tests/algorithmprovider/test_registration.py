@@ -12,11 +12,11 @@ import algorithmprovider as ap
 import kubescheduler as ks
 from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError, RegistryError
-from clusterstate.release_names import LEGACY_RELEASES
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_for
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import LEGACY_RELEASES
 from predicates.types import PredicateArgs
 from priorities.types import PriorityArgs
 from tests.support.build import cache_of, make_node, make_pod

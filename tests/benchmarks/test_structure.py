@@ -72,8 +72,8 @@ def test_what_reached_its_aim_stays() -> None:
         pytest.param(
             "comparisons with a release",
             {
-                "p/release_names.py": 'NAMES = ("1.4", "1.16")',
-                "p/b.py": "from p.release_names import NAMES\na = r in NAMES",
+                "kubescheduler/releases/names.py": 'NAMES = ("1.4", "1.16")',
+                "p/b.py": "from kubescheduler.releases.names import NAMES\na = r in NAMES",
             },
             [],
             id="the names of the releases",
@@ -85,11 +85,17 @@ def test_what_reached_its_aim_stays() -> None:
             id="match",
         ),
         pytest.param(
-            "comparisons with a release", {"p/releases.py": 'a = r == "1.20"'}, [], id="records may ask for the release"
+            "comparisons with a release",
+            {"algorithmprovider/release_1_4.py": 'a = r == "1.20"'},
+            [],
+            id="records may ask for the release",
         ),
         pytest.param(
             "tables per release",
-            {"p/a.py": 'x = {"1.4": 1, "1.16": 2}\ny = {"1.4": 1}', "p/release_x.py": 'x = {"1.4": 1, "1.16": 2}'},
+            {
+                "p/a.py": 'x = {"1.4": 1, "1.16": 2}\ny = {"1.4": 1}',
+                "kubescheduler/releases/v1_20.py": 'x = {"1.4": 1, "1.16": 2}',
+            },
             ["p/a.py:1 {1.4, 1.16}"],
             id="tables",
         ),

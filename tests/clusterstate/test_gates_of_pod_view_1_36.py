@@ -19,7 +19,7 @@ from clusterstate.objects import (
 )
 from clusterstate.pod_view_1_36 import ComparingToleration, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.selectors.matching import tolerates
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
 
 

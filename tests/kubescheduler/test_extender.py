@@ -15,7 +15,10 @@ from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, Po
 from kubescheduler.extender import transport
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
+from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of
+
+WIRE_1_16 = release_named("1.16").wire
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,7 @@ def test_unknown_name_is_an_error(asking: Asking) -> None:
 
 def test_no_verb_no_call() -> None:
     """An empty verb asks nobody: filter keeps all nodes, prioritize scores none, bind is refused."""
-    silent = HTTPExtender(ExtenderConfig("http://127.0.0.1:1"))
+    silent = HTTPExtender(ExtenderConfig("http://127.0.0.1:1"), WIRE_1_16)
     assert silent.filter(POD, NODES).nodes == NAMES
     assert silent.prioritize(POD, NODES) == []
     assert error_of(silent.bind, POD, "n0") == "unexpected empty bindVerb in extender"
@@ -138,7 +141,7 @@ def test_broken_exchanges(asking: Asking, behaviour: str) -> None:
 )
 def test_bad_addresses(prefix: str, text: str) -> None:
     """An address nobody listens at, or that is none, is an extender error."""
-    assert error_of(HTTPExtender(ExtenderConfig(prefix, "filter")).filter, POD, NODES).startswith(text)
+    assert error_of(HTTPExtender(ExtenderConfig(prefix, "filter"), WIRE_1_16).filter, POD, NODES).startswith(text)
 
 
 def test_answer_too_long(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +155,7 @@ def test_unaccepted_connection_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=1) as deaf:
         config = ExtenderConfig(f"http://127.0.0.1:{deaf.getsockname()[1]}", "filter", http_timeout_ns=100 * MS)
         large = Node(ObjectMeta("n0"), manifest={"metadata": {"name": "n0", "annotations": {"a": "x" * 20_000_000}}})
-        assert "no complete answer within 0.1 s" in error_of(HTTPExtender(config).filter, POD, [large])
+        assert "no complete answer within 0.1 s" in error_of(HTTPExtender(config, WIRE_1_16).filter, POD, [large])
 
 
 # --- prioritize ------------------------------------------------------------------------------
@@ -201,9 +204,9 @@ def test_unreadable_scores(asking: Asking, behaviour: str) -> None:
 def test_interest(spec: PodSpec, interested: bool) -> None:
     """A managed resource named in any container makes the pod interesting; without managed resources all pods are."""
     pod = Pod(ObjectMeta("p"), spec)
-    managing = HTTPExtender(ExtenderConfig("u", managed_resources=(ManagedResource("x.com/gpu"),)))
+    managing = HTTPExtender(ExtenderConfig("u", managed_resources=(ManagedResource("x.com/gpu"),)), WIRE_1_16)
     assert managing.is_interested(pod) is interested
-    assert HTTPExtender(ExtenderConfig("u")).is_interested(pod)
+    assert HTTPExtender(ExtenderConfig("u"), WIRE_1_16).is_interested(pod)
 
 
 @pytest.mark.parametrize(("given", "seconds"), [(0, 5.0), (-1, 5.0), (250_000_000, 0.25)])
@@ -216,7 +219,8 @@ def test_import_is_light() -> None:
     """Neither the package nor an extender that is never called loads the HTTP library."""
     code = (
         "import sys; from kubescheduler.extender import client, config; "
-        "client.HTTPExtender(config.ExtenderConfig('http://x')); "
+        "from kubescheduler.releases.lookup import release_named; "
+        "client.HTTPExtender(config.ExtenderConfig('http://x'), release_named('1.16').wire); "
         "sys.exit('urllib3' in sys.modules or 'ssl' in sys.modules)"
     )
     assert (

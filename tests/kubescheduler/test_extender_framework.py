@@ -8,8 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from clusterstate.objects import ObjectMeta, Pod
-from kubescheduler.extender.wire import WIRE_1_16, WIRE_1_20, WIRE_1_36, WireFormat
+from kubescheduler.extender.wire import WireFormat
+from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
+
+WIRE_1_16 = release_named("1.16").wire
+WIRE_1_20 = release_named("1.20").wire
+WIRE_1_36 = release_named("1.36").wire
 
 BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
 

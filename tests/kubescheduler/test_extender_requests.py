@@ -12,8 +12,12 @@ import pytest
 from clusterstate.objects import Node, ObjectMeta
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
+from kubescheduler.extender.wire import WireFormat
+from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_asking import NAMES, NODES, POD, Asking, asking_process, error_of, node
+
+WIRE_1_4 = release_named("1.4").wire
+WIRE_1_16 = release_named("1.16").wire
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +144,7 @@ def test_basic_authentication(asking: Asking, wire: WireFormat, userinfo: str, s
 )
 def test_a_broken_user_or_password(userinfo: str, text: str) -> None:
     """Go's error, without the password."""
-    extender = HTTPExtender(ExtenderConfig(f"http://{userinfo}@127.0.0.1:1", filter_verb="filter"))
+    extender = HTTPExtender(ExtenderConfig(f"http://{userinfo}@127.0.0.1:1", filter_verb="filter"), WIRE_1_16)
     error = error_of(extender.filter, POD, NODES)
     assert text in error
     assert "cret" not in error

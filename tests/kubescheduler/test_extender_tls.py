@@ -16,7 +16,10 @@ from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.extender.tls import tls_context
+from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_process import extender
+
+WIRE_1_16 = release_named("1.16").wire
 
 POD = Pod(ObjectMeta("p"), manifest={"metadata": {"name": "p"}})
 NODE = Node(ObjectMeta("n0"), manifest={"metadata": {"name": "n0"}})
@@ -54,7 +57,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
 
 def names(url: str, tls: TLSConfig, enable_https: bool = False) -> tuple[str, ...]:
     """What a good extender keeps of one node."""
-    asked = HTTPExtender(ExtenderConfig(f"{url}/good", "filter", tls=tls, enable_https=enable_https))
+    asked = HTTPExtender(ExtenderConfig(f"{url}/good", "filter", tls=tls, enable_https=enable_https), WIRE_1_16)
     try:
         return asked.filter(POD, [NODE]).nodes
     finally:
@@ -113,7 +116,7 @@ def test_bad_settings(tls: TLSConfig, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         tls_context(config)
     with pytest.raises(ExtenderError, match=text):
-        HTTPExtender(config).filter(POD, [NODE])
+        HTTPExtender(config, WIRE_1_16).filter(POD, [NODE])
 
 
 def test_plain_caller_of_a_tls_port(authority: Authority) -> None:

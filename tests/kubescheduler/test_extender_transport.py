@@ -14,8 +14,12 @@ from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.extender.transport import redirected
-from kubescheduler.extender.wire import WIRE_1_4, WIRE_1_16, WireFormat
+from kubescheduler.extender.wire import WireFormat
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
+
+WIRE_1_4 = release_named("1.4").wire
+WIRE_1_16 = release_named("1.16").wire
 
 BODY = b'{"nodenames": [], "failedNodes": {"a": "full"}}'
 PACKED = gzip.compress(BODY, mtime=0)

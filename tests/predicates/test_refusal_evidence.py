@@ -11,7 +11,7 @@ from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from algorithmprovider.release_1_16 import FIT_PREDICATES
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.refusal_evidence import (
     AnyOf,

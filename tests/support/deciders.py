@@ -14,12 +14,12 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.engine.releases import release_named
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, PreFiltered
 from priorities.types import PriorityConfig
 from tests.support.build import make_node

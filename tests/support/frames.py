@@ -9,7 +9,6 @@ import attrs
 
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.status import Status
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.framework.contract.plugin import points_of
@@ -18,6 +17,7 @@ from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.running.build_framework import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import cache_of
 from tests.support.claimless import Claimless
 

@@ -45,10 +45,8 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from clusterstate.release_names import FRAMEWORK_RELEASES
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
@@ -56,6 +54,8 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import Requeste
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.device_clusters.devices import gpu, make_slice
 from tests.support.device_clusters.devices import make_claim as device_claim

@@ -15,7 +15,6 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.spec import EngineSpec
@@ -29,9 +28,11 @@ from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.flags.flag_texts import usage
 from kubescheduler.live.process.dry_run_servers import dry_run_servers
 from kubescheduler.live.process.process_options import CommandLine, settings_of
-from kubescheduler.live.process.release_live import LIVE, LiveRelease
+from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.releases.lookup import live_release
+from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.files import check_place
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def dry_run(
             process = DryRunProcess(
                 DryRunSettings(
                     access=lambda io: io.wait(settings.server.access()),
-                    rules=LIVE[newest].informers,
+                    rules=live_release(newest).informers,
                     limits=Limits(settings.server.qps, settings.server.burst),
                     records=mirror,
                     metrics=metrics,

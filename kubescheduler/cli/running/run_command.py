@@ -62,7 +62,7 @@ def run(
     from clusterstate.errors import ConfigError
     from kubescheduler.cli.running.whole_run import whole_run
     from kubescheduler.engine.plugin_options import plugins_for
-    from kubescheduler.live.process.release_live import live_release
+    from kubescheduler.releases.lookup import live_release
 
     try:
         live = live_release(release)

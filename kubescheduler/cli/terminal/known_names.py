@@ -40,7 +40,7 @@ def specs(_: click.Context, __: click.Parameter, begun: str) -> Completions:
 
 def _values(key: str, value: str, release: str) -> Iterable[str]:
     """What a key of a spec can be; nothing for files."""
-    from clusterstate.release_names import RELEASE_NAMES
+    from kubescheduler.releases.names import RELEASE_NAMES
 
     if key == "release":
         return RELEASE_NAMES
@@ -59,7 +59,7 @@ def _switched(gate: str, names: Iterable[str]) -> list[str]:
 
 
 def _providers(release: str) -> list[str]:
-    from kubescheduler.engine.releases import RELEASES
+    from kubescheduler.releases.lookup import RELEASES
 
     record = RELEASES[release]
     if record.framework is None:
@@ -69,15 +69,15 @@ def _providers(release: str) -> list[str]:
 
 
 def _gates(release: str) -> list[str]:
-    from kubescheduler.engine.releases import RELEASES
+    from kubescheduler.releases.lookup import RELEASES
 
     return sorted(RELEASES[release].gates.gates)
 
 
 def _release(said: Any) -> str:
     """The release that is chosen; the default while there is none."""
-    from clusterstate.release_names import DEFAULT_RELEASE, RELEASE_NAMES
-    from clusterstate.release_steps import minor
+    from clusterstate.versions import DEFAULT_RELEASE, minor
+    from kubescheduler.releases.names import RELEASE_NAMES
 
     chosen = minor(said.get("release"))
     return chosen if chosen in RELEASE_NAMES else DEFAULT_RELEASE

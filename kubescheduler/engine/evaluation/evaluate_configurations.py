@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache

@@ -26,7 +26,7 @@ from kubescheduler.engine.evaluation.evaluate_checks import (
     seconds_of_time,
 )
 from kubescheduler.engine.evaluation.evaluate_configurations import Asked, notes_on_configuration, scheduler_on
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.status import Status
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.engine.evaluation.evaluate_events import TimedEvent
-    from kubescheduler.engine.release_record import Release
+    from kubescheduler.releases.release import Release
 
 
 class Scenario(msgspec.Struct, eq=False):

@@ -25,11 +25,11 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 if TYPE_CHECKING:
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.engine.framework_engine import FrameworkEngine
-    from kubescheduler.engine.framework_rules import PolicyRules
     from kubescheduler.framework.contract.points import Point
     from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
     from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.releases.release import PolicyRules
 
 Notice = Callable[[str], None]
 """Is called with what a reader would not expect."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,6 +17,7 @@ from kubescheduler.framework.contract.custom_answers import custom_less, is_cust
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
+from kubescheduler.framework.plugins.priority_sort import PrioritySort
 from kubescheduler.framework.running.build_framework import (
     CONSTRUCTION_1_20,
     CONSTRUCTION_1_36,
@@ -26,6 +28,10 @@ from kubescheduler.framework.running.build_framework import (
 )
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.entry import Order, QueueEntry
+    from kubescheduler.queue.heap import Rank
 
 Build = Callable[[Profile], Framework]
 
@@ -152,3 +158,18 @@ def build_profiles(
     if not frameworks:
         raise ConfigError("at least one profile is required")
     return Profiles(frameworks)
+
+
+def order_of(profiles: Profiles) -> Order:
+    """How the profiles' queue sort orders pods."""
+    less = profiles.less
+    if isinstance(getattr(less, "__self__", None), PrioritySort):
+        from kubescheduler.queue.entry import by_priority
+
+        return by_priority
+    key = functools.cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
+
+    def order(entry: QueueEntry) -> Rank:
+        return (key(entry),)
+
+    return order

@@ -18,12 +18,12 @@ from algorithmprovider.custom_code import RAISED
 from algorithmprovider.registration import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
 from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, KubeSchedulerError
-from clusterstate.release_names import LEGACY_RELEASES
 from kubescheduler.config.config_text import read_text
 from kubescheduler.framework.contract.plugin import Plugin, points_of
 from kubescheduler.framework.profiles.plugin_loading import plugin_option
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.lab.code_on_disk.code_faults import CodeFault, fault_of
+from kubescheduler.releases.names import LEGACY_RELEASES
 
 _NUMBERS = itertools.count(1)
 _REGISTERING = threading.Lock()

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import Fields, step
-from clusterstate.release_names import LEGACY_RELEASES, RELEASE_NAMES
-from clusterstate.release_steps import release_of
 from kubescheduler.config.config_text import read_document
 from kubescheduler.lab.exercises.check_kinds import read_checks
 from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
@@ -26,6 +24,7 @@ from kubescheduler.lab.exercises.exercise_record import (
     SchedulerChoice,
 )
 from kubescheduler.lab.exercises.reason_checks import AgreesWith
+from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES, release_of
 
 KEYS = (
     *("title", "summary", "release", "minutes", "teacherMinutes", "edit", "cluster", "pods", "scheduler", "extender"),

@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item, parse_json
 from clusterstate.objects import Pod
-from clusterstate.release_names import DEFAULT_RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.argument_checks import shown_argument
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import Entry, key_of

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import msgspec
 import yaml
 
-from clusterstate.release_names import POLICY_RELEASES
 from kubescheduler.config.config_text import (
     ParsedDocument,
     document_format,
@@ -19,6 +18,7 @@ from kubescheduler.config.config_text import (
     read_text,
 )
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.names import POLICY_RELEASES
 
 SIDE_IDS = ("a", "b", "c", "d")
 """A scene has at most so many sides."""

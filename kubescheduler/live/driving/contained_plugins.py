@@ -18,9 +18,9 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
 from kubescheduler.cycle.scheduler_loop import LoopParts
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.waiting_pods import HeldPod
+from kubescheduler.releases.lookup import release_named
 
 Report = Callable[[str, BaseException], None]
 """Is called with what was under way, and what was raised."""

@@ -12,8 +12,8 @@ from clusterstate.manifests.decode import Prepare
 from clusterstate.manifests.documents import Manifest
 from kubecel.api_names import go_quote
 from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.informers.informer_kinds import KINDS_1_16, KINDS_1_20, KINDS_1_36, InformerKind
-from kubescheduler.live.informers.pauses import FixedPauses, GrowingPauses, Pauses
+from kubescheduler.live.informers.informer_kinds import InformerKind
+from kubescheduler.live.informers.pauses import FixedPauses, Pauses
 from kubescheduler.live.transport.api_answers import ApiError
 
 
@@ -91,30 +91,3 @@ def trouble_1_36(kind: str, error: str) -> str:
     """The same as a structured line."""
     text = go_quote(f"failed to list *v1.{kind}: {error}")
     return f'"Failed to watch" err={text} reflector="k8s.io/client-go/informers/factory.go" type="*v1.{kind}"'
-
-
-RULES_1_16 = InformerRules(
-    kinds=KINDS_1_16,
-    streams_first=False,
-    list_version=list_version_1_16,
-    asks_newest_when_expired=False,
-    watches_again=watches_again_1_16,
-    pauses=fixed_pauses,
-    trouble=trouble_1_16,
-)
-RULES_1_20 = msgspec.structs.replace(
-    RULES_1_16,
-    kinds=KINDS_1_20,
-    list_version=list_version_1_20,
-    asks_newest_when_expired=True,
-    pauses=GrowingPauses,
-)
-RULES_1_36 = msgspec.structs.replace(
-    RULES_1_20,
-    kinds=KINDS_1_36,
-    streams_first=True,
-    list_version=list_version_1_36,
-    watches_again=watches_again_1_36,
-    trouble=trouble_1_36,
-    prepare=without_managed_fields,
-)

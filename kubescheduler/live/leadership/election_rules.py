@@ -95,8 +95,3 @@ def _plain(lines: Mapping[str, tuple[Severity, str]], what: str, lock: str, erro
         return None
     severity, text = lines[what]
     return LogLine(severity, text.format(lock=lock, error=error))
-
-
-RULES_1_16 = ElectionRules(trusts_record=False, fast_path=False, log=log_1_16)
-RULES_1_20 = ElectionRules(trusts_record=False, fast_path=False, log=log_1_20)
-RULES_1_36 = ElectionRules(trusts_record=True, fast_path=True, log=log_1_36)

@@ -9,7 +9,6 @@ from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
 
 from clusterstate.objects import Pod
 from kubescheduler.cycle.scheduler_loop import LoopParts, SchedulerLoop
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -26,6 +25,7 @@ from kubescheduler.live.metrics.queue_gauges import LoopState, QueueGauges
 from kubescheduler.live.metrics.release_metrics import ReleaseMetrics, Says
 from kubescheduler.queue.framework_queue import FrameworkQueue
 from kubescheduler.queue.priority_queue_1_36 import Queue136
+from kubescheduler.releases.lookup import release_named
 
 
 class ProcessMetrics:

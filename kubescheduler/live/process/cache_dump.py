@@ -136,19 +136,3 @@ def queue_1_36(sizes: tuple[int, int, int], text: str) -> str:
     active, backoff, unschedulable = sizes
     summary = f"activeQ:{active}; backoffQ:{backoff}; unschedulablePods:{unschedulable}"
     return structured("Dump of scheduling queue", summary=summary, pods=text)
-
-
-DUMPS_1_16 = DumpLines(
-    started=LogLine(Severity.INFO, "cache comparer started", STEPS),
-    finished=LogLine(Severity.INFO, "cache comparer finished", STEPS),
-    mismatch=mismatch_1_16,
-    nodes=lambda text: f"Dump of cached NodeInfo\n{text}",
-    queue=lambda _, text: f"Dump of scheduling queue:\n{text}",
-)
-DUMPS_1_36 = DumpLines(
-    started=LogLine(Severity.INFO, structured("Cache comparer started"), STEPS),
-    finished=LogLine(Severity.INFO, structured("Cache comparer finished"), STEPS),
-    mismatch=mismatch_1_36,
-    nodes=lambda text: structured("Dump of cached NodeInfo", nodes=text),
-    queue=queue_1_36,
-)

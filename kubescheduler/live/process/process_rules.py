@@ -90,32 +90,3 @@ def arguments_1_36(arguments: tuple[str, ...]) -> str:
     """Of 1.36: cobra's text."""
     named = " ".join(structured(argument) for argument in arguments)
     return f'Error: "kube-scheduler" does not take any arguments, got [{named}]'
-
-
-RULES_1_16 = ProcessRules(
-    started=started_1_16,
-    lost=LogLine(Severity.FATAL, "leaderelection lost"),
-    lost_status=255,
-    ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
-    failed=failed_bare,
-    raised=raised_bare,
-    wrote=wrote_1_16,
-    no_server=f"{NEITHER} Using default API client. This might not work.",
-    no_configuration=NOTHING,
-    version_first=True,
-    goes_on_with_arguments=True,
-)
-RULES_1_20 = msgspec.structs.replace(RULES_1_16, started=started_1_20, wrote=wrote_1_20, goes_on_with_arguments=False)
-RULES_1_36 = ProcessRules(
-    started=started_1_36,
-    lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
-    lost_status=1,
-    ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
-    failed=failed_1_36,
-    raised=raised_structured,
-    wrote=wrote_1_20,
-    no_server=f"{NEITHER}  Using the inClusterConfig.  This might not work.",
-    no_configuration=f"{NOTHING}, try setting KUBERNETES_MASTER environment variable",
-    version_first=False,
-    arguments_text=arguments_1_36,
-)

@@ -81,29 +81,3 @@ def series(count: int, last: str) -> Document:
 def series_with_state(count: int, last: str) -> Document:
     """The same, with a member that v1beta1 has (1.16)."""
     return {"count": count, "lastObservedTime": last, "state": ""}
-
-
-RULES_1_16 = EventRules(
-    group_version="events.k8s.io/v1beta1",
-    discovery_timeout="32s",
-    metadata={"creationTimestamp": None},
-    source=component_source,
-    first_count=1,
-    series=series_with_state,
-    by_type=False,
-    name=plain_name,
-    says_related=True,
-    core_component=False,
-)
-RULES_1_20 = msgspec.structs.replace(
-    RULES_1_16, group_version="events.k8s.io/v1", source=no_source, series=series, by_type=True
-)
-RULES_1_36 = msgspec.structs.replace(
-    RULES_1_20,
-    discovery_timeout="",
-    metadata={},
-    first_count=2,
-    name=valid_name,
-    says_related=False,
-    core_component=True,
-)

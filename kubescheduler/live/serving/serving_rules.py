@@ -7,10 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.live.serving.configuration_pages import configz_1_16, configz_1_20, configz_1_36
 from kubescheduler.live.serving.guard import Refused
 from kubescheduler.live.serving.health_checks import PING, HealthCheck, HealthPath, Observed
-from kubescheduler.live.serving.http_answers import refused_1_16, refused_1_36
 from kubescheduler.live.serving.review_client import ReviewApi
 
 
@@ -91,43 +89,3 @@ def access_reviews(versions: tuple[str, ...], metadata: Mapping[str, Any], query
     """Who may do what."""
     names = {"v1beta1": {"groups": "group"}}
     return ReviewApi("SubjectAccessReview", ACCESS, "subjectaccessreviews", versions, metadata, query, names)
-
-
-RULES_1_16 = ServingRules(
-    health=health_1_16,
-    configz=configz_1_16,
-    metrics_type="text/plain; version=0.0.4; charset=utf-8",
-    metrics_start=False,
-    metrics_pages={},
-    sets_verbosity=False,
-    status_pages=False,
-    refused=refused_1_16,
-    token_reviews=token_reviews(("v1beta1", "v1"), STAMPED),
-    access_reviews=access_reviews(("v1beta1", "v1"), STAMPED, []),
-    remembered=1024,
-    watches_trust=False,
-    credential_id=False,
-)
-RULES_1_20 = msgspec.structs.replace(
-    RULES_1_16,
-    configz=configz_1_20,
-    metrics_pages={"/metrics/resources": "resources"},
-    sets_verbosity=True,
-    refused=refused_1_36,
-    token_reviews=token_reviews(("v1",), STAMPED),
-    access_reviews=access_reviews(("v1",), STAMPED, IN_TIME),
-    remembered=8192,
-    watches_trust=True,
-)
-RULES_1_36 = msgspec.structs.replace(
-    RULES_1_20,
-    health=health_1_36,
-    configz=configz_1_36,
-    metrics_type="text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
-    metrics_start=True,
-    metrics_pages={"/metrics/resources": "resources", "/metrics/slis": "slis"},
-    status_pages=True,
-    token_reviews=token_reviews(("v1",), {}),
-    access_reviews=access_reviews(("v1",), {}, IN_TIME),
-    credential_id=True,
-)

@@ -78,8 +78,3 @@ def never_reads(_: Mapping[str, Any]) -> bool:
 def passing(error: ApiError) -> bool:
     """Conflicts, and a server that is in trouble or not there."""
     return error.code in (409, 500, 503) or error.refused
-
-
-RULES_1_16 = WriteRules(put_1_16, nominates, {"creationTimestamp": None}, (), never)
-RULES_1_20 = WriteRules(patch_1_20, never_reads, {"creationTimestamp": None}, (), never)
-RULES_1_36 = WriteRules(patch_1_36, never_reads, {}, (0.01, 0.05, 0.25), passing)

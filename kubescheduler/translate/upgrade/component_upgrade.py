@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_steps import steps_between
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
@@ -23,6 +22,7 @@ from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
+from kubescheduler.releases.names import steps_between
 from kubescheduler.translate.profile_of_1_20 import profile_emphasis
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Translation, WithOrigin, grouped
 from kubescheduler.translate.upgrade.process_settings import settings_for, with_settings

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.growing.growth import AXES, Point
 from benchmarks.growing.growth_chart import ROWS, Scale, growth_chart
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 
 SVG = "{http://www.w3.org/2000/svg}"
 

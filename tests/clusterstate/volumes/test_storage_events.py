@@ -20,7 +20,7 @@ from clusterstate.objects import (
     PersistentVolume,
     VolumeAttachment,
 )
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import labels, make_pod
 from tests.support.rich_worlds import told
 from tests.support.storage import BOUND, ZONE, make_claim, make_class, make_volume, on_nodes

@@ -26,7 +26,7 @@ from clusterstate.objects import (
     Requirement,
     VolumeAttachment,
 )
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import labels, make_pod
 from tests.support.rich_worlds import told
 from tests.support.storage import (

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler import Cluster, Scheduler
+from kubescheduler.releases.names import RELEASE_NAMES
 
 
 @pytest.mark.parametrize("release", RELEASE_NAMES)

@@ -6,7 +6,7 @@ import pytest
 
 from algorithmprovider import release_1_16
 from clusterstate.errors import ConfigError
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 
 DEFAULTS = {name: gate.default for name, gate in RELEASES["1.16"].gates.gates.items()}
 

@@ -10,7 +10,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 
 GATES = RELEASES["1.36"].gates
 

@@ -22,10 +22,10 @@ from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.cycle.cycle_plugins import NoPlugins
 from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
 from kubescheduler.engine.loop_parts import loop_parts
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.testing.cluster_argument import SharedCluster
 from kubescheduler.testing.placements import Placer
 from tests.support.build import make_pod

@@ -15,11 +15,11 @@ from algorithmprovider.custom_code import CustomCodeError
 from algorithmprovider.registration import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, Sharing
 from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.names import RELEASE_NAMES
 from predicates.types import FitPredicate
 
 KEYS = ("app", "job-name", "tier")

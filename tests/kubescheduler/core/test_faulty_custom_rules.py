@@ -13,11 +13,11 @@ import kubescheduler as ks
 from algorithmprovider.registration import registered_until_the_end
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
-from clusterstate.release_names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 from kubescheduler.core.status import Status
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
 FAULTY = {"on": True}

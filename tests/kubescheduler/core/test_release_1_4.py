@@ -21,10 +21,11 @@ from clusterstate.objects import (
 )
 from clusterstate.view_records import VIEW_1_4
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.legacy_behaviour import BEHAVIOUR_1_4, predicate_errors_1_4, predicate_errors_1_16
+from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.releases.lookup import RELEASES
 from tests.support.build import make_node, make_pod, resources
 from tests.support.storage import ZONE
 
@@ -148,4 +149,4 @@ def test_nothing_is_preempted_or_nominated() -> None:
     high = make_pod("high", requests=resources(cpu=1000), priority=100)
     assert engine.decide(high, preempt=True).preemption is None
     assert scheduler(make_node("a"), waiting).decide(high).host == "a"
-    assert not BEHAVIOUR_1_4.preempts
+    assert not RELEASES["1.4"].legacy_rules.behaviour.preempts

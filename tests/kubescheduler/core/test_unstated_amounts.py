@@ -9,7 +9,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.cli import run
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 
 AMOUNTS = {"cpu": "4", "memory": "8Gi", "pods": "10"}
 REASONS = {

@@ -12,7 +12,6 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_rules import (
-    CYCLE_1_36,
     Fate,
     fate_1_20,
     fate_1_36,
@@ -34,6 +33,7 @@ from kubescheduler.cycle.failures import (
     undecided_1_20,
     undecided_1_36,
 )
+from kubescheduler.releases import v1_36
 from tests.support.build import make_pod
 
 POD = make_pod()
@@ -217,4 +217,4 @@ def test_which_assumed_pods_are_passed_over() -> None:
     """1.20 tries one again that changed in more than annotations."""
     assert passes_over_1_20(make_pod(annotations={"a": "b"}), POD.on("n1"))
     assert not passes_over_1_20(make_pod(label={"a": "b"}), POD.on("n1"))
-    assert CYCLE_1_36.passes_over(make_pod(label={"a": "b"}), POD.on("n1"))
+    assert v1_36.cycle().passes_over(make_pod(label={"a": "b"}), POD.on("n1"))

@@ -17,7 +17,6 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.status import Code, Status
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
@@ -26,6 +25,7 @@ from kubescheduler.framework.deciding.framework_scheduler import FrameworkSchedu
 from kubescheduler.framework.deciding.pre_filter_plugins import answers, outside
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.releases.lookup import release_named
 from tests.support.frames import frame
 from tests.support.rich_worlds import POD_PARTS, RELEASES, DrawnCluster, in_tree, incoming, pod_of, worlds
 

@@ -9,8 +9,8 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import DecodeError
-from kubescheduler.engine.daemon_controllers import DAEMONS_1_16, target_node, tolerant
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.daemon_controllers import target_node, tolerant
+from kubescheduler.releases.lookup import RELEASES
 
 NOT_IN_1_4 = [release for release in RELEASES if release != "1.4"]
 CORDON = "node.kubernetes.io/unschedulable"
@@ -225,5 +225,6 @@ def test_controllers_do_not_change_what_they_are_given() -> None:
     """The template's spec stays as it was."""
     spec: dict[str, Any] = {"tolerations": [{"key": "a"}], **required("free")}
     before = json.dumps(spec)
-    DAEMONS_1_16.spec_for(DAEMONS_1_16.template(spec), "n")
+    daemons = RELEASES["1.16"].daemons
+    daemons.spec_for(daemons.template(spec), "n")
     assert json.dumps(spec) == before

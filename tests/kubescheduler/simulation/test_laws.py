@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.cycle.cycle_plugins import NoPlugins
-from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pod_records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report

@@ -15,9 +15,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
-from kubescheduler.engine.release_queues import order_of
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
+from kubescheduler.framework.profiles.profile_map import order_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload

@@ -6,6 +6,7 @@ import gc
 import gzip
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Namespace, Node, ObjectMeta, Pod
-from kubescheduler.sources.cluster_input import read_cluster
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.sources import cluster_input
 from kubescheduler.sources.cross_objects import check_references
 from kubescheduler.sources.yaml_stream import parse_yaml
+
+read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers: []\n"

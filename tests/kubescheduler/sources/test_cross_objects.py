@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.sources.cluster_input import read_cluster
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.sources import cluster_input
 from kubescheduler.sources.cross_objects import UnreadableManifests
+
+read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 
 
 def node(name: str = "n1", **more: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.simulation.workload_files import read_workload
-from kubescheduler.sources.cluster_input import read_cluster
+from kubescheduler.sources import cluster_input
 from kubescheduler.sources.duplicate_keys import duplicate_keys, json_duplicates
+
+read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 
 NODE = '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","name":"m"}}'
 POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","name":"d"}]}}'

@@ -16,7 +16,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Pod
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.simulation.openb_trace import read_inputs_of
 from kubescheduler.sources import text_window
 from kubescheduler.sources.cluster_input import decode_items

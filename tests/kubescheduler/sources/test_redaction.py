@@ -16,9 +16,9 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.redaction import redacted
 from tests.support.rich_worlds import DrawnCluster, incoming, worlds
 

@@ -17,7 +17,7 @@ from tests.kubescheduler.testing.conftest import Project
 ROOT = Path(kubescheduler.__file__).parent.parent
 LATE = {"attr", "click", "clusterstate", "msgspec", "numpy", "predicates", "rich", "yaml"}
 """What is not imported until a test asks for a fixture."""
-LIGHT = {"clusterstate", "clusterstate.release_names"}
+LIGHT = {"clusterstate", "kubescheduler.releases.names"}
 """The exception: the names of the releases, which the front door lists."""
 
 

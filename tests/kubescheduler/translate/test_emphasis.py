@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Note, Translation, provider_source, translate
 from kubescheduler.translate.translation_model import Role
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio, told, translated

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from clusterstate.release_names import FRAMEWORK_RELEASES, POLICY_RELEASES, RELEASE_NAMES
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, POLICY_RELEASES, RELEASE_NAMES
 from kubescheduler.translate.migration import MigrationOptions
 from kubescheduler.translate.translating import provider_source, translate
 from tests.support.configuring.migrations import moved

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20, DefaultLists
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_entries import provider_items_as_plugins, selected_as_plugins
 
 LISTS = DefaultLists(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
 from tests.support.configuring.translating import label_presence, policy, predicates, priorities
 

@@ -9,8 +9,8 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Translation, provider_source, translate
 from tests.support.configuring.component_build import format_of
 from tests.support.configuring.translating import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import provider_source, translate
 from tests.support.configuring.translating import (
     about,

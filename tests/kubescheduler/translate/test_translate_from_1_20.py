@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
 from tests.support.configuring.component_build import format_of
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio

@@ -11,9 +11,9 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.format_1_36 import FORMAT_V1BETA
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
+from kubescheduler.releases.lookup import release_named
 
 GROUP = "kubescheduler.config.k8s.io"
 

@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 
 GATES = RELEASES["1.20"].gates.resolve({})
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescheduler.engine.releases import RELEASES
+from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, translate
 
 

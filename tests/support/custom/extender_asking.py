@@ -13,8 +13,11 @@ from clusterstate.objects import Node, ObjectMeta, Pod
 from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.extender.wire import WIRE_1_16, WireFormat
+from kubescheduler.extender.wire import WireFormat
+from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_process import extender
+
+WIRE_1_16 = release_named("1.16").wire
 
 MS = 1_000_000
 

@@ -9,19 +9,15 @@ from datetime import datetime, timedelta
 import attrs
 import pytest
 
-from kubescheduler.live.leadership import election_rules
 from kubescheduler.live.leadership.election_rules import ElectionRules, ElectionTiming
 from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
 from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
 from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.releases.lookup import live_releases
 from tests.support.live.live_clock import EPOCH, StoodClock
 
-RULES = {
-    "1.16": election_rules.RULES_1_16,
-    "1.20": election_rules.RULES_1_20,
-    "1.36": election_rules.RULES_1_36,
-}
+RULES = {name: live.election for name, live in live_releases().items()}
 EVERY = pytest.mark.parametrize("release", list(RULES))
 LOCK = "kube-system/kube-scheduler"
 

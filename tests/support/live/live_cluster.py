@@ -15,9 +15,9 @@ from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
-from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.serving_settings import ServingSettings
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document, StatusError
 

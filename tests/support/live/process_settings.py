@@ -12,17 +12,17 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.releases.lookup import live_release, live_releases
 
 SECOND = 1_000_000_000
 GROUP = "kubescheduler.config.k8s.io"
 VERSIONS = {"1.16": f"{GROUP}/v1alpha1", "1.20": f"{GROUP}/v1beta1", "1.36": f"{GROUP}/v1"}
-EVERY = pytest.mark.parametrize("release", list(LIVE))
+EVERY = pytest.mark.parametrize("release", list(live_releases()))
 
 
 def settled(release: str, *words: str, notes: list[str] | None = None) -> LiveSettings | None:
     """What they come to; None where the process is to end."""
-    live = LIVE[release]
+    live = live_release(release)
     heard = [] if notes is None else notes
     return settings_of(CommandLine(live, parse_flags(live.flags, words)), heard.append, heard.append)
 

@@ -25,11 +25,11 @@ from kubescheduler.live.logs.log_lines import LogLine, error_line
 from kubescheduler.live.logs.verbosity import Verbosity
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
-from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.serving_settings import AccessSettings, ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
 NOBODY: dict[str, Any] = {"username": "nobody", "uid": "uid-nobody"}

@@ -13,12 +13,12 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_node
 from tests.support.frames import Binder, Recorder, Sort, profile_of, registry_of, services_of
 from tests.support.queues.simple_queue import SimpleQueue

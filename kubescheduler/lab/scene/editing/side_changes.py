@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_names import RELEASE_NAMES
-from clusterstate.release_steps import minor
-from kubescheduler.engine.releases import release_named
+from clusterstate.versions import minor
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, PASS
 from kubescheduler.lab.scene.editing.edit_contract import Change, Edit
@@ -18,6 +16,8 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import SIDE_IDS, Kind, Side, default_name
 from kubescheduler.lab.scene.verb_parameters import Parameters, parameters
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import RELEASE_NAMES
 
 
 class OfSide(Parameters, frozen=True):

@@ -13,7 +13,6 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, InputError
-from clusterstate.release_names import LEGACY_RELEASES
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import gates_text
 from kubescheduler.config.config_text import read_text
@@ -29,6 +28,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import side_of
 from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.releases.names import LEGACY_RELEASES
 
 KEPT = "exercise"
 """The key under which a scene keeps the student's way."""

@@ -15,9 +15,9 @@ from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
-from kubescheduler.engine.releases import newest
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verb_parameters import Parameters, parameters
+from kubescheduler.releases.lookup import newest
 
 MOST_COMPARED = 500
 """Pods that are compared at once, in the order of the queue."""

@@ -9,12 +9,12 @@ import msgspec
 
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import gates_text
-from kubescheduler.engine.releases import release_named
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import SIDE_IDS, Side
 from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.releases.lookup import release_named
 
 KIND = "LabScene"
 PLUGINS_NOTE = "side {}: its own plugins {} are not in a shared scene; give the lab the file with --plugin"

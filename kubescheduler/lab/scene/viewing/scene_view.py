@@ -7,12 +7,12 @@ from typing import Any
 
 from clusterstate.errors import listed
 from clusterstate.objects import Pod
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.families.exercise_scene import way_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.verb_parameters import NoParameters, parameters
+from kubescheduler.releases.names import RELEASE_NAMES
 
 MOST_PODS = 500
 """Pods that the state names; more are counted."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.cli.terminal.screen import columns
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
 from tests.support.processes.terminals import Shown, on_a_terminal
 

@@ -8,7 +8,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import DecodeError
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Run, pod
 
 GATE = "TaintTolerationComparisonOperators=true"

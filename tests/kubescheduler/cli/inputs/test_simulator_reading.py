@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterstate.release_names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Run, pod
 from tests.support.comparing.simulator_reader import Export, read_export, results_of
 

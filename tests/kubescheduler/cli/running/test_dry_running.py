@@ -24,8 +24,8 @@ from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
 from kubescheduler.live.informers.informer_kinds import KINDS_1_36
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
-from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.serving.serving_settings import ServingSettings
+from kubescheduler.releases.lookup import live_release
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.live.live_cluster import running

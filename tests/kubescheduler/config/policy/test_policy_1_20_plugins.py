@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -20,6 +19,7 @@ from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySprea
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20
+from kubescheduler.releases.lookup import RELEASES
 
 POLICY: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}
 SYSTEM, LIST = PodTopologySpreadArgs(), PodTopologySpreadArgs(defaulting_type="List")

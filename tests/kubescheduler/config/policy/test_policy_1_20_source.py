@@ -15,9 +15,9 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
     refuse_policy_beside,
 )
-from kubescheduler.engine.releases import RELEASES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
+from kubescheduler.releases.lookup import RELEASES
 
 GATES = RELEASES["1.20"].gates.resolve({})
 

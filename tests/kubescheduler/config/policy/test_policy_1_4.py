@@ -16,7 +16,9 @@ from kubescheduler.config.policy.policy_1_4 import FATAL, parse_policy_1_4
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_algorithm import algorithm_for, algorithm_from_files, algorithm_from_provider
 from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.extender.wire import WIRE_1_4
+from kubescheduler.releases.lookup import release_named
+
+WIRE_1_4 = release_named("1.4").wire
 
 OPTIONS = EngineFlags(release="1.4")
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

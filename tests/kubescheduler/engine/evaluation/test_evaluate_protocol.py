@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterstate.release_names import RELEASE_NAMES
 from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, evaluate
-from kubescheduler.engine.releases import release_named
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.references.recorded_vectors import vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")

@@ -17,12 +17,15 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.extender.wire import WIRE_1_20, WIRE_1_36
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.custom.extender_asking import Asking, asking_process
 from tests.support.deciders import Answered, FakeExtender, deciding
 from tests.support.rich_worlds import in_tree
+
+WIRE_1_20 = release_named("1.20").wire
+WIRE_1_36 = release_named("1.36").wire
 
 NODES = [make_node(name, {"zone": "a"}) for name in ("n0", "n1")]
 POD = make_pod("p", requests=resources(cpu=1000, memory=2 << 30))

@@ -11,10 +11,10 @@ import pytest
 from clusterstate.cache import ClusterCache
 from kubescheduler.core.preempting.preemption_candidates import Candidates
 from kubescheduler.core.preempting.preemption_costs import NOWHERE, costs_of_kinds, nodes_of_kinds
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
 from tests.support.deciders import deciding
 from tests.support.preempting import node, pod, wants

@@ -17,11 +17,11 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import TopologyScope, every_sign
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled
+from kubescheduler.releases.lookup import release_named
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, kept_objects, make_node, make_pod, resources

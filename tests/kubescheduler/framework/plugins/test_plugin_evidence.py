@@ -22,7 +22,6 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from clusterstate.objects.resource import DeviceAsk
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.adapters import column_score
@@ -37,6 +36,7 @@ from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySprea
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases.lookup import release_named
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.device_clusters.devices import (

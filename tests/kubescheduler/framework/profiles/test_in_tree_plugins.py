@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from algorithmprovider.rule_docs import rule_text
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.points import METHODS, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
+from kubescheduler.releases.lookup import release_named
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 
 TABLES = {"1.20": POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}

@@ -10,10 +10,10 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
-from kubescheduler.engine.releases import release_named
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.profiles.profile_map import build_profiles
+from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
 from tests.support.frames import Binder, Sort, answers, plugin, profile_of, registry_of, services_of
 

@@ -7,16 +7,16 @@ import pytest
 from kubescheduler.live.flags.flag_kinds import FlagKind
 from kubescheduler.live.flags.flag_parsing import Flag
 from kubescheduler.live.flags.flag_texts import usage
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.releases.lookup import live_release, live_releases
 
 
-@pytest.mark.parametrize("release", LIVE)
+@pytest.mark.parametrize("release", live_releases())
 def test_help_fits_a_terminal(release: str) -> None:
     """No line is wider than 80 columns, and every flag has a line of its own."""
-    lines = usage(LIVE[release].flags).splitlines()
+    lines = usage(live_release(release).flags).splitlines()
     assert max(map(len, lines)) <= 80
     heads = {word for line in lines for word in line.split()[:2] if line.startswith("  ") and word.startswith("--")}
-    assert heads == {f"--{flag.name}" for flag in LIVE[release].flags}
+    assert heads == {f"--{flag.name}" for flag in live_release(release).flags}
 
 
 def test_meanings_are_wrapped() -> None:

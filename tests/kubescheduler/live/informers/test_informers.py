@@ -15,15 +15,20 @@ from aiohttp import web
 
 from clusterstate.objects import Pod
 from kubescheduler.live.informers.inbox import Inbox
-from kubescheduler.live.informers.informer_rules import RULES_1_16, RULES_1_20, RULES_1_36, InformerRules
+from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.informers.server_outage import ServerOutage
 from kubescheduler.live.informers.stored_objects import Stored
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
 from tests.support.apiserver.front_server import hanging_watches, lost
 from tests.support.live.live_clock import HastyClock
+
+RULES_1_16 = live_release("1.16").informers
+RULES_1_20 = live_release("1.20").informers
+RULES_1_36 = live_release("1.36").informers
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
 SECONDS = 30.0

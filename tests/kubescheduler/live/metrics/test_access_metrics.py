@@ -10,12 +10,17 @@ import trustme
 from kubescheduler.live.metrics.access_metrics import AccessMetrics, shown_user
 from kubescheduler.live.metrics.metric_family import Visibility
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
-from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
 from kubescheduler.live.serving.authentication_config import COLLECTION, NAME, NAMESPACE
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.real_server import RealServer
 from tests.support.live.serving import TOKENS, ServedScheduler, asking, kubeconfig, serving, trusting
+
+METRICS_1_16 = live_release("1.16").metrics
+METRICS_1_20 = live_release("1.20").metrics
+METRICS_1_36 = live_release("1.36").metrics
 
 Values = dict[str, float]
 REQUESTS = (

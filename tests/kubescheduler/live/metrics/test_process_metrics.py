@@ -13,13 +13,18 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from kubescheduler.live.metrics.machine_collectors import NetworkTraffic
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
-from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
 from kubescheduler.live.process.scheduler_endpoints import known_pods
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
 from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.live.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
 from tests.support.live.serving import Health, ServedScheduler, asking, kubeconfig
+
+METRICS_1_16 = live_release("1.16").metrics
+METRICS_1_20 = live_release("1.20").metrics
+METRICS_1_36 = live_release("1.36").metrics
 
 PROFILE = "default-scheduler"
 Labels = dict[str, str]

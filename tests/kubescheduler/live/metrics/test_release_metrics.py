@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from kubescheduler.live.metrics.metric_family import Family, exponential, linear
-from kubescheduler.live.metrics.release_metrics import METRICS_1_16, METRICS_1_20, METRICS_1_36, ReleaseMetrics
+from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+from kubescheduler.releases.lookup import live_release
+
+METRICS_1_16 = live_release("1.16").metrics
+METRICS_1_20 = live_release("1.20").metrics
+METRICS_1_36 = live_release("1.36").metrics
 
 RELEASES = {"1.16": METRICS_1_16, "1.20": METRICS_1_20, "1.36": METRICS_1_36}
 ELSEWHERE = ("process_",)

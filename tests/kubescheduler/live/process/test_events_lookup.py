@@ -10,11 +10,13 @@ from aiohttp import web
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
-from kubescheduler.live.recording.event_rules import RULES_1_36
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.live.live_clock import StoodClock
+
+RULES_1_36 = live_release("1.36").events
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.logs.log_writer import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
-from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.configuration_pages import configz_1_20
 from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.live.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
 

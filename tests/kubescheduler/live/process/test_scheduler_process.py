@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.releases.lookup import live_releases
 from tests.support.apiserver import FrontServer
 from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 
-RELEASES = pytest.mark.parametrize("release", list(LIVE))
+RELEASES = pytest.mark.parametrize("release", list(live_releases()))
 
 
 @RELEASES

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kubescheduler.live.process.release_live import LIVE
+from kubescheduler.releases.lookup import live_releases
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
 from tests.support.live.claims import (
@@ -23,7 +23,7 @@ from tests.support.live.claims import (
 )
 from tests.support.live.live_cluster import PODS, running
 
-RELEASES = pytest.mark.parametrize("release", list(LIVE))
+RELEASES = pytest.mark.parametrize("release", list(live_releases()))
 
 
 @RELEASES

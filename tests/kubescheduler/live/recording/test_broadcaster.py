@@ -12,13 +12,15 @@ from aiohttp import web
 
 from clusterstate.objects import ObjectMeta, Pod, PodSpec
 from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
-from kubescheduler.live.recording.event_rules import RULES_1_36
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.live.live_clock import StoodClock
+
+RULES_1_36 = live_release("1.36").events
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 SECONDS = 30.0

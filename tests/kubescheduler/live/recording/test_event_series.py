@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.live.recording.event_rules import RULES_1_36
 from kubescheduler.live.recording.event_series import FINISHED, EventSeries
+from kubescheduler.releases.lookup import live_release
+
+RULES_1_36 = live_release("1.36").events
 
 EVENTS = 1000
 

@@ -13,7 +13,6 @@ from aiohttp import web
 
 from kubescheduler.live.serving.authorizer import Access, AccessReviews, Authorizer
 from kubescheduler.live.serving.review_client import ReviewClient
-from kubescheduler.live.serving.serving_rules import RULES_1_16, RULES_1_36
 from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
 from kubescheduler.live.serving.user_info import AuthenticationError, UserInfo
 from kubescheduler.live.transport.api_answers import ApiError
@@ -21,9 +20,13 @@ from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.live.live_clock import StoodClock
 from tests.support.live.serving import TOKENS, asking, kubeconfig, serving
+
+RULES_1_16 = live_release("1.16").serving
+RULES_1_36 = live_release("1.36").serving
 
 Spec = dict[str, Any]
 

@@ -9,7 +9,6 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flag_parsing import parse_flags
-from kubescheduler.live.process.release_live import live_release
 from kubescheduler.live.serving.serving_settings import (
     InsecurePort,
     ServingSettings,
@@ -18,6 +17,7 @@ from kubescheduler.live.serving.serving_settings import (
     serving_settings,
 )
 from kubescheduler.live.serving.tls_settings import CertificateFiles
+from kubescheduler.releases.lookup import live_release
 
 
 def read(release: str, *flags: str) -> ServingSettings:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.live.process.release_live import LIVE
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_releases
 from tests.support.apiserver.real_server import RealServer
 from tests.support.live.serving import ServedScheduler, asking, eventually, kubeconfig, serving, trusting
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
-@pytest.fixture(params=list(LIVE))
+@pytest.fixture(params=list(live_releases()))
 def served(
     request: pytest.FixtureRequest, io: IoThread, real_apiserver: RealServer, tmp_path: Path
 ) -> Iterator[ServedScheduler]:

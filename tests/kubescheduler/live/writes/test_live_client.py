@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 
 from clusterstate.objects import Pod
-from kubescheduler.live.process.release_live import LIVE
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes.live_client import LiveClient
+from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import lost
 from tests.support.live.dry_runs import read
@@ -29,7 +29,7 @@ SECONDS = 30.0
 @pytest.fixture
 def client(io: IoThread, api: ApiClient) -> LiveClient:
     """Of 1.36."""
-    return LiveClient(api, io, LIVE["1.36"].writes, trouble=print, clock=HastyClock())
+    return LiveClient(api, io, live_release("1.36").writes, trouble=print, clock=HastyClock())
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_status_that_cannot_be_made_is_reported(io: IoThread, api: ApiClient, 
         raise LookupError("no such member")
 
     troubles: queue.Queue[str] = queue.Queue()
-    rules = msgspec.structs.replace(LIVE["1.36"].writes, status=raising)
+    rules = msgspec.structs.replace(live_release("1.36").writes, status=raising)
     LiveClient(api, io, rules, trouble=troubles.put).write_status_later(pod, {"nominatedNodeName": "n1"})
     assert "LookupError: no such member" in troubles.get(timeout=SECONDS)
 

@@ -1,4 +1,4 @@
-"""Releases by whatever name they go, and what lies between one that is not here and its neighbours.
+"""The names of the releases there are, and what lies between those that are not and their neighbours.
 
 A version (``v1.36``, ``1.36.2``, ``v1.20.15-gke.1``) is its minor release.
 """
@@ -7,11 +7,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from pkgutil import iter_modules
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_names import RELEASE_NAMES
+from clusterstate.versions import is_since, minor, number
 
-_VERSION = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})(?:[-+_.].*)?", re.DOTALL)
+_FILE = re.compile(r"v(\d+)_(\d+)")
+_FILES = (_FILE.fullmatch(module.name) for module in iter_modules([str(Path(__file__).parent)]))
+RELEASE_NAMES = tuple(sorted((f"{file[1]}.{file[2]}" for file in _FILES if file), key=number))
+"""Of every release that has a file here, in the order they came out. Listing them reads none of the files."""
+
+FIRST_PROFILES, LAST_POLICIES = "1.18", "1.22"
+"""Kubernetes 1.18 was the first that decided by plugins in profiles, 1.22 the last that read policies."""
+
+POLICY_RELEASES = tuple(name for name in RELEASE_NAMES if is_since(LAST_POLICIES, name))
+"""Those that read policies, or know names of algorithm providers."""
+
+FRAMEWORK_RELEASES = tuple(name for name in RELEASE_NAMES if is_since(name, FIRST_PROFILES))
+"""Those that decide by plugins in profiles."""
+
+LEGACY_RELEASES = tuple(name for name in RELEASE_NAMES if name not in FRAMEWORK_RELEASES)
+"""Those that decide by predicates and priorities only."""
 
 STEPS = {
     "1.6": "affinity, tolerations and taints are fields of pods and nodes, no longer annotations",
@@ -48,12 +65,6 @@ nodes, the scale of scores, and the default weights.
 """
 
 
-def minor(text: object) -> str | None:
-    """The minor release that a version is of (``v1.20.15-gke.1`` → ``1.20``); None for what is no version."""
-    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
-    return f"{found[1]}.{found[2]}" if found else None
-
-
 def release_of(text: object, among: Sequence[str] = RELEASE_NAMES) -> str:
     """The release that is meant. Raises ConfigError, with ``advice``, for one that is not ``among`` those there are."""
     name = minor(text)
@@ -65,13 +76,13 @@ def release_of(text: object, among: Sequence[str] = RELEASE_NAMES) -> str:
 
 def advice(name: str, among: Sequence[str] = RELEASE_NAMES) -> str:
     """Which releases are next to one that is not here, and what lies between."""
-    older = max((each for each in among if _number(each) < _number(name)), key=_number, default="")
-    newer = min((each for each in among if _number(each) > _number(name)), key=_number, default="")
+    older = max((each for each in among if number(each) < number(name)), key=number, default="")
+    newer = min((each for each in among if number(each) > number(name)), key=number, default="")
     if not older or not newer:
         end = f"newer than all of them, nearest to {older}" if older else f"older than all of them, nearest to {newer}"
         steps = _steps(name, older or newer)
         return f"it is {end}" + (f", from which it differs by {steps}" if steps else "")
-    like_newer = any(_number(older) < _number(each) <= _number(name) for each in LIKE_THE_NEXT)
+    like_newer = any(number(older) < number(each) <= number(name) for each in LIKE_THE_NEXT)
     near, far = (newer, older) if like_newer else (older, newer)
     from_near, from_far = (_steps(name, each) or "what is not known here" for each in (near, far))
     return (
@@ -81,19 +92,10 @@ def advice(name: str, among: Sequence[str] = RELEASE_NAMES) -> str:
 
 
 def _steps(name: str, other: str) -> str:
-    return steps_between(*sorted((name, other), key=_number))
+    return steps_between(*sorted((name, other), key=number))
 
 
 def steps_between(low: str, high: str) -> str:
     """What the releases after ``low`` up to ``high`` decide or read otherwise; empty where nothing is known."""
-    steps = [f"{each} ({text})" for each, text in STEPS.items() if _number(low) < _number(each) <= _number(high)]
+    steps = [f"{each} ({text})" for each, text in STEPS.items() if number(low) < number(each) <= number(high)]
     return ", ".join(steps)
-
-
-def is_since(name: str, other: str) -> bool:
-    """Whether a release is another one or a later one."""
-    return _number(name) >= _number(other)
-
-
-def _number(name: str) -> tuple[int, ...]:
-    return tuple(map(int, name.split(".")))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_names import (
-    DEFAULT_RELEASE,
+from clusterstate.versions import DEFAULT_RELEASE
+from kubescheduler.releases.lookup import RELEASES, newest, release_named
+from kubescheduler.releases.names import (
     FRAMEWORK_RELEASES,
     LEGACY_RELEASES,
     POLICY_RELEASES,
     RELEASE_NAMES,
 )
-from kubescheduler.engine.releases import RELEASES, newest, release_named
 
 
 @pytest.mark.parametrize("name", RELEASE_NAMES)

@@ -11,16 +11,7 @@ import numpy as np
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from predicates.general import general_predicates_1_4
-from predicates.node_identity import (
-    pod_match_node_selector,
-    pod_match_node_selector_1_20,
-    pod_match_node_selector_1_36,
-)
-from predicates.taints import (
-    pod_tolerates_node_taints,
-    pod_tolerates_node_taints_1_20,
-    pod_tolerates_node_taints_1_36,
-)
+from predicates.node_identity import pod_match_node_selector_1_20, pod_match_node_selector_1_36
 from predicates.types import Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +19,7 @@ if TYPE_CHECKING:
     from clusterstate.growable import Mask
     from clusterstate.manifests.documents import Manifest
     from clusterstate.objects import Node, Pod
+
 
 NODE_NAME = "metadata.name"
 """The field of a node that a pod of a DaemonSet requires."""
@@ -114,7 +106,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _passing(*checks: Check) -> Callable[[Pod, ClusterCache], Mask]:
+def passing(*checks: Check) -> Callable[[Pod, ClusterCache], Mask]:
     """The nodes on which every check passes, whatever runs there. Upstream: nodeShouldRunDaemonPod."""
 
     def runs_on(pod: Pod, cache: ClusterCache) -> Mask:
@@ -128,11 +120,13 @@ def _passing(*checks: Check) -> Callable[[Pod, ClusterCache], Mask]:
     return runs_on
 
 
-def _selected_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+def selected_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The nodes that its selector and required affinity match, 1.20."""
     return pod_match_node_selector_1_20(None, pod, snapshot)
 
 
-def _selected_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+def selected_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The nodes that its selector and required affinity match, 1.36."""
     return pod_match_node_selector_1_36(None, pod, snapshot)
 
 
@@ -154,10 +148,10 @@ def runs_on_1_4(pod: Pod, cache: ClusterCache) -> Mask:
 
     Upstream: 1.4 nodeShouldRunDaemonPod.
     """
-    passing = _passing(general_predicates_1_4)(pod, cache)
+    rows = passing(general_predicates_1_4)(pod, cache)
     for row, node in enumerate(cache.columns.nodes):
-        passing[row] &= node is not None and not _out_of_disk(node)
-    return passing
+        rows[row] &= node is not None and not _out_of_disk(node)
+    return rows
 
 
 def _out_of_disk(node: Node) -> bool:
@@ -178,11 +172,3 @@ def with_spec(pod: Manifest, change: Callable[[Mapping[str, Any]], Mapping[str, 
     """A pod's manifest with a changed spec; one that has none, or a faulty one, as it is."""
     spec = pod.get("spec")
     return {**pod, "spec": change(spec)} if isinstance(spec, Mapping) else pod
-
-
-DAEMONS_1_4 = DaemonController(runs_on_1_4, as_written, named_node, places=True)
-DAEMONS_1_16 = DaemonController(
-    _passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity
-)
-DAEMONS_1_20 = DaemonController(_passing(_selected_1_20, pod_tolerates_node_taints_1_20), tolerant, bound_by_affinity)
-DAEMONS_1_36 = DaemonController(_passing(_selected_1_36, pod_tolerates_node_taints_1_36), tolerant, bound_by_affinity)

@@ -18,7 +18,7 @@ from priorities.normalize import default_normalize, default_normalize_reversed, 
 from priorities.requested import totals
 from priorities.requested_framework import balanced_allocation_1_20
 from priorities.selector_spread import spread_scores_of_100
-from priorities.selector_spread_1_4 import SPREADING, spread_scores_of_100_1_4
+from priorities.selector_spread_1_4 import spread_scores_of_100_1_4
 from priorities.spread import spread_scores_of_100 as even_scores_of_100
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
 
@@ -58,28 +58,33 @@ def _turned(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return default_normalize_reversed(pod, view, config.map(pod, view))
 
 
-def _image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def fine_image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    """(n,) of the bytes of the pod's images on each node, 1.16."""
     scores: IntArray = (np.clip(image_bytes(pod, view), MIN_BYTES, MAX_BYTES) - MIN_BYTES) * MAX_NODE_SCORE
     return scores // (MAX_BYTES - MIN_BYTES)
 
 
-def _spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def fine_spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    """(n,) of SelectorSpreadPriority in 1.16."""
     return spread_scores_of_100(pod, view, config.map(pod, view))
 
 
-def _spread_1_4(kinds: Kinds) -> Fine:
+def fine_spread_1_4(kinds: Kinds) -> Fine:
+    """SelectorSpreadPriority in 1.4. kinds: whose selectors count."""
+
     def fine(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
         return spread_scores_of_100_1_4(pod, view, config.map(pod, view), kinds)
 
     return fine
 
 
-def _even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
+def fine_even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
     """None for a pod without soft constraints: all nodes have 0."""
     return None if config.constant(pod) is not None else even_scores_of_100(pod, view, config.map(pod, view))
 
 
-def _image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def fine_image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    """(n,) of the bytes of the pod's images on each node, 1.4."""
     return image_locality_of_100_1_4(pod, view)
 
 
@@ -102,23 +107,6 @@ ALIKE: Mapping[str, Fine] = {
     "InterPodAffinityPriority": _between,
 }
 """Priority → its finer form, of those that have the same in 1.4 and 1.16."""
-
-FINE_1_4: Mapping[str, Fine] = {
-    **ALIKE,
-    "ImageLocalityPriority": _image_1_4,
-    "SelectorSpreadPriority": _spread_1_4(SPREADING),
-    "ServiceSpreadingPriority": _spread_1_4(Kinds.SERVICES),
-}
-"""Priority → its finer form, in 1.4."""
-
-FINE_1_16: Mapping[str, Fine] = {
-    **ALIKE,
-    "ImageLocalityPriority": _image,
-    "SelectorSpreadPriority": _spread,
-    "ServiceSpreadingPriority": _spread,
-    "EvenPodsSpreadPriority": _even,
-}
-"""Priority → its finer form, in 1.16."""
 
 
 def fine_scores(

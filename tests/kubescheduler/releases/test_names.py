@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from clusterstate.errors import ConfigError
-from clusterstate.release_names import RELEASE_NAMES
-from clusterstate.release_steps import LIKE_THE_NEXT, STEPS, minor, release_of
+from clusterstate.versions import minor
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, release_of
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""The releases there are: one record each, from ``engine/record_1_4.py`` to ``engine/record_1_36.py``.
-
-To add a release: name it in ``clusterstate.release_names`` and write its record beside the others.
-"""
+"""Finds the record of a release by its name."""
 
 from __future__ import annotations
 
@@ -11,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from clusterstate.release_names import RELEASE_NAMES
-from clusterstate.release_steps import release_of
-from kubescheduler.engine.release_record import Release
+from clusterstate.errors import ConfigError
+from kubescheduler.releases.names import RELEASE_NAMES, release_of
+from kubescheduler.releases.release import Release
 
 if TYPE_CHECKING:
-    from kubescheduler.engine.daemon_controllers import DaemonController
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.releases.daemon_controllers import DaemonController
 
 
 class ReleaseTable(Mapping[str, Release]):
@@ -25,7 +23,7 @@ class ReleaseTable(Mapping[str, Release]):
     def __getitem__(self, name: str) -> Release:
         if name not in RELEASE_NAMES:
             raise KeyError(name)
-        module = importlib.import_module(f"kubescheduler.engine.record_{name.replace('.', '_')}")
+        module = importlib.import_module(f"kubescheduler.releases.v{name.replace('.', '_')}")
         record: Release = module.RELEASE
         return record
 
@@ -56,3 +54,18 @@ def daemons_among(names: Iterable[str]) -> DaemonController:
 def newest(names: Iterable[str]) -> Release:
     """The record of the newest of these releases: every release reads what a newer one writes."""
     return RELEASES[max(names, key=RELEASE_NAMES.index)]
+
+
+def live_release(name: str) -> LiveRelease:
+    """The process of a release. Raises ConfigError for one that cannot run."""
+    live = release_named(name).live
+    if live is None:
+        raise ConfigError(
+            f"release {name} decides here but does not run; those that run are {', '.join(live_releases())}"
+        )
+    return live()
+
+
+def live_releases() -> dict[str, LiveRelease]:
+    """Name → process, of every release that runs, oldest first."""
+    return {name: release.live() for name, release in RELEASES.items() if release.live is not None}

@@ -1,0 +1,324 @@
+"""What a release is: one record of everything in which it differs from the others; a release's own file fills it in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from clusterstate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from algorithmprovider.registry import Registry
+    from clusterstate.cache import ClusterCache
+    from clusterstate.manifests.decode import Prepare
+    from clusterstate.manifests.strictness import Accepted
+    from clusterstate.objects import Pod
+    from clusterstate.release_view import ReleaseView
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.gates import ReleaseGates
+    from kubescheduler.config.policy.policy_1_20_names import DefaultLists
+    from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
+    from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.cycle.cycle_plugins import NoPlugins
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.framework.contract.points import Point
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
+    from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.queue.entry import Backoff
+    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.releases.daemon_controllers import DaemonController
+    from kubescheduler.sources.cluster_input import Filling
+
+
+class Release(msgspec.Struct, frozen=True, eq=False):
+    """One release of kube-scheduler. It has either ``legacy`` or ``framework`` rules."""
+
+    name: str
+    """As people say it: 1.16. For display, and for the release's key in ``RELEASES``."""
+    gates: ReleaseGates
+    """The feature gates that concern scheduling, with their defaults."""
+    view: Callable[[Mapping[str, bool]], ReleaseView]
+    """Of all gates: how it reads objects, and what it counts of them."""
+    filling: Filling
+    """What its API server fills in."""
+    daemons: DaemonController
+    """What its DaemonSet controller does."""
+    accepted: Callable[[Mapping[str, bool]], Accepted]
+    """Of all gates: what its API server takes."""
+    top_score: int
+    """The most points that a node gets from one priority or Score plugin: 10 or 100."""
+    wire: WireFormat
+    """How extenders are called."""
+    queue_order: Callable[[Iterable[Any]], list[Pod]]
+    """The pending pods among some objects, in the order in which a queue that sees them all at once gives them out."""
+    decoding: Prepare | None = None
+    """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
+    process_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Key of a configuration → what the process does where nothing is said, if later releases do otherwise."""
+    legacy: LegacyRules | None = None
+    """The rules of a release that decides by predicates and priorities."""
+    framework: FrameworkRules | None = None
+    """The rules of a release that decides by plugins in profiles."""
+    live: Callable[[], LiveRelease] | None = None
+    """Its process, read when one runs; None for a release that decides here but does not run."""
+
+    def accepted_values(self, gates: Mapping[str, bool] | str | None = None) -> Accepted:
+        """What its API server takes. gates: away from their defaults, also as the flag has them.
+
+        Raises ConfigError for gates that the release does not know.
+        """
+        every = self.gates.parse(gates) if isinstance(gates, str) else self.gates.resolve(gates or {})
+        return self.accepted(every)
+
+    @property
+    def legacy_rules(self) -> LegacyRules:
+        """Raises ConfigError for a release that decides by plugins."""
+        if self.legacy is None:
+            raise ConfigError(f"release {self.name} decides by plugins in profiles, not by predicates and priorities")
+        return self.legacy
+
+    @property
+    def framework_rules(self) -> FrameworkRules:
+        """Raises ConfigError for a release that has no plugins."""
+        if self.framework is None:
+            raise ConfigError(f"release {self.name} has no component configuration to decide by")
+        return self.framework
+
+    @property
+    def default_view(self) -> ReleaseView:
+        """How it reads objects with every feature gate at its default."""
+        return self.view(self.gates.resolve({}))
+
+    @property
+    def reads_policies(self) -> bool:
+        """Whether a Policy or the name of a provider says what decides."""
+        return self.framework is None or self.framework.policies is not None
+
+
+# --- by predicates and priorities ---------------------------------------------------------------
+
+
+class Parse(Protocol):
+    """Decodes a policy's document.
+
+    every_problem: raises with every fault and its path. strict: so too, and keys that the release ignores are faults.
+    """
+
+    def __call__(self, document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy: ...
+
+
+class ReadComponent(Protocol):
+    """Reads a component configuration's document; strict: keys that the release ignores are faults."""
+
+    def __call__(self, document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config: ...
+
+
+class Check(Protocol):
+    """Raises ConfigError with the release's text for the first fault of a policy."""
+
+    def __call__(
+        self,
+        policy: Policy,
+        predicates: Collection[str],
+        priorities: Collection[str],
+        *,
+        hard_weight: int,
+        defaults: Mapping[str, int],
+    ) -> None: ...
+
+
+class Problems(Protocol):
+    """Every fault of a policy, with its path."""
+
+    def __call__(
+        self,
+        policy: Policy,
+        predicates: Collection[str],
+        priorities: Collection[str],
+        *,
+        hard_weight: int,
+        defaults: Mapping[str, int],
+    ) -> list[str]: ...
+
+
+class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
+    """One release's loop, apart from its decisions."""
+
+    queue: Callable[[Clock, ClusterCache], PodQueue]
+    """Where pods wait to be tried; the clock counts seconds since the start."""
+    cycle: ReleaseCycles
+    """What happens to a pod between its decision and its node."""
+    steps: Callable[[Services], NoPlugins]
+    """What is done about the pod at the points of the cycle."""
+
+
+class LegacyRules(msgspec.Struct, frozen=True, eq=False):
+    """What makes a release that decides by predicates and priorities: from text to an algorithm, and its attempts."""
+
+    registry: Callable[[Mapping[str, bool]], Registry]
+    """Of all gates: its predicates, priorities and providers, with what users registered on top."""
+    read_file: Callable[[Path], dict[str, Any] | None]
+    """A policy file's document; None when there is no such file, and the provider decides."""
+    parse: Parse
+    """A document's Policy."""
+    check: Check
+    """Raises where the release gives up on a policy."""
+    problems: Problems
+    """Every problem of a policy, with its path."""
+    hard_weight_error: Callable[[int], str | None]
+    """The text for a weight of required pod affinity out of range; None when all is well."""
+    total_weight_error: Callable[[Mapping[str, int]], str | None]
+    """The text for weights whose sum is too large."""
+    failure_domains_error: Callable[[Iterable[str]], str | None]
+    """The text for ``--failure-domains`` that are no labels."""
+    from_provider: Callable[[str], str]
+    """What stands before the texts of what cannot be made from the provider of that name."""
+    from_policy: str
+    """What stands before the texts of what cannot be made from a policy."""
+    unknown_predicate: str
+    """The text for a provider's predicate that is not registered, with ``{}`` for its key."""
+    unknown_priority: str
+    """The same for a priority."""
+    read_component: ReadComponent | None
+    """How ``--config`` is read; None when there is no such flag."""
+    absent_means_default: bool
+    """A list that a policy leaves out is the default provider's."""
+    config_maps: bool
+    """A policy may come from a ConfigMap."""
+    legacy_policy_flag: bool
+    """There is a flag ``--use-legacy-policy-config``."""
+    samples: bool
+    """The search may end once enough nodes fit."""
+    every_check: bool
+    """All predicates run on every node, always."""
+    fine_scores: Callable[[], Mapping[str, Fine]]
+    """Gives priority → its formula from 0 to 100, for comparisons with releases that score so."""
+    gated_predicates: frozenset[str]
+    """Names that policies for other feature gates have; they are translated all the same."""
+    gated_priorities: frozenset[str]
+    """The same for priorities."""
+    behaviour: LegacyBehaviour
+    """How an attempt goes, apart from predicates and priorities."""
+    loop: Callable[[], LegacyLoop]
+    """What surrounds its decisions; a function, so that what only decides imports none of it."""
+
+
+# --- by plugins in profiles ---------------------------------------------------------------------
+
+
+class MakeQueue(Protocol):
+    """Makes the queue of a scheduler; ``clock`` counts seconds since its start."""
+
+    def __call__(self, clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue: ...
+
+
+class ReadPolicy(Protocol):
+    """See policy_config_1_20."""
+
+    def __call__(self, document: Mapping[str, Any], feature_gates: Mapping[str, bool]) -> SchedulerConfig: ...
+
+
+class CheckPolicy(Protocol):
+    """See checked_policy_config_1_20."""
+
+    def __call__(
+        self,
+        document: Mapping[str, Any],
+        feature_gates: Mapping[str, bool],
+        *,
+        notice: Callable[[str], None],
+        strict: bool = False,
+    ) -> SchedulerConfig: ...
+
+
+class SelectSource(Protocol):
+    """See algorithm_source_1_20."""
+
+    def __call__(
+        self,
+        *,
+        provider: str | None,
+        policy_file: str | None,
+        policy_configmap: str | None,
+        use_legacy_policy_config: bool,
+    ) -> AlgorithmSource: ...
+
+
+class ProviderProfile(Protocol):
+    """See profile_for_provider_1_20."""
+
+    def __call__(
+        self, name: str, feature_gates: Mapping[str, bool], *, hard_weight: int | None = None, hint: bool
+    ) -> Profile: ...
+
+
+class PolicyRules(msgspec.Struct, frozen=True, eq=False):
+    """How a release with plugins still reads policies and names of providers."""
+
+    providers: Collection[str]
+    """The names of its providers."""
+    source: SelectSource
+    """What the flags select: a policy or a provider."""
+    read: ReadPolicy
+    """The configuration for a policy; raises where the release gives up."""
+    check: CheckPolicy
+    """The same for a person: raises with every problem and its path."""
+    profile: ProviderProfile
+    """The profile of a provider; raises for an unknown name."""
+    hard_weight_error: Callable[[int], str | None]
+    """The text for a ``--hard-pod-affinity-symmetric-weight`` out of range."""
+    from_provider: Callable[[str], str]
+    """What stands before the texts of what cannot be made from the provider of that name."""
+    from_policy: str
+    """What stands before the texts of what cannot be made from a policy."""
+    defaults: DefaultLists
+    """What is selected where a policy has no list, and by providers."""
+
+
+class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
+    """One release's plugins, and what runs them."""
+
+    plugins: Mapping[str, InTreePlugin]
+    """Name → record of every plugin that comes with the scheduler."""
+    points: tuple[Point, ...]
+    """The extension points, in the order they run."""
+    profiles: ProfileRules
+    """How the frameworks of the profiles are made, and react to what plugins answer."""
+    deciding: FrameworkDecisionRules
+    """How a decision is made, apart from plugins."""
+    cycle: Callable[[], ReleaseCycles]
+    """What happens between choosing a node and binding to it."""
+    queue: MakeQueue
+    """Where pods wait to be tried."""
+    upstream_tie: Callable[[random.Random], TieBreak]
+    """The release's own choice among equal totals."""
+    component: ComponentFormat
+    """How component configurations are read, checked and written."""
+    policies: PolicyRules | None = None
+    """How it reads policies and names of providers; None when only a component configuration says what decides."""
+
+    @property
+    def policy_rules(self) -> PolicyRules:
+        """Raises ConfigError for a release that reads no policies."""
+        if self.policies is None:
+            raise ConfigError(f"release {self.component.release} reads no policies and knows no providers")
+        return self.policies
+
+    @property
+    def points_by_plugin(self) -> dict[str, frozenset[Point]]:
+        """Name → the extension points in which the plugin takes part."""
+        return {name: plugin.points for name, plugin in self.plugins.items()}

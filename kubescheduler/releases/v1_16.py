@@ -1,0 +1,296 @@
+"""Release 1.16: the last one with predicates and priorities only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from algorithmprovider import registry
+from clusterstate.manifests.defaulting import default_manifest
+from clusterstate.manifests.schema.api_checks import CHECKS_1_16
+from clusterstate.manifests.strictness import Accepted
+from clusterstate.view_records import view_1_16
+from kubescheduler.config.config_text import read_policy_file
+from kubescheduler.config.gates import GATES_1_16
+from kubescheduler.config.policy.policy_checks_1_16 import (
+    FROM_POLICY,
+    check_policy,
+    hard_weight_error,
+    policy_problems,
+    total_weight_error,
+)
+from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+from kubescheduler.extender.answered_nodes import AnsweredRows1_16
+from kubescheduler.extender.answers import first_value
+from kubescheduler.extender.encoding import pod_as_read
+from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_verb
+from kubescheduler.queue.pending_pods import queue_order
+from kubescheduler.releases import v1_4
+from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
+from kubescheduler.releases.release import Release
+from kubescheduler.sources.cluster_input import Filling, admission
+from predicates.node_identity import pod_match_node_selector
+from predicates.taints import pod_tolerates_node_taints
+
+if TYPE_CHECKING:
+    from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+    from kubescheduler.live.process.process_rules import ProcessRules
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.releases.release import LegacyLoop
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
+    """No volumes for single pods, and tolerations that compare nothing."""
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16)
+
+
+def from_provider(name: str) -> str:
+    """What stands before the texts of what cannot be made from a provider."""
+    return f'couldn\'t create scheduler using provider "{name}": '
+
+
+def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
+    """See ``parse_policy`` of ``policy_1_16``."""
+    from kubescheduler.config.policy import policy_1_16
+
+    return policy_1_16.parse_policy(document, strict=strict, every_problem=every_problem)
+
+
+def read_component(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
+    """See ``read_v1alpha1``."""
+    from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
+
+    return read_v1alpha1(document, strict=strict)
+
+
+def no_domains_error(_: Iterable[str]) -> None:
+    """Failure domains mean nothing here."""
+    return
+
+
+def fine_scores() -> Mapping[str, Fine]:
+    """Priority → its formula from 0 to 100."""
+    from kubescheduler.core.fine_scores import ALIKE, fine_even, fine_image, fine_spread
+
+    return {
+        **ALIKE,
+        "ImageLocalityPriority": fine_image,
+        "SelectorSpreadPriority": fine_spread,
+        "ServiceSpreadingPriority": fine_spread,
+        "EvenPodsSpreadPriority": fine_even,
+    }
+
+
+@cache
+def loop() -> LegacyLoop:
+    """The queue, the cycles and what is done at their points."""
+    from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
+    from kubescheduler.cycle.volume_steps import VolumeSteps
+    from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue
+    from kubescheduler.releases.release import LegacyLoop
+
+    cycle = replace(
+        v1_4.loop().cycle,
+        assume_fault=legacy_cycle_rules.assume_fault_1_16,
+        tries_deleted=False,
+        passes_over=cycle_rules.passes_over_1_20,
+        make_room_later=making_room.room_1_16,
+        chosen=legacy_cycle_rules.chosen_1_16,
+        assigned_note=cycle_rules.assigned_note,
+        condition=failures.condition_with_message,
+        expires_from_assume=False,
+    )
+    return LegacyLoop(queue=SchedulingQueue, cycle=cycle, steps=VolumeSteps)
+
+
+def metrics() -> ReleaseMetrics:
+    """What its process exports."""
+    from kubescheduler.live.metrics.access_families import ACCESS_1_16
+    from kubescheduler.live.metrics.families_1_16 import FAMILIES_1_16
+    from kubescheduler.live.metrics.library_families import LIBRARIES_1_16
+    from kubescheduler.live.metrics.loop_metrics_1_16 import SUMMARIES, LoopMetrics116
+    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+    from kubescheduler.live.metrics.rest_metrics import RestMetricsByUrl
+
+    return ReleaseMetrics(
+        version="v1.16.6",
+        families=(*FAMILIES_1_16, *LIBRARIES_1_16, *ACCESS_1_16),
+        loop=LoopMetrics116,
+        rest=RestMetricsByUrl,
+        resets=SUMMARIES,
+    )
+
+
+def process() -> ProcessRules:
+    """How its process starts and ends, and what it says then."""
+    from kubescheduler.live.logs.log_lines import LogLine, Severity
+    from kubescheduler.live.process import process_rules
+
+    return process_rules.ProcessRules(
+        started=process_rules.started_1_16,
+        lost=LogLine(Severity.FATAL, "leaderelection lost"),
+        lost_status=255,
+        ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
+        failed=process_rules.failed_bare,
+        raised=process_rules.raised_bare,
+        wrote=process_rules.wrote_1_16,
+        no_server=f"{process_rules.NEITHER} Using default API client. This might not work.",
+        no_configuration=process_rules.NOTHING,
+        version_first=True,
+        goes_on_with_arguments=True,
+    )
+
+
+@cache
+def live() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_16
+    from kubescheduler.live.informers import informer_rules
+    from kubescheduler.live.informers.informer_kinds import KINDS_1_16
+    from kubescheduler.live.leadership import election_rules, resource_locks
+    from kubescheduler.live.logs.log_lines import LogLine, Severity
+    from kubescheduler.live.process import attempt_lines, cache_dump, flag_checks
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.serving import serving_rules
+    from kubescheduler.live.serving.configuration_pages import configz_1_16
+    from kubescheduler.live.serving.http_answers import refused_1_16
+    from kubescheduler.live.writes import write_rules
+
+    versions = ("v1beta1", "v1")
+    return LiveRelease(
+        name="1.16",
+        version="v1.16.6",
+        informers=informer_rules.InformerRules(
+            kinds=KINDS_1_16,
+            streams_first=False,
+            list_version=informer_rules.list_version_1_16,
+            asks_newest_when_expired=False,
+            watches_again=informer_rules.watches_again_1_16,
+            pauses=informer_rules.fixed_pauses,
+            trouble=informer_rules.trouble_1_16,
+        ),
+        writes=write_rules.WriteRules(
+            write_rules.put_1_16, write_rules.nominates, serving_rules.STAMPED, (), write_rules.never
+        ),
+        events=event_rules.EventRules(
+            group_version="events.k8s.io/v1beta1",
+            discovery_timeout="32s",
+            metadata=serving_rules.STAMPED,
+            source=event_rules.component_source,
+            first_count=1,
+            series=event_rules.series_with_state,
+            by_type=False,
+            name=event_rules.plain_name,
+            says_related=True,
+            core_component=False,
+        ),
+        election=election_rules.ElectionRules(trusts_record=False, fast_path=False, log=election_rules.log_1_16),
+        locks=resource_locks.KINDS,
+        no_lock=resource_locks.no_lock_1_16,
+        lock_timeout=1.0,
+        lock="endpoints",
+        serving=serving_rules.ServingRules(
+            health=serving_rules.health_1_16,
+            configz=configz_1_16,
+            metrics_type="text/plain; version=0.0.4; charset=utf-8",
+            metrics_start=False,
+            metrics_pages={},
+            sets_verbosity=False,
+            status_pages=False,
+            refused=refused_1_16,
+            token_reviews=serving_rules.token_reviews(versions, serving_rules.STAMPED),
+            access_reviews=serving_rules.access_reviews(versions, serving_rules.STAMPED, []),
+            remembered=1024,
+            watches_trust=False,
+            credential_id=False,
+        ),
+        metrics=metrics(),
+        flags=FLAGS_1_16,
+        faults=flag_checks.faults_1_16,
+        loaded_faults=flag_checks.no_loaded_faults,
+        process=process(),
+        attempts=attempt_lines.LINES_1_16,
+        dumps=cache_dump.DumpLines(
+            started=LogLine(Severity.INFO, "cache comparer started", cache_dump.STEPS),
+            finished=LogLine(Severity.INFO, "cache comparer finished", cache_dump.STEPS),
+            mismatch=cache_dump.mismatch_1_16,
+            nodes=lambda text: f"Dump of cached NodeInfo\n{text}",
+            queue=lambda _, text: f"Dump of scheduling queue:\n{text}",
+        ),
+    )
+
+
+WIRE = replace(
+    v1_4.WIRE,
+    sends_names=True,
+    url=url_of_verb,
+    pod=pod_as_read,
+    arguments=capitalised_arguments,
+    status_fault=only_200,
+    document=first_value,
+    needs_end=False,
+)
+
+# Names that policies written for other feature gates than the defaults have.
+GATED_PREDICATES = frozenset(
+    {
+        "CheckNodeCondition",
+        "CheckNodeDiskPressure",
+        "CheckNodeInodePressure",
+        "CheckNodeMemoryPressure",
+        "CheckNodePIDPressure",
+        "EvenPodsSpread",
+        "PodToleratesNodeNoExecuteTaints",
+    }
+)
+GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"})
+
+LEGACY = replace(
+    v1_4.LEGACY,
+    registry=partial(registry, "1.16"),
+    read_file=read_policy_file,
+    parse=parse_policy,
+    check=check_policy,
+    problems=policy_problems,
+    hard_weight_error=hard_weight_error,
+    total_weight_error=total_weight_error,
+    failure_domains_error=no_domains_error,
+    from_provider=from_provider,
+    from_policy=FROM_POLICY,
+    unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
+    unknown_priority="invalid priority name {} specified - no corresponding function found",
+    read_component=read_component,
+    absent_means_default=True,
+    config_maps=True,
+    legacy_policy_flag=True,
+    samples=True,
+    every_check=False,
+    fine_scores=fine_scores,
+    gated_predicates=GATED_PREDICATES,
+    gated_priorities=GATED_PRIORITIES,
+    behaviour=LegacyBehaviour(places=AnsweredRows1_16),
+    loop=loop,
+)
+
+RELEASE: Release = replace(
+    v1_4.RELEASE,
+    name="1.16",
+    gates=GATES_1_16,
+    view=view_1_16,
+    filling=Filling(partial(admission, default_manifest), default_manifest),
+    daemons=DaemonController(passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity),
+    accepted=accepted,
+    wire=WIRE,
+    queue_order=queue_order,
+    decoding=None,
+    process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
+    legacy=LEGACY,
+    live=live,
+)

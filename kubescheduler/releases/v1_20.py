@@ -1,0 +1,225 @@
+"""Release 1.20: plugins in profiles, made of policies and providers too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clusterstate.manifests.schema.api_checks import CHECKS_1_20
+from clusterstate.manifests.strictness import Accepted
+from clusterstate.view_records import view_1_20
+from kubescheduler.config.component.format_1_20 import FORMAT_1_20
+from kubescheduler.config.gates import GATES_1_20
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20
+from kubescheduler.config.policy.policy_1_20_source import (
+    FROM_POLICY_1_20,
+    algorithm_source_1_20,
+    from_provider_1_20,
+    hard_weight_error_1_20,
+    profile_for_provider_1_20,
+)
+from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.legacy_behaviour import reservoir_tie
+from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.status import REJECTED_1_20
+from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
+from kubescheduler.framework.contract.error_texts import filter_failed_1_20
+from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
+from kubescheduler.framework.deciding.extender_statuses import note_1_20
+from kubescheduler.framework.deciding.opportunistic_batch import no_batching
+from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
+from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_20
+from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_20, order_of
+from kubescheduler.releases import v1_4, v1_16
+from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
+from predicates.taints import pod_tolerates_node_taints_1_20
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.profiles.profile_map import Profiles
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.queue.entry import Backoff
+    from kubescheduler.queue.priority_queue_1_16 import Clock
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
+    """The same values as 1.16."""
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20)
+
+
+def queue(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue:
+    """Its queue, sorted as the profiles say."""
+    from kubescheduler.queue.priority_queue_1_20 import Queue120
+
+    return Queue120(clock, cache, order=order_of(profiles), backoff=backoff)
+
+
+@cache
+def cycle() -> ReleaseCycles:
+    """What happens between choosing a node and binding to it."""
+    from kubescheduler.cycle import cycle_rules, failures, making_room
+
+    return cycle_rules.ReleaseCycles(
+        assume_fault=cycle_rules.assume_fault_1_20,
+        tries_deleted=False,
+        passes_over=cycle_rules.passes_over_1_20,
+        make_room=making_room.room_by_plugin,
+        make_room_later=making_room.leave_room_to_plugins,
+        undecided=failures.undecided_1_20,
+        chosen=failures.chosen_1_20,
+        pre_flight=cycle_rules.no_pre_flight,
+        extenders_bind=cycle_rules.extenders_bind_1_20,
+        assigned_note=cycle_rules.assigned_note,
+        event_note=failures.cut,
+        condition=failures.condition_with_message,
+        nominated=failures.nominated_1_20,
+        in_memory=cycle_rules.in_memory_1_20,
+        fate=cycle_rules.fate_1_20,
+        expires=120.0,
+        expires_from_assume=False,
+        failed_binding_is_event=False,
+        activate_key=None,
+    )
+
+
+@cache
+def live() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_20
+    from kubescheduler.live.informers.informer_kinds import KINDS_1_20
+    from kubescheduler.live.informers.informer_rules import list_version_1_20
+    from kubescheduler.live.informers.pauses import GrowingPauses
+    from kubescheduler.live.leadership.election_rules import log_1_20
+    from kubescheduler.live.leadership.resource_locks import KINDS_1_20 as LOCKS_1_20
+    from kubescheduler.live.metrics.access_families import ACCESS_1_20
+    from kubescheduler.live.metrics.families_1_20 import FAMILIES_1_20
+    from kubescheduler.live.metrics.library_families import LIBRARIES_1_20
+    from kubescheduler.live.metrics.loop_metrics import LoopMetrics
+    from kubescheduler.live.metrics.loop_names import NAMES_1_20
+    from kubescheduler.live.process import attempt_lines, flag_checks, process_rules
+    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.serving import serving_rules
+    from kubescheduler.live.serving.configuration_pages import configz_1_20
+    from kubescheduler.live.serving.http_answers import refused_1_36
+    from kubescheduler.live.writes import write_rules
+
+    older = v1_16.live()
+    return replace(
+        older,
+        name="1.20",
+        version="v1.20.15",
+        informers=replace(
+            older.informers,
+            kinds=KINDS_1_20,
+            list_version=list_version_1_20,
+            asks_newest_when_expired=True,
+            pauses=GrowingPauses,
+        ),
+        writes=replace(older.writes, status=write_rules.patch_1_20, reads_first=write_rules.never_reads),
+        events=replace(
+            older.events,
+            group_version="events.k8s.io/v1",
+            source=event_rules.no_source,
+            series=event_rules.series,
+            by_type=True,
+        ),
+        election=replace(older.election, log=log_1_20),
+        locks=LOCKS_1_20,
+        lock="leases",
+        serving=replace(
+            older.serving,
+            configz=configz_1_20,
+            metrics_pages={"/metrics/resources": "resources"},
+            sets_verbosity=True,
+            refused=refused_1_36,
+            token_reviews=serving_rules.token_reviews(("v1",), serving_rules.STAMPED),
+            access_reviews=serving_rules.access_reviews(("v1",), serving_rules.STAMPED, serving_rules.IN_TIME),
+            remembered=8192,
+            watches_trust=True,
+        ),
+        metrics=replace(
+            older.metrics,
+            version="v1.20.15",
+            families=(*FAMILIES_1_20, *LIBRARIES_1_20, *ACCESS_1_20),
+            loop=partial(LoopMetrics, names=NAMES_1_20),
+            names=NAMES_1_20,
+            resources="[ALPHA] ",
+            resets=(),
+        ),
+        flags=FLAGS_1_20,
+        faults=flag_checks.faults_1_20,
+        process=replace(
+            older.process,
+            started=process_rules.started_1_20,
+            wrote=process_rules.wrote_1_20,
+            goes_on_with_arguments=False,
+        ),
+        attempts=attempt_lines.LINES_STRUCTURED,
+    )
+
+
+DECIDING = FrameworkDecisionRules(
+    narrow=narrow_1_20,
+    rejected=REJECTED_1_20,
+    filter_error=filter_failed_1_20,
+    pre_score_skips=frozenset(),
+    collect=collect_1_20,
+    note=note_1_20,
+    appends=True,
+    fit_error=fit_error_1_16,
+    wanted=nodes_to_find,
+    nominated_first=False,
+    empties=False,
+    one_is_enough=False,
+    batching=no_batching,
+    reports_post_filter=False,
+)
+
+POLICIES = PolicyRules(
+    providers=PROVIDERS_1_20,
+    source=algorithm_source_1_20,
+    read=policy_config_1_20,
+    check=checked_policy_config_1_20,
+    profile=profile_for_provider_1_20,
+    hard_weight_error=hard_weight_error_1_20,
+    from_provider=from_provider_1_20,
+    from_policy=FROM_POLICY_1_20,
+    defaults=DEFAULT_LISTS_1_20,
+)
+
+FRAMEWORK = FrameworkRules(
+    plugins=PLUGINS_1_20,
+    points=POINTS_1_20,
+    profiles=PROFILES_1_20,
+    deciding=DECIDING,
+    cycle=cycle,
+    queue=queue,
+    upstream_tie=reservoir_tie,
+    component=FORMAT_1_20,
+    policies=POLICIES,
+)
+
+RELEASE: Release = replace(
+    v1_16.RELEASE,
+    name="1.20",
+    gates=GATES_1_20,
+    view=view_1_20,
+    daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
+    accepted=accepted,
+    top_score=100,
+    wire=replace(v1_16.WIRE, status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
+    process_defaults={},
+    legacy=None,
+    framework=FRAMEWORK,
+    live=live,
+)

@@ -1,0 +1,256 @@
+"""Release 1.36: plugins in profiles, said by a component configuration alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
+from clusterstate.manifests.schema.api_checks import CHECKS_1_36
+from clusterstate.manifests.strictness import Accepted
+from clusterstate.pod_view_1_36 import COMPARISONS
+from clusterstate.view_records import view_1_36
+from kubescheduler.config.component.format_1_36 import FORMAT_1_36
+from kubescheduler.config.gates import GATES_1_36
+from kubescheduler.core.fit_errors import fit_error_1_36
+from kubescheduler.core.status import REJECTED_1_36, Code
+from kubescheduler.extender.wire import as_told, counted_preemption
+from kubescheduler.framework.contract.error_texts import filter_failed_1_36
+from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.deciding.extender_statuses import note_1_36
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.deciding.node_sampling import wanted_1_36
+from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
+from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
+from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_36
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_36, order_of
+from kubescheduler.releases import v1_4, v1_20
+from kubescheduler.releases.daemon_controllers import passing, selected_1_36
+from kubescheduler.releases.release import Release
+from kubescheduler.sources.cluster_input import Filling, admission
+from predicates.taints import pod_tolerates_node_taints_1_36
+
+if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.cycle.pod_queue import PodQueue
+    from kubescheduler.framework.profiles.profile_map import Profiles
+    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+    from kubescheduler.live.process.process_rules import ProcessRules
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.queue.entry import Backoff
+    from kubescheduler.queue.priority_queue_1_16 import Clock
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:
+    """Tolerations compare where the gate says so. Upstream: 1.36 validateTolerations."""
+    if gates.get(COMPARISONS, False):
+        return Accepted(checks=CHECKS_1_36)
+    values = {v1_4.TOLERATION: (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")}
+    return Accepted(values, CHECKS_1_36)
+
+
+def queue(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue:
+    """Its queue, sorted as the profiles say; their PreEnqueue plugins hold pods back."""
+    from kubescheduler.queue.priority_queue_1_36 import Queue136
+    from kubescheduler.queue.queueing_hints import Hopes
+
+    hopes = Hopes(events_by_plugin(PLUGINS_1_36))
+    order, pre_enqueue = order_of(profiles), profiles.pre_enqueue
+    return Queue136(clock, cache, order=order, backoff=backoff, pre_enqueue=pre_enqueue, hopes=hopes)
+
+
+@cache
+def cycle() -> ReleaseCycles:
+    """What happens between choosing a node and binding to it."""
+    from kubescheduler.cycle import cycle_rules, failures
+
+    return replace(
+        v1_20.cycle(),
+        assume_fault=cycle_rules.assume_fault_1_36,
+        passes_over=cycle_rules.passes_over_1_36,
+        undecided=failures.undecided_1_36,
+        chosen=failures.chosen_1_36,
+        pre_flight=cycle_rules.pre_flight_1_36,
+        extenders_bind=cycle_rules.extenders_bind_1_36,
+        nominated=failures.nominated_1_36,
+        in_memory=cycle_rules.in_memory_1_36,
+        fate=cycle_rules.fate_1_36,
+        expires=math.inf,
+        failed_binding_is_event=True,
+        activate_key=cycle_rules.PODS_TO_ACTIVATE,
+    )
+
+
+def metrics(older: ReleaseMetrics) -> ReleaseMetrics:
+    """What its process exports."""
+    from kubescheduler.live.metrics.access_families import ACCESS_1_36
+    from kubescheduler.live.metrics.families_1_36 import FAMILIES_1_36
+    from kubescheduler.live.metrics.library_families import HEALTH_1_36, LIBRARIES_1_36
+    from kubescheduler.live.metrics.loop_metrics import LoopMetrics
+    from kubescheduler.live.metrics.loop_names import NAMES_1_36
+    from kubescheduler.live.metrics.machine_collectors import AddressSpace, NetworkTraffic
+    from kubescheduler.live.metrics.rest_metrics import RestMetricsByHost
+
+    return replace(
+        older,
+        version="v1.36.2",
+        families=(*FAMILIES_1_36, *LIBRARIES_1_36, *ACCESS_1_36),
+        loop=partial(LoopMetrics, names=NAMES_1_36),
+        rest=RestMetricsByHost,
+        names=NAMES_1_36,
+        health=HEALTH_1_36,
+        resources="[STABLE] ",
+        collectors=(AddressSpace(), NetworkTraffic()),
+    )
+
+
+def process(older: ProcessRules) -> ProcessRules:
+    """How its process starts and ends, and what it says then."""
+    from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
+    from kubescheduler.live.process import process_rules
+
+    return replace(
+        older,
+        started=process_rules.started_1_36,
+        lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
+        lost_status=1,
+        ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
+        failed=process_rules.failed_1_36,
+        raised=process_rules.raised_structured,
+        no_server=f"{process_rules.NEITHER}  Using the inClusterConfig.  This might not work.",
+        no_configuration=f"{process_rules.NOTHING}, try setting KUBERNETES_MASTER environment variable",
+        version_first=False,
+        arguments_text=process_rules.arguments_1_36,
+    )
+
+
+@cache
+def live() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_36
+    from kubescheduler.live.informers import informer_rules
+    from kubescheduler.live.informers.informer_kinds import KINDS_1_36
+    from kubescheduler.live.leadership import election_rules, resource_locks
+    from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
+    from kubescheduler.live.process import cache_dump, flag_checks
+    from kubescheduler.live.recording.event_rules import valid_name
+    from kubescheduler.live.serving import serving_rules
+    from kubescheduler.live.serving.configuration_pages import configz_1_36
+    from kubescheduler.live.writes import write_rules
+
+    older = v1_20.live()
+    return replace(
+        older,
+        name="1.36",
+        version="v1.36.2",
+        informers=replace(
+            older.informers,
+            kinds=KINDS_1_36,
+            streams_first=True,
+            list_version=informer_rules.list_version_1_36,
+            watches_again=informer_rules.watches_again_1_36,
+            trouble=informer_rules.trouble_1_36,
+            prepare=informer_rules.without_managed_fields,
+        ),
+        writes=replace(
+            older.writes,
+            status=write_rules.patch_1_36,
+            binding_metadata={},
+            retry_pauses=(0.01, 0.05, 0.25),
+            retries=write_rules.passing,
+        ),
+        events=replace(
+            older.events,
+            discovery_timeout="",
+            metadata={},
+            first_count=2,
+            name=valid_name,
+            says_related=False,
+            core_component=True,
+        ),
+        election=election_rules.ElectionRules(trusts_record=True, fast_path=True, log=election_rules.log_1_36),
+        locks={"leases": resource_locks.KINDS["leases"]},
+        no_lock=resource_locks.no_lock_1_36,
+        lock_timeout=0.5,
+        serving=replace(
+            older.serving,
+            health=serving_rules.health_1_36,
+            configz=configz_1_36,
+            metrics_type="text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+            metrics_start=True,
+            metrics_pages={"/metrics/resources": "resources", "/metrics/slis": "slis"},
+            status_pages=True,
+            token_reviews=serving_rules.token_reviews(("v1",), {}),
+            access_reviews=serving_rules.access_reviews(("v1",), {}, serving_rules.IN_TIME),
+            credential_id=True,
+        ),
+        metrics=metrics(older.metrics),
+        flags=FLAGS_1_36,
+        faults=flag_checks.faults_1_36,
+        loaded_faults=flag_checks.loaded_faults_1_36,
+        process=process(older.process),
+        dumps=cache_dump.DumpLines(
+            started=LogLine(Severity.INFO, structured("Cache comparer started"), cache_dump.STEPS),
+            finished=LogLine(Severity.INFO, structured("Cache comparer finished"), cache_dump.STEPS),
+            mismatch=cache_dump.mismatch_1_36,
+            nodes=lambda text: structured("Dump of cached NodeInfo", nodes=text),
+            queue=cache_dump.queue_1_36,
+        ),
+    )
+
+
+DECIDING = replace(
+    v1_20.DECIDING,
+    narrow=narrow_1_36,
+    rejected=REJECTED_1_36,
+    filter_error=filter_failed_1_36,
+    pre_score_skips=frozenset({Code.Skip}),
+    collect=collect_1_36,
+    note=note_1_36,
+    appends=False,
+    fit_error=fit_error_1_36,
+    wanted=wanted_1_36,
+    nominated_first=True,
+    empties=True,
+    one_is_enough=True,
+    batching=opportunistic_batching,
+    reports_post_filter=True,
+)
+
+FRAMEWORK = replace(
+    v1_20.FRAMEWORK,
+    plugins=PLUGINS_1_36,
+    points=POINTS_1_36,
+    profiles=PROFILES_1_36,
+    deciding=DECIDING,
+    cycle=cycle,
+    queue=queue,
+    upstream_tie=HeapTie,
+    component=FORMAT_1_36,
+    policies=None,
+)
+
+RELEASE: Release = replace(
+    v1_20.RELEASE,
+    name="1.36",
+    gates=GATES_1_36,
+    view=view_1_36,
+    filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
+    daemons=replace(v1_20.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
+    accepted=accepted,
+    wire=replace(
+        v1_20.RELEASE.wire,
+        preemption=counted_preemption,
+        refusal=as_told,
+        knows_unresolvable=True,
+        counts_violations=True,
+    ),
+    framework=FRAMEWORK,
+    live=live,
+)

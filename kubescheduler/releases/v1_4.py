@@ -1,0 +1,191 @@
+"""Release 1.4: predicates and priorities as they first were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from algorithmprovider import registry
+from clusterstate.manifests.defaulting import default_manifest_1_4, named_manifest_1_4
+from clusterstate.manifests.schema.api_checks import CHECKS_1_4
+from clusterstate.manifests.strictness import Accepted
+from clusterstate.view_records import view_1_4
+from kubescheduler.config.gates import GATES_1_4
+from kubescheduler.config.policy.policy_1_4 import (
+    FATAL,
+    check_policy_1_4,
+    failure_domains_error,
+    hard_weight_error_1_4,
+    no_total_error,
+    parse_policy_1_4,
+    policy_problems_1_4,
+    read_policy_file_1_4,
+)
+from kubescheduler.core.fit_errors import fit_error_1_4
+from kubescheduler.core.legacy_behaviour import (
+    LegacyBehaviour,
+    never_waits,
+    predicate_errors_1_4,
+    priority_error_1_4,
+    round_robin_tie,
+    scheduler_of_1_4,
+)
+from kubescheduler.extender.answered_nodes import AnsweredRows1_4
+from kubescheduler.extender.answers import only_value
+from kubescheduler.extender.encoding import pod_internal
+from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.extender.wire import (
+    WireFormat,
+    any_status,
+    capitalised_preemption,
+    lower_case_arguments,
+    not_in_map,
+    url_with_lost_version,
+)
+from kubescheduler.queue.pending_pods import arrival_order
+from kubescheduler.releases.daemon_controllers import DaemonController, as_written, named_node, runs_on_1_4
+from kubescheduler.releases.release import LegacyRules, Release
+from kubescheduler.sources.cluster_input import Filling
+
+if TYPE_CHECKING:
+    from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.releases.release import LegacyLoop
+
+
+# What an API server refuses of what a manifest may have in the newest API. Fields are another matter: a server drops
+# those that it does not know, so they are read whatever the release is.
+EQUALITY = ("Exists", "Equal")
+SHARED = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany")
+CLAIM, VOLUME = ("PersistentVolumeClaimSpec", "accessModes"), ("PersistentVolumeSpec", "accessModes")
+TOLERATION = ("Toleration", "operator")
+
+BEFORE_SINGLE_POD = {
+    TOLERATION: (EQUALITY, "comparing values came with 1.35"),
+    CLAIM: (SHARED, "ReadWriteOncePod came with 1.22"),
+    VOLUME: (SHARED, "ReadWriteOncePod came with 1.22"),
+}
+WITHOUT_SCTP = (("TCP", "UDP"), "SCTP came with 1.12")
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
+    """Neither SCTP nor volumes for single pods, and tolerations that compare nothing."""
+    ports = {("ContainerPort", "protocol"): WITHOUT_SCTP, ("ServicePort", "protocol"): WITHOUT_SCTP}
+    return Accepted({**BEFORE_SINGLE_POD, **ports}, CHECKS_1_4)
+
+
+def from_provider(_: str) -> str:
+    """What stands before the texts of what cannot be made from a provider."""
+    return FATAL
+
+
+def fine_scores() -> Mapping[str, Fine]:
+    """Priority → its formula from 0 to 100."""
+    from clusterstate.selectors.pod_owners import Kinds
+    from kubescheduler.core.fine_scores import ALIKE, fine_image_1_4, fine_spread_1_4
+    from priorities.selector_spread_1_4 import SPREADING
+
+    return {
+        **ALIKE,
+        "ImageLocalityPriority": fine_image_1_4,
+        "SelectorSpreadPriority": fine_spread_1_4(SPREADING),
+        "ServiceSpreadingPriority": fine_spread_1_4(Kinds.SERVICES),
+    }
+
+
+def loop() -> LegacyLoop:
+    """The queue, the cycles and what is done at their points."""
+    from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
+    from kubescheduler.cycle.cycle_plugins import NoPlugins
+    from kubescheduler.queue.fifo_1_4 import FIFOQueue
+    from kubescheduler.releases.release import LegacyLoop
+
+    cycle = cycle_rules.ReleaseCycles(
+        assume_fault=legacy_cycle_rules.assume_fault_1_4,
+        tries_deleted=True,
+        passes_over=legacy_cycle_rules.always_tried,
+        make_room=making_room.no_room,
+        make_room_later=making_room.leave_room_to_plugins,
+        undecided=legacy_cycle_rules.undecided_legacy,
+        chosen=legacy_cycle_rules.chosen_1_4,
+        pre_flight=cycle_rules.no_pre_flight,
+        extenders_bind=cycle_rules.extenders_bind_1_20,
+        assigned_note=legacy_cycle_rules.assigned_note_1_4,
+        event_note=str,
+        condition=failures.condition_1_4,
+        nominated=legacy_cycle_rules.keep_nomination,
+        in_memory=legacy_cycle_rules.own_nomination,
+        fate=cycle_rules.fate_1_20,
+        expires=30.0,
+        expires_from_assume=True,
+        failed_binding_is_event=False,
+        activate_key=None,
+    )
+    return LegacyLoop(queue=FIFOQueue, cycle=cycle, steps=NoPlugins)
+
+
+WIRE = WireFormat(
+    sends_names=False,
+    url=url_with_lost_version,
+    pod=pod_internal,
+    arguments=lower_case_arguments,
+    preemption=capitalised_preemption,
+    status_fault=any_status,
+    document=only_value,
+    refusal=format_without_operands,
+    unknown_node=not_in_map,
+    needs_end=True,
+)
+
+LEGACY = LegacyRules(
+    registry=partial(registry, "1.4"),
+    read_file=read_policy_file_1_4,
+    parse=parse_policy_1_4,
+    check=check_policy_1_4,
+    problems=policy_problems_1_4,
+    hard_weight_error=hard_weight_error_1_4,
+    total_weight_error=no_total_error,
+    failure_domains_error=failure_domains_error,
+    from_provider=from_provider,
+    from_policy=FATAL,
+    unknown_predicate='Invalid predicate name "{}" specified - no corresponding function found',
+    unknown_priority="Invalid priority name {} specified - no corresponding function found",
+    read_component=None,
+    absent_means_default=False,
+    config_maps=False,
+    legacy_policy_flag=False,
+    samples=False,
+    every_check=True,
+    fine_scores=fine_scores,
+    gated_predicates=frozenset(),
+    gated_priorities=frozenset(),
+    behaviour=LegacyBehaviour(
+        waits=never_waits,
+        predicate_errors=predicate_errors_1_4,
+        priority_error=priority_error_1_4,
+        fit_error=fit_error_1_4,
+        upstream_tie=round_robin_tie,
+        scores_single=True,
+        nominates=False,
+        preempts=False,
+        scheduler_of=scheduler_of_1_4,
+        places=AnsweredRows1_4,
+    ),
+    loop=loop,
+)
+
+RELEASE = Release(
+    name="1.4",
+    gates=GATES_1_4,
+    view=view_1_4,
+    # 1.4 knows no priorities and gives pods no tolerations.
+    filling=Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
+    daemons=DaemonController(runs_on_1_4, as_written, named_node, places=True),
+    accepted=accepted,
+    top_score=10,
+    wire=WIRE,
+    queue_order=arrival_order,
+    decoding=default_manifest_1_4,
+    process_defaults={"leaderElection": {"resourceLock": "endpoints"}},
+    legacy=LEGACY,
+)
