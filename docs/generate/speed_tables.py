@@ -70,14 +70,14 @@ def _most_important(found: Mapping[str, Measured]) -> str:
     rows = [
         (
             text,
-            *_before_and_now(found[title]),
+            _before_and_now(found[title])[1],
             mebibytes(found[title].here),
             upstream.get(title.removesuffix(IN_BULK), (NONE, ""))[0],
         )
         for title, text in MOST_IMPORTANT.items()
     ]
-    heads = ("what is decided", "before", "now", "ratio", "MiB", "kube-scheduler, all nodes")
-    return _table(heads, rows, "-rrrrr") + _rounds([found[title] for title in MOST_IMPORTANT])
+    heads = ("what is decided", "kubescheduler", "MiB", "kube-scheduler")
+    return _table(heads, rows, "-rrr") + _rounds([found[title] for title in MOST_IMPORTANT])
 
 
 def _workloads(found: Mapping[str, Measured]) -> str:
