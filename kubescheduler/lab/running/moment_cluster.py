@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from clusterstate.manifests.encode import encode_object
@@ -36,9 +37,8 @@ def cluster_then(cluster: Cluster, workload: Workload, run: RecordedRun) -> tupl
     placed |= held
     notes += [HELD_NOTE.format(pod, node) for pod, node in held.items()]
     cluster = cluster.with_hosts(placed) if placed else cluster
-    for record in records:
-        if record.outcome in (RUNNING, WAITING) and _has_status(record.pod):
-            cluster = cluster.with_manifest("Pod", record.pod.key, _with_status(cluster, record.pod))
+    edits = {("Pod", r.pod.key): partial(_with_status, r.pod) for r in records if r.outcome in (RUNNING, WAITING)}
+    cluster = cluster._changed(edits) if edits else cluster  # all at once: each edit reads the whole list
     return cluster, notes
 
 
@@ -73,16 +73,15 @@ def _manifest(obj: ClusterObject) -> dict[str, Any]:
     return written
 
 
-def _has_status(pod: Pod) -> bool:
-    return bool(pod.nominated_node_name) or pod.metadata.deletion_timestamp is not None
+def _with_status(pod: Pod, before: Mapping[str, Any]) -> dict[str, Any]:
+    """With what the run wrote of the pod: where it waits for room, since when it runs, and that it is leaving."""
+    written = {"nominatedNodeName": pod.nominated_node_name or None, "startTime": pod.start_time}
+    leaving = {"deletionTimestamp": pod.metadata.deletion_timestamp}
+    return _put(_put(before, "status", written), "metadata", leaving)
 
 
-def _with_status(cluster: Cluster, pod: Pod) -> dict[str, Any]:
-    """The pod's manifest in the cluster, with where it waits for room, and that it is leaving."""
-    entry = next(entry for entry in cluster.entries() if entry.key == ("Pod", pod.key))
-    manifest = dict(entry.manifest())
-    if pod.nominated_node_name:
-        manifest["status"] = {**(manifest.get("status") or {}), "nominatedNodeName": pod.nominated_node_name}
-    if pod.metadata.deletion_timestamp is not None:
-        manifest["metadata"] = {**manifest["metadata"], "deletionTimestamp": pod.metadata.deletion_timestamp}
-    return manifest
+def _put(manifest: Mapping[str, Any], part: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """With some values of a part; None: without the key, and a part that is then empty is not there."""
+    rest = {key: value for key, value in (manifest.get(part) or {}).items() if key not in values}
+    rest |= {key: value for key, value in values.items() if value is not None}
+    return {**{key: value for key, value in manifest.items() if key != part}, **({part: rest} if rest else {})}

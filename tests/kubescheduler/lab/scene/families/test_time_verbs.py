@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -15,6 +15,20 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
 from kubescheduler.lab.scene.verbs import VERBS
+
+
+def coming(name: str, cpu: int, priority: int, after: int) -> dict[str, Any]:
+    """A pod that comes so many seconds after the start."""
+    pod = ks.pod(name, cpu=cpu, priority=priority)
+    pod["metadata"]["annotations"] = {"kubescheduler/arrives-after": str(after)}
+    return pod
+
+
+STARTS = [
+    *(ks.node("a", cpu=4), ks.node("b", cpu=2), ks.pod("low", node="a", cpu=3, priority=1)),
+    *(coming("w0", 2, 50, 40), coming("w1", 1, 5, 20), coming("w2", 3, 5, 0)),
+]
+"""Of two victims of one priority the one that started last has to go: which that is is known from the run only."""
 
 
 @st.composite
@@ -37,6 +51,7 @@ def opened(release: str, manifests: list[dict[str, Any]]) -> Scene:
 
 
 @pytest.mark.parametrize("release", ks.RELEASES)
+@example(manifests=STARTS, grace=0.0)
 @given(manifests=clusters(), grace=st.sampled_from([0.0, 30.0]))
 @settings(max_examples=10, deadline=None)
 def test_every_attempt_can_be_gone_back_to(release: str, manifests: list[dict[str, Any]], grace: float) -> None:
@@ -101,6 +116,20 @@ def test_a_moment_becomes_the_scene_and_back() -> None:
     VERBS["edit"](scene, {"edit": {"do": "fork", "side": "a", "attempt": late}})
     assert {pod.key: pod.node_name for pod in scene.state.cluster.pods} == {"default/first": "a", "default/late": ""}
     assert scene.state.asked == "default/late"
+
+
+def test_a_moment_has_what_the_run_wrote_of_pods() -> None:
+    """Those that it bound have the time at which they started; a nomination that it took back is gone."""
+    manifests = [ks.node("a", cpu=4), ks.pod("first", cpu=3, priority=1), coming("late", 4, 50, 60)]
+    manifests[1]["status"] = {"nominatedNodeName": "a"}
+    scene = opened("1.36", manifests)
+    run = VERBS["time"](scene, {})
+    late = next(one["id"] for one in run["attempts"] if one["pod"] == "default/late")
+    VERBS["edit"](scene, {"edit": {"do": "fork", "side": "a", "attempt": late}})
+    pods = {pod.key: pod for pod in scene.state.cluster.pods}
+    assert pods["default/first"].nominated_node_name == ""
+    assert pods["default/first"].start_time is not None
+    assert pods["default/late"].start_time is None
 
 
 def test_a_workload_comes_besides() -> None:
