@@ -348,8 +348,9 @@ class FrameworkQueue(ABC):
         for part in self._resting_parts:
             for entry in entries:
                 part.pop(entry.pod.key, None)
-        for entry in entries:
-            changed, times = self.beat.later(entry, whole)
+        later = [(entry, *self.beat.later(entry, whole)) for entry in entries]
+        # As they would have been put back: by their last attempts, of those at one moment in the order of the queue.
+        for entry, changed, times in sorted(later, key=lambda one: (one[1].timestamp, self._order(one[0]))):
             tried[entry.pod.key] += times
             self._cycle += times
             if entry.pod.key in lying:

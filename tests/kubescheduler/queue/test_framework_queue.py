@@ -189,6 +189,7 @@ def lived(release: str, history: list[tuple[float, str, int]], backoff: Backoff)
 
 @settings(max_examples=100, deadline=None)
 @example("1.36", [(0.0, "pod", 0), (60.0, "pod", 0)], Backoff(2, 2), 271)
+@example("1.20", [(0.0, "pod", 0), (0.0, "pod", 1)], Backoff(2, 2), 450)
 @given(st.sampled_from(list(MAKERS)), histories, backoffs, st.integers(1, 3000))
 def test_resting_is_what_ticks_come_to(
     release: str, history: list[tuple[float, str, int]], backoff: Backoff, seconds: int

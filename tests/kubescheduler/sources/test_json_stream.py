@@ -91,9 +91,9 @@ def outcome(path: Path, *, sparse: bool, release: str = "1.16", piped: bool = Fa
 
 
 def kind_of(item: Item) -> tuple[Any, Any]:
-    """Kind and version of an object; a parsed one says them itself."""
+    """Kind and version of an object; what a parsed one says itself goes before what the list says."""
     own = item.content if isinstance(item.content, dict) else {}
-    return item.kind or own.get("kind"), item.api_version or own.get("apiVersion")
+    return own.get("kind") or item.kind, own.get("apiVersion") or item.api_version
 
 
 def assert_the_same(path: Path, text: str, release: str = "1.16") -> None:
@@ -229,6 +229,9 @@ ODD_TEXTS = {
     "a fault where an object begins": text_of([pod(1), pod(2), pod(3)])
     .replace("\n        {\n", "\n        {x\n")
     .replace("{x", "{", 2),
+    "a node in a list of pods, and a key that only YAML takes": text_of([node(), pod(1)], kind="PodList").replace(
+        "            {\n", "            {x", 1
+    ),
     "a comment behind": text_of([pod(1), node(), pod(3)]) + "  # two pods",
     "a comma too many": text_of([pod(1), pod(2), pod(3)]).replace("\n    ],", ",\n    ],"),
     "a fault behind other letters": text_of(
