@@ -20,9 +20,9 @@ from kubescheduler.lab.exercises.placement_checks import (
     SpreadOver,
 )
 from kubescheduler.lab.exercises.reason_checks import (
-    Accepted,
     AgreesWith,
     Evicts,
+    FittingNodes,
     RefusedFor,
     ScoresAre,
     StaysPending,
@@ -39,7 +39,7 @@ KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "together": AllOrNone.read,
     "apart": Apart.read,
     "refused": RefusedFor.read,
-    "accepted": Accepted.read,
+    "accepted": FittingNodes.read,
     "tolerates": Tolerates.read,
     "pending": StaysPending.read,
     "scores": ScoresAre.read,

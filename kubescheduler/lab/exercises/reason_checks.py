@@ -56,7 +56,7 @@ class RefusedFor(msgspec.Struct, frozen=True):
         return f"{self.node} {why}"
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class FittingNodes(msgspec.Struct, frozen=True):
     """``accepted``: nodes that a pod fits, wherever it goes."""
 
     pod: str
@@ -65,7 +65,7 @@ class Accepted(msgspec.Struct, frozen=True):
     """The nodes."""
 
     @classmethod
-    def read(cls, fields: Fields) -> Accepted:
+    def read(cls, fields: Fields) -> FittingNodes:
         """From its keys; faults are noted."""
         only_keys(fields, ("pod", "nodes"))
         return cls(needed_text(fields, "pod"), needed_texts(fields, "nodes"))
