@@ -277,7 +277,7 @@ def label_keys(given: Given) -> Iterator[Fault]:
         one.get("key") for one in written if one.get("operator") == "In" and len(texts_of(one, "values") or ()) == 1
     ]
     every = [*object_of(selector, "matchLabels"), *(one.get("key") for one in written)]
-    selected = {key for key in every if key not in merged or every.count(key) > 1}
+    selected = [key for key in every if key not in merged or every.count(key) > 1]  # not a set: a key may be anything
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
         keys = texts_of(given, field) or ()
         if keys and given.get("labelSelector") is None:

@@ -339,6 +339,10 @@ def test_every_type_is_known() -> None:
         pytest.param({"spec": tolerating(key=4, operator=[], value={})}, id="wrong texts"),
         pytest.param({"spec": asking({"cpu": "many"})}, id="no amount"),
         pytest.param({"spec": spreading(maxSkew="one", topologyKey=7, whenUnsatisfiable=[])}, id="wrong numbers"),
+        pytest.param(
+            {"spec": spreading(labelSelector={"matchExpressions": [{"key": {}, "operator": "DoesNotExist"}]})},
+            id="no key",
+        ),
     ],
 )
 def test_wrong_types_are_left_to_decoding(odd: dict[str, Any]) -> None:
