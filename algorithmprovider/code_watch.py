@@ -39,22 +39,25 @@ NOT_THEIRS = ("<", str(Path(os.__file__).parent), *(f"{_ROOT / name}{os.sep}" fo
 class CodeWatch:
     """The board, and the pipe of the lines; made before the processes part."""
 
-    def __init__(self, board: int | None = None, lines: int | None = None) -> None:
+    def __init__(self, board: int = -1, lines: int | None = None) -> None:
         """board, lines: of one that was made elsewhere: its file, and the end of its pipe that is read."""
-        if board is None:
-            with tempfile.TemporaryFile() as file:
-                file.write(bytes(_BOARD.size))
-                file.flush()
-                self.board = os.dup(file.fileno())
-        else:
-            self.board = board
-        self._memory = mmap.mmap(self.board, _BOARD.size)
+        self.board = board
+        # Not a file unless another program is to look: on a full disk there is room for no board.
+        self._memory = mmap.mmap(board, _BOARD.size)
         self.lines, self.dump = (lines, -1) if lines is not None else os.pipe()
         for end in (self.lines, self.dump):
             if end != -1:
                 os.set_blocking(end, False)
         self._told = 0.0
         self._overran: float | None = None
+
+    @classmethod
+    def on_file(cls) -> CodeWatch:
+        """One whose board another program can look at."""
+        with tempfile.TemporaryFile() as file:
+            file.write(bytes(_BOARD.size))
+            file.flush()
+            return cls(os.dup(file.fileno()))
 
     def close(self) -> None:
         """Lets go of everything; the other process has its own."""

@@ -70,7 +70,10 @@ class _Limit:
         os._exit = _leave  # type: ignore[assignment]
         if SIGNAL is None:
             return
-        self._watch = watch or CodeWatch()
+        try:
+            self._watch = watch or CodeWatch.on_file()
+        except OSError:  # a full disk: nothing is ended
+            return
         faulthandler.unregister(SIGNAL)
         if threading.current_thread() is threading.main_thread():
             signal.signal(SIGNAL, _end_calls)

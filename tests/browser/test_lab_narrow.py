@@ -73,4 +73,4 @@ def test_a_phone_begins_with_the_screen(lab: RunningLab, lab_pages: LabPages) ->
     page.locator(".pod-choice").first.wait_for()
     assert page.locator(".pending h2 button").evaluate("button => button === document.activeElement")
     page.set_viewport_size(WIDE)
-    page.wait_for_function(f"!({after})")
+    page.wait_for_function(f"() => !({after})")

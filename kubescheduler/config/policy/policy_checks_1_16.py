@@ -13,7 +13,6 @@ from algorithmprovider.registry import valid_name
 from clusterstate.errors import ConfigError, RegistryError, nearest
 from clusterstate.resource_names import is_extended_resource
 from kubecel.api_names import qualified_name_errors
-from kubescheduler.config.policy.policy_1_20_names import policy_name_hint
 from priorities.capacity_ratio import shape_error
 
 if TYPE_CHECKING:
@@ -153,6 +152,8 @@ def _hint(name: str, known: Collection[str], error: str, gated: Mapping[str, str
         return ""
     if name in gated:
         return f"; --feature-gates {gated[name]} registers it"
+    from kubescheduler.config.policy.policy_1_20_names import policy_name_hint
+
     return elsewhere.get(name) or policy_name_hint(name, known) or nearest(name, known)
 
 

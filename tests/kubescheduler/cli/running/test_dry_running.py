@@ -202,6 +202,9 @@ def test_beside_itself(server: FrontServer, release: str, monkeypatch: pytest.Mo
         storage.change(NODES, "", "n2", lambda node: node.setdefault("spec", {}).update(unschedulable=True))
         placed("after-a-deletion", "500m")
         storage.create(NODES, "", a_node("n5", "2"))
+        # Nodes and pods come by streams of their own: the pod is to find the node.
+        seen = beside._processes[0].shadow._ahead.cache
+        beside.until(lambda: "n5" in seen.columns.published[0])
         placed("after-a-node", "700m")
     lines = beside.lines()
     apart = [(line["pod"], line["real"], line["then"], line["cause"]) for line in lines if not line["agrees"]]
