@@ -66,6 +66,10 @@ class Owner(Protocol):
         """Something was sent that is no HTTP. why: names the fault, with nothing of what was sent."""
 
 
+def _nothing_to_end() -> None:
+    """The connection is gone."""
+
+
 class ServedConnection(asyncio.Protocol):
     """For one event loop."""
 
@@ -93,11 +97,6 @@ class ServedConnection(asyncio.Protocol):
         self._over = True
         self.abort()
 
-    def shaken(self, future: asyncio.Future[None]) -> None:
-        """The TLS handshake is over; one that failed is the end."""
-        if future.cancelled() or future.exception() is not None:
-            self.connection_lost(None)
-
     def _abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
@@ -124,6 +123,8 @@ class ServedConnection(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
         self._owner.gone(self)
+        self.abort = _nothing_to_end
+        del self._parser  # it has this connection: neither would be freed before a full garbage collection
 
     def data_received(self, data: bytes) -> None:
         """Something was sent."""

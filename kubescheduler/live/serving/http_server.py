@@ -108,7 +108,6 @@ class HttpServer:
         if self._tls is None:
             return connection
         tls = TlsConnection(connection, self._tls.listening, server_side=True)
-        tls.shaken.add_done_callback(connection.shaken)
         connection.abort = tls.abort
         return tls
 

@@ -51,6 +51,8 @@ class HttpConnection(asyncio.Protocol):
         except asyncio.CancelledError:
             self.close()
             raise
+        finally:
+            self._answer = None  # its error has this connection
 
     def close(self) -> None:
         """Ends the connection at once."""
@@ -89,6 +91,7 @@ class HttpConnection(asyncio.Protocol):
             self._settle()
         else:
             self._fail(asyncio.IncompleteReadError(b"", None) if exc is None else exc)
+        del self._parser  # it has this connection: neither would be freed before a full garbage collection
 
     # --- called by the parser ------------------------------------------------------------------
 

@@ -152,6 +152,7 @@ class HttpConnections:
             await tls.shaken
         except BaseException:
             transport.abort()
+            del tls  # it has the error, which has what is known here
             raise
         return inner
 

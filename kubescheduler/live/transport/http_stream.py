@@ -81,9 +81,12 @@ class HttpStream(asyncio.BufferedProtocol):
             yield b"".join(pieces)
 
     async def _more(self) -> None:
-        """Waits until something happens. Raises what broke the connection."""
+        """Waits until something happens. Raises what broke the connection, once."""
         if self._error is not None:
-            raise self._error
+            try:
+                raise self._error
+            finally:
+                self._error, self._ended = None, True  # what is raised has this connection
         self._arrived.clear()
         await self._arrived.wait()
 
@@ -119,6 +122,7 @@ class HttpStream(asyncio.BufferedProtocol):
         elif not self._ended:
             self._error = self._error or exc or asyncio.IncompleteReadError(b"", None)
         self._arrived.set()
+        del self._parser  # it has this connection: neither would be freed before a full garbage collection
 
     # --- called by the parser ------------------------------------------------------------------
 

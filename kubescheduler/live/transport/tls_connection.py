@@ -49,12 +49,16 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._arrived()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
-        error = self._error or exc
+        """The connection is gone, and the inner protocol hears of it, also where the handshake did not get that far.
+
+        Each has the other: until that is taken apart neither is freed, nor what OpenSSL keeps for them, unless the
+        garbage collector goes through all that there is.
+        """
+        error, inner = self._error or exc, self.inner
+        self._error, self.inner = None, asyncio.Protocol()
         if not self.shaken.done():
             self.shaken.set_exception(error or ConnectionResetError("the connection ended in the TLS handshake"))
-        elif self._is_shaken():
-            self.inner.connection_lost(error)
+        inner.connection_lost(error)
 
     def pause_writing(self) -> None:
         """The other side does not read."""
@@ -77,7 +81,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            self._error = error
+            self._error = error.with_traceback(None)  # it would have this connection
             self._flush()
             self._under.close()
         else:

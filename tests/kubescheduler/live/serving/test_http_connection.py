@@ -14,13 +14,15 @@ import pytest
 from kubescheduler.live.logs.log_lines import LogLine
 from kubescheduler.live.serving.guard import OpenGuard
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, text_answer
-from kubescheduler.live.serving.http_connection import LONGEST, ServingLimits
+from kubescheduler.live.serving.http_connection import LONGEST, ServedConnection, ServingLimits
 from kubescheduler.live.serving.http_server import HttpServer, listening_socket
 from kubescheduler.live.serving.routes import Routes
 from kubescheduler.live.serving.self_signed import self_signed
 from kubescheduler.live.serving.tls_contexts import TlsContexts
 from kubescheduler.live.serving.tls_settings import TlsSettings
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.tls_connection import TlsConnection
+from tests.support.live.kept_objects import uncollected
 from tests.support.live.live_clock import EPOCH
 from tests.support.live.serving import trusting, until
 
@@ -234,3 +236,23 @@ def test_requests(io: IoThread, sent: bytes, check: Callable[[bytes], bool]) -> 
     with served(io) as found:
         got = found.answers(sent)
         assert check(got), got
+
+
+@pytest.mark.parametrize(
+    ("sent", "secure", "shakes"),
+    [
+        pytest.param(GET + b"\r\n", False, False, id="plain"),
+        pytest.param(GET + b"\r\n", True, True, id="TLS"),
+        pytest.param(GET + CLOSE, True, True, id="ended by the server"),
+        pytest.param(b"very-secret\r\n\r\n", True, True, id="no request"),
+        pytest.param(GET + b"\r\n", True, False, id="a handshake that fails"),
+    ],
+)
+def test_connections_that_ended_are_freed(io: IoThread, sent: bytes, secure: bool, shakes: bool) -> None:
+    """Nothing is left of them for the garbage collector: probes and scrapes come every few seconds, for ever."""
+    with served(io, secure=secure) as found, uncollected(ServedConnection, TlsConnection) as left:
+        for _ in range(5):
+            with found.connected(secure=shakes) as connection:
+                connection.sendall(sent)
+                connection.recv(1 << 16)
+        until(lambda: not left(), io)

@@ -13,12 +13,16 @@ import trustme
 
 from kubescheduler.live.contract.rest_observer import NoRestObserver
 from kubescheduler.live.transport.api_answers import DialError
+from kubescheduler.live.transport.http_connection import HttpConnection
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live import own_loop
+from tests.support.live.kept_objects import uncollected
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+LAST_OK = OK.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n")
 SILENCE = b""
 """The server closes the connection instead of an answer."""
 
@@ -109,7 +113,7 @@ def test_a_connection_is_kept() -> None:
 
 def test_a_connection_that_the_server_ends_is_not_kept() -> None:
     """After ``Connection: close`` the next request goes by another one."""
-    server = ScriptedServer([OK.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), OK])
+    server = ScriptedServer([LAST_OK, OK])
 
     async def test() -> None:
         async with connected(server) as connections:
@@ -233,3 +237,36 @@ def test_where_nobody_listens(host: str, text: str, looked_up: list[str]) -> Non
 
     run(test)
     assert observer.names == looked_up
+
+
+@pytest.mark.parametrize(
+    ("answer", "secured", "trusted"),
+    [
+        pytest.param(LAST_OK, False, True, id="plain"),
+        pytest.param(LAST_OK, True, True, id="secured"),
+        pytest.param(SILENCE, True, True, id="broken"),
+        pytest.param(LAST_OK, True, False, id="unknown authority"),
+    ],
+)
+def test_connections_that_ended_are_freed(answer: bytes, secured: bool, trusted: bool) -> None:
+    """Nothing is left of them for the garbage collector: it may not look through what is old for hours."""
+    authority = trustme.CA()
+    serving, trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(serving)
+    if trusted:
+        authority.configure_trust(trusting)
+    count = 5
+    server = ScriptedServer([answer] * count, closes=True)
+
+    async def test() -> None:
+        tls = serving if secured else None
+        async with connected(server, tls=tls, trust=trusting) as connections:
+            with uncollected(HttpConnection, TlsConnection) as left:
+                for _ in range(count):
+                    with contextlib.suppress(DialError, asyncio.IncompleteReadError):
+                        await connections.send(REQUEST, repeatable=False)
+                async with asyncio.timeout(1):
+                    while left():
+                        await asyncio.sleep(0.01)
+
+    run(test)

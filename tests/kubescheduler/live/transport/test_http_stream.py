@@ -11,9 +11,11 @@ import pytest
 import trustme
 
 from kubescheduler.live.transport.http_connections import HttpConnections
-from kubescheduler.live.transport.http_stream import MOST
+from kubescheduler.live.transport.http_stream import MOST, HttpStream
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live import own_loop
+from tests.support.live.kept_objects import uncollected
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -123,3 +125,24 @@ def test_a_reader_that_is_slower() -> None:
             return early, sum(got)
 
     assert own_loop.run(test()) == (False, count)
+
+
+@pytest.mark.parametrize("secured", [pytest.param(False, id="plain"), pytest.param(True, id="secured")])
+@pytest.mark.parametrize("parts", [pytest.param([CHUNKED, LAST], id="whole"), pytest.param([CHUNKED], id="broken off")])
+def test_streams_that_ended_are_freed(parts: list[bytes], secured: bool) -> None:
+    """Nothing is left of them for the garbage collector: each has a buffer, and every watch ends after minutes."""
+    authority = trustme.CA()
+    tls, trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.configure_trust(trust)
+
+    async def test() -> None:
+        async with serving(parts, tls if secured else None, trust) as (connections, _):
+            with uncollected(HttpStream, TlsConnection) as left:
+                for _ in range(5):
+                    await all_lines(connections)
+                async with asyncio.timeout(1):
+                    while left():
+                        await asyncio.sleep(0.01)
+
+    own_loop.run(test())
