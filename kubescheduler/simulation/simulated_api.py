@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.devices.resource_claims import without_consumer
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod, PodCondition
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
@@ -27,7 +27,7 @@ Change = tuple[Any, Any]
 class SimulatedApi:
     """A Client that keeps the pods of a workload, and what was changed since ``changes`` was last emptied.
 
-    Of a status it keeps what a scheduler reads: the nomination, and no conditions.
+    Of a status it keeps what a scheduler reads: the nomination and the conditions.
     """
 
     cache: ClusterCache
@@ -81,9 +81,14 @@ class SimulatedApi:
     def patch_pod_status(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises SchedulingError for a pod that is gone."""
         current = self._current(pod)
+        said = {
+            one["type"]: PodCondition(one["type"], one["status"], one["reason"]) for one in status.get("conditions", ())
+        }
+        conditions = tuple({**{one.type: one for one in current.conditions}, **said}.values())
         node_name = status.get("nominatedNodeName", current.nominated_node_name)
-        if node_name != current.nominated_node_name:
-            self._replace(current, msgspec.structs.replace(current, nominated_node_name=node_name))
+        new = msgspec.structs.replace(current, conditions=conditions, nominated_node_name=node_name)
+        if new != current:
+            self._replace(current, new)
 
     def update_object(self, obj: Any) -> None:
         """Claims and volumes are bound at once, and devices made ready, as controllers, provisioners and drivers do."""

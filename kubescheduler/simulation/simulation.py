@@ -315,7 +315,7 @@ class Simulation:
             self._changed(new.node_name)
             self._tell(Kind.EVICTED, pod=new.key, node=new.node_name, by=self._evicted_for.get(new.key, ""))
             self._events.at(self._now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
-        else:
+        elif new.nominated_node_name != old.nominated_node_name:
             self._shifted()
             kind = Kind.NOMINATED if new.nominated_node_name else Kind.NOMINATION_CLEARED
             self._tell(kind, pod=new.key, node=new.nominated_node_name or old.nominated_node_name)

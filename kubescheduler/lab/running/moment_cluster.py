@@ -74,8 +74,22 @@ def _manifest(obj: ClusterObject) -> dict[str, Any]:
 
 
 def _with_status(pod: Pod, before: Mapping[str, Any]) -> dict[str, Any]:
-    """With what the run wrote of the pod: where it waits for room, since when it runs, and that it is leaving."""
-    written = {"nominatedNodeName": pod.nominated_node_name or None, "startTime": pod.start_time}
+    """With what the run wrote of the pod: where it waits for room, since when it runs, that it is leaving and why."""
+    known = {one["type"]: one for one in (before.get("status") or {}).get("conditions") or ()}
+    conditions = [
+        {
+            **known.get(one.type, {}),
+            "type": one.type,
+            "status": one.status,
+            **({"reason": one.reason} if one.reason else {}),
+        }
+        for one in pod.conditions
+    ]
+    written = {
+        "nominatedNodeName": pod.nominated_node_name or None,
+        "startTime": pod.start_time,
+        "conditions": conditions or None,
+    }
     leaving = {"deletionTimestamp": pod.metadata.deletion_timestamp}
     return _put(_put(before, "status", written), "metadata", leaving)
 

@@ -124,6 +124,21 @@ def test_preemption(release: str) -> None:
     assert not report.preemptions
 
 
+def test_a_preemptor_waits_for_its_victims(release: str) -> None:
+    """While they leave it evicts nobody else, although by then a node can be had whose pod is of less importance."""
+    cordoned = msgspec.structs.replace(small_node("n2"), unschedulable=True)
+    report = simulated(
+        release,
+        [small_node("n1"), cordoned, one_cpu("low", node="n1", priority=1), one_cpu("lowest", node="n2")],
+        Arrival(one_cpu("high", priority=5)),
+        preempt=True,
+        grace=60.0,
+        nodes=(NodeArrival(small_node("n2"), at=20.0),),
+    )
+    assert story(report)["high"] == ("running", "n1", 3, None)
+    assert [(p.time, p.victims) for p in report.preemptions] == [(0.0, ("default/low",))]
+
+
 def test_preemption_of_a_pod_of_the_cluster(release: str) -> None:
     """A pod that runs from the start leaves as one of the workload does, and is asked to once."""
     cluster = [small_node("n"), one_cpu("low", node="n")]
