@@ -32,9 +32,7 @@ from clusterstate.objects import Pod
 from kubescheduler import RELEASES
 from kubescheduler.core.bulk.bulk_run import PlacedRun
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
-from kubescheduler.engine.evaluation.evaluate_checks import CONFIGURATION_KEYS
-from kubescheduler.engine.evaluation.evaluate_configurations import scheduler_on
-from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, result_of
+from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario, result_of, scheduler_on
 from kubescheduler.releases.lookup import release_named
 
 VECTORS = Path(__file__).resolve().parents[1] / "tests" / "vectors"

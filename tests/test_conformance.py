@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
+from kubescheduler.engine.evaluate_protocol import evaluate
 from tests.support.references.recorded_vectors import vectors_dir
 
 PARTS = ("error", "fits", "failed", "checks", "codes", "raw", "scores", "weights", "total", "best", "preemption")

@@ -8,11 +8,12 @@ from typing import Any
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
+from kubescheduler.engine.spec_fields import ARGUMENTS
 
 TEXT, PATH, NUMBER = (str,), (str, os.PathLike), (int, float)
 WHOLE = (int,)
 GATES = (Mapping, str)
-GATES_TEXT = "a dict of feature gates or text like A=true,B=false"
+GATES_TEXT = ARGUMENTS["gates"].expected
 
 
 def wrong_type(name: str, given: object, types: tuple[type, ...], what: str) -> list[str]:

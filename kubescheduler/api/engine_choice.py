@@ -11,13 +11,13 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
-from kubescheduler.api.argument_checks import GATES, GATES_TEXT, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
+from kubescheduler.api.argument_checks import GATES, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
 from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.extender.access import LIVE
+from kubescheduler.engine.spec_fields import ARGUMENTS, SpecField
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
@@ -29,71 +29,53 @@ TIE_BREAKS = ("first", "random", "upstream")
 """Which of the nodes with the highest total is taken: the first by name, any, or as the release chooses."""
 
 
-def engine_spec(  # noqa: PLR0913
-    release: str,
-    *,
-    provider: str | None = None,
-    policy: Any = None,
-    policy_configmap: str | os.PathLike[str] | None = None,
-    config: Any = None,
-    plugins: Any = (),
-    gates: Mapping[str, bool] | str | None = None,
-    hard_pod_affinity_symmetric_weight: int | None = None,
-    percentage_of_nodes_to_score: int = 100,
-    scheduler_name: str | None = None,
-    extenders: str = LIVE,
-) -> EngineSpec:
-    """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong."""
+TYPES: dict[str, tuple[type, ...]] = {"text": TEXT, "file": PATH, "whole": WHOLE, "gates": GATES}
+"""What an argument of each kind is."""
+
+
+def engine_spec(release: str, *, plugins: Any = (), **given: Any) -> EngineSpec:
+    """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong.
+
+    given: some of ``ARGUMENTS``; None is as if nobody said it.
+    """
     release_named(release)
-    problems = [
-        *wrong_type("provider", provider, TEXT, "the name of an algorithm provider"),
-        *wrong_type("policy_configmap", policy_configmap, PATH, "a file name"),
-        *wrong_type("gates", gates, GATES, GATES_TEXT),
-        *wrong_type("hard_pod_affinity_symmetric_weight", hard_pod_affinity_symmetric_weight, WHOLE, "a whole number"),
-        *wrong_type("percentage_of_nodes_to_score", percentage_of_nodes_to_score, WHOLE, "a whole number"),
-        *wrong_type("scheduler_name", scheduler_name, TEXT, "a name"),
-        *wrong_type("extenders", extenders, TEXT, "live, pass, record FILE or replay FILE"),
-    ]
-    files: dict[str, Any] = {}
-    for name, given, file_field, document_field in (
-        ("policy", policy, "policy_file", "policy"),
-        ("config", config, "config_file", "component"),
-    ):
-        try:
-            files |= _file_or_document(name, given, file_field, document_field)
-        except ConfigError as error:
-            problems += error.problems
+    said: dict[str, Any] = {}
+    problems: list[str] = []
+    for argument in sorted(ARGUMENTS.values(), key=lambda each: bool(each.document)):  # what has to be read comes last
+        if given.get(argument.argument) is not None:
+            try:
+                said |= _said(argument, given[argument.argument])
+            except ConfigError as error:
+                problems += error.problems
     try:
-        options = tuple(plugin_options(plugins))
+        said["plugins"] = tuple(plugin_options(plugins))
     except ConfigError as error:
         problems += error.problems
     if problems:
         raise ConfigError(problems)
-    return EngineSpec(
-        release=release,
-        provider=provider,
-        policy_configmap=None if policy_configmap is None else os.fspath(policy_configmap),
-        feature_gates=gates_text(gates),
-        hard_pod_affinity_symmetric_weight=hard_pod_affinity_symmetric_weight,
-        percentage_of_nodes_to_score=percentage_of_nodes_to_score,
-        scheduler_name=scheduler_name,
-        max_pd_volumes=max_pd_volumes(os.environ),
-        extenders=extenders,
-        plugins=options,
-        **files,
-    )
+    return EngineSpec(release=release, max_pd_volumes=max_pd_volumes(os.environ), **said)
 
 
-def _file_or_document(name: str, given: Any, file_field: str, document_field: str) -> dict[str, Any]:
+def _said(argument: SpecField, given: Any) -> dict[str, Any]:
+    """The field to set. Raises ConfigError for what an argument cannot be."""
+    if argument.document:
+        return _file_or_document(argument, given)
+    refuse(wrong_type(argument.argument, given, TYPES[argument.kind], argument.expected))
+    if argument.kind == "gates":
+        return {argument.field: gates_text(given)}
+    return {argument.field: os.fspath(given) if argument.kind == "file" else given}
+
+
+def _file_or_document(argument: SpecField, given: Any) -> dict[str, Any]:
     """The field to set. Raises ConfigError for what is neither a path, a document nor its text."""
-    if given is None:
-        return {}
+    name = argument.argument
     if is_text(given):
-        return {document_field: parse_first_document(given if isinstance(given, str) else given.decode(), name)}
+        text = given if isinstance(given, str) else given.decode()
+        return {argument.document: parse_first_document(text, name)}
     if isinstance(given, str | os.PathLike):
-        return {file_field: os.fspath(given)}
+        return {argument.field: os.fspath(given)}
     if isinstance(given, Mapping):
-        return {document_field: given}
+        return {argument.document: given}
     raise ConfigError(f"{name}: expected a file name, a document as a dict, or its text, found {describe(given)}")
 
 
@@ -161,7 +143,7 @@ def described(given: Any, release: str) -> EngineSpec:
         said = any(part.strip().startswith("release=") for part in given.split(","))
         return spec if said else msgspec.structs.replace(spec, release=release)
     if isinstance(given, Mapping):
-        known = ("release", *ARGUMENTS)
+        known = ("release", "plugins", *ARGUMENTS)
         if unknown := [key for key in given if key not in known]:
             raise ConfigError(f"{key}: there is no such argument{nearest(str(key), known)}" for key in unknown)
         return engine_spec(given.get("release", release), **{key: given[key] for key in given if key != "release"})
@@ -169,18 +151,3 @@ def described(given: Any, release: str) -> EngineSpec:
         f'expected text like "release=1.36,config=sched.yaml" or a dict of a scheduler\'s arguments, '
         f"found {describe(given)}"
     )
-
-
-ARGUMENTS = (
-    "provider",
-    "policy",
-    "policy_configmap",
-    "config",
-    "plugins",
-    "gates",
-    "hard_pod_affinity_symmetric_weight",
-    "percentage_of_nodes_to_score",
-    "scheduler_name",
-    "extenders",
-)
-"""What describes a scheduler besides its release."""

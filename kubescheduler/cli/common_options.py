@@ -9,6 +9,7 @@ import click
 
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.terminal.known_names import feature_gates
+from kubescheduler.engine.spec_fields import SPEC_FIELDS
 from kubescheduler.releases.names import RELEASE_NAMES
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
@@ -64,26 +65,30 @@ class ReleaseName(OneOf):
 FOUND = "kubescheduler.found settings"
 """Where a context keeps the name of a settings file that nobody named."""
 
-RELEASE = click.option(
-    "--release",
-    type=ReleaseName(RELEASE_NAMES),
-    default=DEFAULT_RELEASE,
-    show_default=True,
-    help="Whose rules to decide by.",
-)
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "file": {"type": FILE},
+    "whole": {"type": int},
+    "gates": {"default": "", "shell_complete": feature_gates},
+    "flag": {"is_flag": True},
+}
+"""What click has to know of what is said of a scheduler, by its kind."""
+
+
+def spec_option(field: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """The option that fills a field of ``EngineSpec``. more: what click has to know of this one."""
+    said = next(each for each in SPEC_FIELDS if each.field == field)
+    return click.option(said.option, metavar=said.metavar, help=said.help, **{**_KINDS[said.kind], **more})
+
+
+RELEASE = spec_option("release", type=ReleaseName(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True)
 
 FAILURE_DOMAINS = (
     "kubernetes.io/hostname,failure-domain.beta.kubernetes.io/zone,failure-domain.beta.kubernetes.io/region"
 )
 """Spelled out so that ``--help`` imports little; a test holds them to clusterstate's."""
 
-FEATURE_GATES = click.option(
-    "--feature-gates",
-    metavar="A=true,B=false",
-    default="",
-    shell_complete=feature_gates,
-    help="As kube-scheduler takes them.",
-)
+FEATURE_GATES = spec_option("feature_gates")
 
 PODS_SPELLINGS = ("--pod", "--pods", "--workload")
 """One option: every command takes all three, and names in its help the one that it had first."""
@@ -211,12 +216,6 @@ RUNNING = click.option(
     "metadata.namespace=shop, spec.nodeName=n1.",
 )
 
-EXTENDERS = click.option(
-    "--extenders",
-    cls=OneOrTwoWords,
-    with_file=("record", "replay"),
-    default="live",
-    show_default=True,
-    metavar="live|pass|record FILE|replay FILE",
-    help="How HTTP extenders are asked; pass: not at all, every node fits and none has their scores.",
+EXTENDERS = spec_option(
+    "extenders", cls=OneOrTwoWords, with_file=("record", "replay"), default="live", show_default=True
 )

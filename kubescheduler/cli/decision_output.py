@@ -100,7 +100,7 @@ def _names(decision: Decision | BulkPlacement) -> tuple[str, str]:
 
 def decision_document(decision: Decision) -> dict[str, Any]:
     """A decision as plain data: the parts of the evaluate protocol, the pod and the host."""
-    from kubescheduler.engine.evaluation.evaluate_protocol import result_of
+    from kubescheduler.engine.evaluate_protocol import result_of
 
     metadata = decision.pod.metadata
     pod = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}

@@ -17,31 +17,15 @@ from kubescheduler.cli.common_options import (
     PLUGIN,
     RELEASE,
     OneOf,
+    spec_option,
 )
 from kubescheduler.cli.terminal.known_names import providers
+from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.spec import EngineSpec
-
-
-FIELDS: dict[str, str] = {
-    "release": "release",
-    "algorithm_provider": "provider",
-    "policy_config_file": "policy_file",
-    "policy_configmap": "policy_configmap",
-    "use_legacy_policy_config": "use_legacy_policy_config",
-    "config": "config_file",
-    "feature_gates": "feature_gates",
-    "hard_pod_affinity_symmetric_weight": "hard_pod_affinity_symmetric_weight",
-    "failure_domains": "failure_domains",
-    "scheduler_name": "scheduler_name",
-    "percentage_of_nodes_to_score": "percentage_of_nodes_to_score",
-    "extenders": "extenders",
-    "strict": "strict",
-}
-"""Option → the field of ``EngineSpec`` that it fills."""
 
 
 class EngineOptions(NamedTuple):
@@ -156,30 +140,12 @@ class NeededOption(_NotForWriting, click.Option):
 
 _SELECTION = (
     RELEASE,
-    click.option(
-        "--algorithm-provider",
-        metavar="NAME",
-        shell_complete=providers,
-        help="A provider.  [not in 1.36; default: DefaultProvider]",
-    ),
-    click.option(
-        "--policy-config-file", metavar="FILE", type=FILE, help="A Policy: JSON, YAML or TOML.  [not in 1.36]"
-    ),
-    click.option(
-        "--policy-configmap",
-        metavar="FILE",
-        type=FILE,
-        help="A ConfigMap manifest with the Policy under policy.cfg.  [not in 1.36]",
-    ),
-    click.option(
-        "--use-legacy-policy-config", is_flag=True, help="The policy file goes before the ConfigMap.  [1.16, 1.20]"
-    ),
-    click.option(
-        "--strict", is_flag=True, help="Refuse keys that the release ignores: unknown ones, and ones set twice."
-    ),
-    click.option(
-        "--config", metavar="FILE", type=FILE, help="A KubeSchedulerConfiguration: YAML, JSON or TOML.  [not in 1.4]"
-    ),
+    spec_option("provider", shell_complete=providers),
+    spec_option("policy_file"),
+    spec_option("policy_configmap"),
+    spec_option("use_legacy_policy_config"),
+    spec_option("strict"),
+    spec_option("config_file"),
     click.option(
         "--write-config-to",
         metavar="FILE",
@@ -188,35 +154,12 @@ _SELECTION = (
         help="Only write the configuration with all defaults; - is standard output.  [not in 1.4]",
     ),
     FEATURE_GATES,
-    click.option(
-        "--hard-pod-affinity-symmetric-weight",
-        type=int,
-        metavar="1-100",
-        help="What a running pod's required affinity to the new pod counts.  [not in 1.36; default: 1]",
-    ),
-    click.option(
-        "--failure-domains",
-        default=FAILURE_DOMAINS,
-        show_default=True,
-        callback=_domains,
-        metavar="KEY,KEY",
-        help="What an empty topologyKey stands for, in release 1.4.",
-    ),
-    click.option(
-        "--scheduler-name",
-        metavar="NAME",
-        help="Whose pods it places; it leaves others alone.  [not in 1.36; default: default-scheduler]",
-    ),
+    spec_option("hard_pod_affinity_symmetric_weight"),
+    spec_option("failure_domains", default=FAILURE_DOMAINS, show_default=True, callback=_domains),
+    spec_option("scheduler_name"),
 )
 _CHOICE = (
-    click.option(
-        "--percentage-of-nodes-to-score",
-        type=click.IntRange(0, 100),
-        default=100,
-        show_default=True,
-        metavar="0-100",
-        help="Below 100 stop looking once enough nodes fit; 0 is upstream's adaptive share.",
-    ),
+    spec_option("percentage_of_nodes_to_score", type=click.IntRange(0, 100), default=100, show_default=True),
     click.option(
         "--tie-break",
         type=OneOf(["first", "random", "upstream"]),
@@ -235,7 +178,7 @@ def _only_found(ctx: click.Context) -> bool:
 
     if FOUND not in ctx.meta or ctx.get_parameter_source("extenders") is ParameterSource.COMMANDLINE:
         return False
-    sources = map(ctx.get_parameter_source, ("policy_config_file", "policy_configmap", "config"))
+    sources = (ctx.get_parameter_source(each.parameter) for each in SPEC_FIELDS if each.kind == "file")
     return ParameterSource.DEFAULT_MAP in sources
 
 
@@ -256,7 +199,7 @@ def _with_options(command: Callable[..., int], options: Iterable[Callable[..., A
             from kubescheduler.extender.access import FORBIDDEN
 
             given["extenders"] = FORBIDDEN
-        said = {field: given.pop(option) for option, field in FIELDS.items() if option in given}
+        said = {each.field: given.pop(each.parameter) for each in SPEC_FIELDS if each.parameter in given}
         own = [name for name in EngineOptions._fields if name in given]
         chosen = EngineOptions(said, **{name: given.pop(name) for name in own})
         if chosen.write_config_to is not None:

@@ -26,7 +26,7 @@ def evaluate(release: str) -> None:
     import sys
 
     from clusterstate.errors import InputError
-    from kubescheduler.engine.evaluation.evaluate_protocol import evaluate as answers
+    from kubescheduler.engine.evaluate_protocol import evaluate as answers
     from kubescheduler.sources.file_bytes import text_lines
     from kubescheduler.sources.foreign_text import json_text
     from kubescheduler.sources.limits import TooLongError

@@ -9,6 +9,7 @@ import click
 from kubescheduler.cli.common_options import OneOf
 from kubescheduler.cli.engine_options import EngineOptions, selection_options
 from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.engine.spec_fields import OPTIONS, SOURCES
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Registry
@@ -66,13 +67,7 @@ def _algorithms(engine: EngineOptions) -> Registry:
     from kubescheduler.releases.lookup import RELEASES
     from kubescheduler.releases.names import FRAMEWORK_RELEASES
 
-    flags = {
-        "--algorithm-provider": engine.said["provider"],
-        "--policy-config-file": engine.said["policy_file"],
-        "--policy-configmap": engine.said["policy_configmap"],
-        "--config": engine.said["config_file"],
-    }
-    given = [flag for flag, value in flags.items() if value is not None]
+    given = [OPTIONS[field] for field in SOURCES if engine.said.get(field) is not None]
     if given:
         others = " or ".join(FRAMEWORK_RELEASES)
         text = f"release {engine.release} lists all that there is; leave this out, or choose --release {others}"

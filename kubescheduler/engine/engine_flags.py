@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import FrozenMap
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.versions import DEFAULT_RELEASE, minor
+from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -25,7 +28,7 @@ ALL_NODES = 100
 
 
 class EngineFlags(msgspec.Struct, frozen=True, dict=True):
-    """What flags say of one scheduler; see the options of the command line. Files are paths."""
+    """What flags say of one scheduler, each as ``SPEC_FIELDS`` names it. Files are paths."""
 
     release: str = DEFAULT_RELEASE
     """Whose rules decide."""
@@ -73,6 +76,62 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
         if self.release not in RELEASE_NAMES and (release := minor(self.release)):
             msgspec.structs.force_setattr(self, "release", release)
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """From ``release=1.16,policy=policy.json``.
+
+        Several feature gates are separated by ``;``. Raises ConfigError with every fault.
+        """
+        given: dict[str, Any] = {}
+        problems: list[str] = []
+        for part in filter(None, (piece.strip() for piece in text.split(","))):
+            key, equals, value = part.partition("=")
+            if not equals:
+                problems.append(f"{part}: write it as key=value; keys are {', '.join(KEYS)}")
+            elif key not in KEYS:
+                problems.append(f"{key}: there is no such key{nearest(key, KEYS) or '; keys are ' + ', '.join(KEYS)}")
+            elif not value.strip() and key != "feature-gates":
+                problems.append(f"{key}: it has no value; leave the key out for the default")
+            else:
+                given[KEYS[key].field] = value
+        for key, named in KEYS.items():
+            if named.kind == "whole" and named.field in given:
+                try:
+                    given[named.field] = int(given[named.field])
+                except ValueError:
+                    problems.append(f"{key}: expected a whole number, found {given[named.field]!r}")
+        try:
+            release_named(given.get("release", DEFAULT_RELEASE))
+        except ConfigError as error:
+            problems += error.problems
+        if problems:
+            raise ConfigError(f"{text}: {problem}" for problem in problems)
+        given["feature_gates"] = given.get("feature_gates", "").replace(";", ",")
+        return cls(**given)
+
+    @property
+    def text(self) -> str:
+        """What is not as usual in one line, the release first; files without their folders."""
+        said = {"release": self.release}
+        for key, named in KEYS.items():
+            if (value := self.said(named.field)) is not None:
+                said[key] = PurePath(value).name if named.kind == "file" else str(value)
+        return ",".join(f"{key}={value}" for key, value in said.items())
+
+    def said(self, field: str) -> Any:
+        """What a field says; None if that is the default."""
+        value = getattr(self, field)
+        return None if value == DEFAULTS[field] else value
+
+    def options_given(self, *fields: str) -> list[str]:
+        """The options of those fields that say something, also where a document stands in place of a file."""
+        named = [each for field in fields for each in SPEC_FIELDS if each.field == field]
+        return [
+            each.option
+            for each in named
+            if self.said(each.field) is not None or (each.document and self.said(each.document) is not None)
+        ]
+
     @property
     def extender_access(self) -> ExtenderAccess:
         """The same, read. Raises ConfigError for what is none of these, InputError for a record that cannot be read."""
@@ -98,6 +157,10 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
     def release_view(self) -> ReleaseView:
         """How the release reads objects. Raises ConfigError for gates that the release does not know."""
         return self.record.view(self.gates)
+
+
+DEFAULTS: dict[str, Any] = dict(zip(EngineFlags.__struct_fields__, EngineFlags.__struct_defaults__, strict=True))
+"""Field → what it is where nobody says otherwise."""
 
 
 def max_pd_volumes(environment: Mapping[str, str]) -> int | None:

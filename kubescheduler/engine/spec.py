@@ -1,14 +1,12 @@
-"""What a user says of one scheduler, on a command line or in one line of text, and the engine that makes."""
+"""What a user says of one scheduler, and the engine that makes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clusterstate.errors import ConfigError, nearest
-from clusterstate.versions import DEFAULT_RELEASE
+from clusterstate.errors import ConfigError
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine
@@ -26,68 +24,20 @@ def no_notice(_: str) -> None:
     """Nobody reads the notices."""
 
 
-KEYS: dict[str, str] = {
-    "release": "release",
-    "provider": "provider",
-    "policy": "policy_file",
-    "policy-configmap": "policy_configmap",
-    "config": "config_file",
-    "feature-gates": "feature_gates",
-    "hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
-    "percentage-of-nodes-to-score": "percentage_of_nodes_to_score",
-    "scheduler-name": "scheduler_name",
-    "extenders": "extenders",
-}
-"""What can be said in one line → field."""
-
-
 class EngineSpec(EngineFlags, frozen=True):
     """What flags say of one scheduler, and the engine that makes."""
-
-    @classmethod
-    def parse(cls, text: str) -> EngineSpec:
-        """From ``release=1.16,policy=policy.json``.
-
-        Several feature gates are separated by ``;``. Raises ConfigError with every fault.
-        """
-        given: dict[str, Any] = {}
-        problems: list[str] = []
-        for part in filter(None, (piece.strip() for piece in text.split(","))):
-            key, equals, value = part.partition("=")
-            if not equals:
-                problems.append(f"{part}: write it as key=value; keys are {', '.join(KEYS)}")
-            elif key not in KEYS:
-                problems.append(f"{key}: there is no such key{nearest(key, KEYS) or '; keys are ' + ', '.join(KEYS)}")
-            elif not value.strip() and key != "feature-gates":
-                problems.append(f"{key}: it has no value; leave the key out for the default")
-            else:
-                given[KEYS[key]] = value
-        for field in ("hard_pod_affinity_symmetric_weight", "percentage_of_nodes_to_score"):
-            if field in given:
-                try:
-                    given[field] = int(given[field])
-                except ValueError:
-                    problems.append(f"{field.replace('_', '-')}: expected a whole number, found {given[field]!r}")
-        try:
-            release_named(given.get("release", DEFAULT_RELEASE))
-        except ConfigError as error:
-            problems += error.problems
-        if problems:
-            raise ConfigError(f"{text}: {problem}" for problem in problems)
-        given["feature_gates"] = given.get("feature_gates", "").replace(";", ",")
-        return cls(**given)
 
     def engine(self, notice: Notice) -> Engine:
         """Raises ConfigError with every problem and its path. ``notice`` hears what has no effect."""
         if self.record.framework is not None:
             return self.framework_engine(notice)
-        from kubescheduler.engine.from_flags.legacy_of_flags import engine_of_algorithm
+        from kubescheduler.engine.legacy_engine import engine_of_algorithm
 
         return self._noted(lambda: engine_of_algorithm(self, notice), notice)
 
     def framework_engine(self, notice: Notice) -> FrameworkEngine:
         """The engine of a release that decides by plugins; raises as ``engine``, and ConfigError for any other."""
-        from kubescheduler.engine.from_flags.framework_of_flags import engine_of_profiles
+        from kubescheduler.engine.framework_engine import engine_of_profiles
 
         return self._noted(lambda: engine_of_profiles(self, notice), notice)
 
@@ -106,7 +56,7 @@ class EngineSpec(EngineFlags, frozen=True):
 
     def component_config(self, notice: Notice) -> SchedulerConfig:
         """The completed configuration that a framework release runs by. Raises ConfigError with every problem."""
-        from kubescheduler.engine.from_flags.framework_of_flags import component_config_of
+        from kubescheduler.engine.framework_engine import component_config_of
 
         return component_config_of(self, notice)
 
@@ -135,9 +85,28 @@ class EngineSpec(EngineFlags, frozen=True):
 
     def points(self) -> PluginPoints:
         """Where every plugin there is takes part. Raises ConfigError with every one of the user's that does nowhere."""
-        from kubescheduler.engine.from_flags.framework_of_flags import plugin_points
+        from kubescheduler.engine.framework_engine import plugin_points
 
         return plugin_points(self)
+
+
+def engine_for(
+    flags: EngineFlags,
+    provider: str | None,
+    policy: Mapping[str, Any] | None,
+    component: Mapping[str, Any] | None,
+) -> Engine:
+    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
+
+    Raises ConfigError with the text at which the release gives up.
+    """
+    if flags.record.framework is not None:
+        from kubescheduler.engine.framework_engine import framework_engine_for
+
+        return framework_engine_for(flags, provider, policy, component)
+    from kubescheduler.engine.legacy_engine import legacy_engine_for
+
+    return legacy_engine_for(flags, provider, policy, component)
 
 
 def specs(texts: Iterable[str]) -> list[EngineSpec]:

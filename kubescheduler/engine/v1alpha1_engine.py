@@ -13,7 +13,6 @@ from kubescheduler.config.config_text import configuration_in, read_configmap, r
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
-from kubescheduler.engine.legacy_algorithm import algorithm_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
 
@@ -25,12 +24,8 @@ if TYPE_CHECKING:
 
     Flags = TypeVar("Flags", bound=EngineFlags)
 
-UNUSED = {
-    "--algorithm-provider": "provider",
-    "--hard-pod-affinity-symmetric-weight": "hard_pod_affinity_symmetric_weight",
-    "--scheduler-name": "scheduler_name",
-}
-"""Flags that have no effect beside ``--config`` → field."""
+UNUSED = ("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")
+"""What has no effect beside ``--config``."""
 
 
 def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
@@ -65,9 +60,8 @@ def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]
     name = flags.config_file or "config"
     for note in config.notes:
         notice(f"{name}: {note}")
-    for flag, field in UNUSED.items():
-        if getattr(flags, field) is not None:
-            notice(f"{flag} has no effect beside --config")
+    for option in flags.options_given(*UNUSED):
+        notice(f"{option} has no effect beside --config")
     percentage = flags.percentage_of_nodes_to_score
     if percentage == ALL_NODES and config.percentage_of_nodes_to_score:
         percentage = config.percentage_of_nodes_to_score
@@ -132,8 +126,8 @@ def configured(algorithm: Algorithm, config: V1Alpha1Config) -> Algorithm:
     return msgspec.structs.replace(algorithm, behaviour=behaviour, scheduler_name=config.scheduler_name)
 
 
-def algorithm_of_component(flags: EngineFlags, document: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of a configuration that stands alone. Raises ConfigError for a release that reads none.
+def component_alone(flags: EngineFlags, document: Mapping[str, Any]) -> V1Alpha1Config:
+    """A configuration that stands alone. Raises ConfigError for a release that reads none.
 
     One that names a policy is refused: nobody can say what stands in it.
     """
@@ -142,9 +136,7 @@ def algorithm_of_component(flags: EngineFlags, document: Mapping[str, Any]) -> A
         place = config.policy_file or config.policy_configmap
         named = f"{place.namespace}/{place.name}" if isinstance(place, ConfigMapName) else place
         raise ConfigError(f"algorithmSource.policy: it is elsewhere, in {named}; give the policy itself in its place")
-    weight = config.hard_pod_affinity_symmetric_weight
-    flags = msgspec.structs.replace(flags, hard_pod_affinity_symmetric_weight=weight)
-    return configured(algorithm_for(flags, config.provider, None), config)
+    return config
 
 
 def component_notes(flags: EngineFlags, document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.engines import LegacyEngine
 from kubescheduler.engine.framework_engine import FrameworkEngine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
 from kubescheduler.hinting.proposals import CONFIGURATION, Proposal

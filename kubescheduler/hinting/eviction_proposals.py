@@ -12,7 +12,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Victims
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.engines import LegacyEngine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.hinting.proposals import RUNNING, Hint, Proposal
 from kubescheduler.hinting.trials import Trials
 

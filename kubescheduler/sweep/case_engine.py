@@ -10,11 +10,12 @@ import msgspec
 from clusterstate.errors import InputError
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
+from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
 from kubescheduler.sweep.case_files import Contents, FileLocations
-from kubescheduler.sweep.cases import FILE_FIELDS, Case, Configuration
+from kubescheduler.sweep.cases import Case, Configuration
 from kubescheduler.sweep.custom_modules import CustomModules, loaded
 from kubescheduler.sweep.reweighting import weighted_engine
 
@@ -48,9 +49,7 @@ def _made(configuration: Configuration, modules: CustomModules, contents: Conten
 def _located(configuration: Configuration, here: FileLocations) -> EngineSpec:
     """The spec with its files where they are on this machine."""
     spec = configuration.spec
-    paths: dict[str, Any] = {
-        field: here.path(name) for field in FILE_FIELDS if (name := getattr(spec, field)) is not None
-    }
+    paths: dict[str, Any] = {field: here.path(name) for field in FILES if (name := getattr(spec, field)) is not None}
     if configuration.recorded is not None:
         mode = ExtenderAccess.named(spec.extenders).mode
         paths["extenders"] = f"{mode} {here.path(configuration.recorded)}"

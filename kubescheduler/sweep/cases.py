@@ -13,6 +13,7 @@ import msgspec
 from clusterstate.errors import InputError
 from clusterstate.manifests.strictness import Judgement
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
 from kubescheduler.sources.files import is_special
 from kubescheduler.sources.limits import exceeded, limit
@@ -28,9 +29,6 @@ MANIFEST_ENDINGS = ".json, .yaml or .yml, also with .gz"
 
 NOT_DECIDING = ("plugins", "certificate_places")
 """Fields of a spec that are no part of a case's id: the plugins' code is one for all cases."""
-
-FILE_FIELDS = ("policy_file", "policy_configmap", "config_file")
-"""Fields of a spec that name a file."""
 
 
 class SnapshotFiles(msgspec.Struct, frozen=True):
@@ -75,7 +73,7 @@ class Configuration(msgspec.Struct, frozen=True):
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it is read from, and those of its extenders."""
-        named = (*(getattr(self.spec, field) for field in FILE_FIELDS), self.recorded, *self.certificates)
+        named = (*(getattr(self.spec, field) for field in FILES), self.recorded, *self.certificates)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     def digest(self) -> str:
@@ -83,7 +81,7 @@ class Configuration(msgspec.Struct, frozen=True):
         fields = {key: value for key, value in msgspec.structs.asdict(self.spec).items() if key not in NOT_DECIDING}
         access = ExtenderAccess.named(self.spec.extenders)
         fields["extenders"] = digest_of([access.file]) if access.mode == REPLAY else access.mode
-        for name in FILE_FIELDS:
+        for name in FILES:
             if fields[name] is not None:
                 fields[name] = digest_of([fields[name]])
         return _digest([fields, sorted(self.weights)])

@@ -15,10 +15,8 @@ from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.engines import LegacyEngine
-from kubescheduler.engine.framework_engine import framework_engine
-from kubescheduler.engine.from_flags.framework_of_flags import prefix_of
-from kubescheduler.engine.legacy_algorithm import algorithm_from_policy, algorithm_from_provider
+from kubescheduler.engine.framework_engine import framework_engine, prefix_of
+from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_policy, algorithm_from_provider
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
 from kubescheduler.framework.contract.points import Point

@@ -13,7 +13,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.fields import describe
-from kubescheduler.engine.spec import KEYS, EngineSpec
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD
 from kubescheduler.sources.files import STDIN, STDIN_NAME
 from kubescheduler.sources.yaml_stream import parse_yaml
@@ -22,9 +23,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 KINDS_OF_GIVEN = "a file name, a manifest, YAML text or an object"
-FILES = ("policy_file", "policy_configmap", "config_file")
-"""The fields of a scheduler's description that name files."""
-DEFAULTS = EngineSpec()
 
 _STDIN = re.compile(f"^({STDIN}|{STDIN_NAME}): ")
 
@@ -102,15 +100,3 @@ def _record_located(said: str, folders: Sequence[Path]) -> str:
         if mode != RECORD:
             raise
         return f"{mode} {folders[0].absolute() / file.strip()}"
-
-
-def spec_text(spec: EngineSpec) -> str:
-    """The description as one line of text, of what is not as usual; files without their folders."""
-    said = {"release": spec.release}
-    for key, field in KEYS.items():
-        value = getattr(spec, field)
-        if field in FILES and value is not None:
-            value = Path(value).name
-        if value != getattr(DEFAULTS, field):
-            said[key] = str(value)
-    return ",".join(f"{key}={value}" for key, value in said.items())

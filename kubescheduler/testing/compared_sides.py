@@ -22,7 +22,7 @@ from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
-from kubescheduler.testing.arguments import attempt, spec_of, spec_text
+from kubescheduler.testing.arguments import attempt, spec_of
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of
 from kubescheduler.testing.explanations import difference_text
 from kubescheduler.testing.running_session import judgement, note
@@ -62,7 +62,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
         """What is not tolerated, in words; empty if there is nothing."""
         if not comparison.differs(self.tolerated):
             return ""
-        return difference_text(comparison, [spec_text(spec) for spec in self.specs], self.tolerated)
+        return difference_text(comparison, [spec.text for spec in self.specs], self.tolerated)
 
 
 def to_compare(  # noqa: PLR0913

@@ -14,7 +14,7 @@ from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import LEGACY_RELEASES
 from predicates.types import PredicateArgs

@@ -28,8 +28,7 @@ from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
-from kubescheduler.engine.engines import engine_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, engine_for
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from tests.support.batching import document
 from tests.support.build import labels, make_pod, resources

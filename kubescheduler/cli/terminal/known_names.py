@@ -26,7 +26,7 @@ def feature_gates(context: click.Context, _: click.Parameter, begun: str) -> Com
 
 def specs(_: click.Context, __: click.Parameter, begun: str) -> Completions:
     """``KEY=VALUE,…`` of a scheduler: the keys that are not there yet, and the values of the last one."""
-    from kubescheduler.engine.spec import KEYS
+    from kubescheduler.engine.spec_fields import KEYS
 
     before, comma, last = begun.rpartition(",")
     key, given, value = last.partition("=")

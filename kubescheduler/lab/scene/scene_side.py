@@ -18,6 +18,7 @@ from kubescheduler.config.config_text import (
     read_text,
 )
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.releases.names import POLICY_RELEASES
 
 SIDE_IDS = ("a", "b", "c", "d")
@@ -100,7 +101,7 @@ def side_of(spec: EngineSpec, letter: str = SIDE_IDS[0], name: str = "", **ties:
 
 
 def _without_files(spec: EngineSpec) -> EngineSpec:
-    return msgspec.structs.replace(spec, policy_file=None, policy_configmap=None, config_file=None)
+    return msgspec.structs.replace(spec, **dict.fromkeys(FILES))
 
 
 def _documents(spec: EngineSpec) -> list[tuple[Kind, Mapping[str, Any], Path | None]]:

@@ -14,8 +14,7 @@ from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, 
 from kubescheduler.config.policy.policy_model import Policy, PriorityPolicy
 from kubescheduler.config.policy.policy_schema import PREDICATE, PRIORITY
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.engines import LegacyEngine
-from kubescheduler.engine.legacy_algorithm import policy_of_document
+from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.lab.tuning.argument_schema import schema_fields

@@ -8,6 +8,7 @@ import msgspec
 
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec_fields import SOURCES
 
 Kind = Literal["provider", "policy", "config"]
 """What a text may be: the name of an algorithm provider, a Policy, a KubeSchedulerConfiguration."""
@@ -37,9 +38,7 @@ class SideText(msgspec.Struct, frozen=True):
     @property
     def spec(self) -> EngineSpec:
         """The description of the scheduler. Raises ConfigError for text that cannot be read."""
-        given: dict[str, Any] = dict.fromkeys(
-            ("provider", "policy", "component", "policy_file", "policy_configmap", "config_file")
-        )
+        given: dict[str, Any] = dict.fromkeys(SOURCES)
         if self.kind == PROVIDER:
             given["provider"] = self.text.strip() or None
         elif self.text.strip():

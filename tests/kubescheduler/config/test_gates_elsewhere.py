@@ -9,7 +9,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
-from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
+from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.releases.lookup import RELEASES
 
 GATES = RELEASES["1.36"].gates

@@ -20,7 +20,7 @@ from clusterstate.volumes.csi_migration import plugins_1_20
 from kubescheduler.cli import run
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.cycle.cycle_plugins import NoPlugins
-from kubescheduler.engine.evaluation.evaluate_protocol import evaluate
+from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import CycleState

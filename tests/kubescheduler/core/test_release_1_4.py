@@ -24,7 +24,7 @@ from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases.lookup import RELEASES
 from tests.support.build import make_node, make_pod, resources
 from tests.support.storage import ZONE

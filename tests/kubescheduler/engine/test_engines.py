@@ -12,8 +12,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import engine_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, engine_for
 from kubescheduler.framework.profiles.plugin_registration import with_plugin
 from tests.support.build import cache_of, make_node, make_pod, resources
 

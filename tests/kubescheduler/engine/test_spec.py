@@ -12,8 +12,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
-from kubescheduler.engine.framework_engine import FrameworkEngine
-from kubescheduler.engine.from_flags.framework_of_flags import unused_plugins
+from kubescheduler.engine.framework_engine import FrameworkEngine, unused_plugins
 from kubescheduler.engine.spec import EngineSpec, specs
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point

@@ -11,7 +11,7 @@ import yaml
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
-from kubescheduler.engine.engines import LegacyEngine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.comparing.compared import pod
 

@@ -12,7 +12,7 @@ from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.cycle.binding_step import refused_binding
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import FrameworkEngine
-from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.client import HTTPExtender

@@ -6,7 +6,7 @@ import pytest
 
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.simulation.room import room_for
 from tests.support.build import cache_of, make_node, make_pod, resources
 

@@ -13,7 +13,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Service
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_for
+from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import ReasonCount, Report
 from kubescheduler.simulation.utilisation import Level

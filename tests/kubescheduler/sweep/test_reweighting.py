@@ -11,8 +11,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engines import LegacyEngine
 from kubescheduler.engine.framework_engine import FrameworkEngine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.sweep.reweighting import weighted_engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.testing.arguments import spec_of, spec_text
+from kubescheduler.testing.arguments import spec_of
 from kubescheduler.testing.cluster_argument import SharedCluster
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
@@ -335,7 +335,7 @@ def test_description_is_told_in_one_line(project: Project) -> None:
     """A description goes into a message as the text that makes it, files without folders."""
     spec = spec_of("release=1.16,policy=packing.json,percentage-of-nodes-to-score=50", [project.path])
     assert spec.policy_file == str(project.path / "packing.json")
-    assert spec_text(spec) == "release=1.16,policy=packing.json,percentage-of-nodes-to-score=50"
+    assert spec.text == "release=1.16,policy=packing.json,percentage-of-nodes-to-score=50"
 
 
 def test_empty_cluster() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.engine.evaluation.evaluate_protocol import Scenario
+from kubescheduler.engine.evaluate_protocol import Scenario
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Source, policy_source, provider_source, translate
 from tests.support.configuring.component_build import format_of

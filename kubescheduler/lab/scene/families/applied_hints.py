@@ -8,8 +8,8 @@ import msgspec
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.engines import LegacyEngine
 from kubescheduler.engine.framework_engine import FrameworkEngine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.hinting.changed_manifests import manifests_of

@@ -10,6 +10,7 @@ import msgspec
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import gates_text
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import BESIDES
 from kubescheduler.extender.access import PASS
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import SIDE_IDS, Side
@@ -78,14 +79,16 @@ def _side(side: Side) -> LabSide:
         name=side.name,
         kind=side.kind,
         text=(spec.provider or "") if side.kind == "provider" else side.text,
-        feature_gates=gates_text(spec.feature_gates),
-        hard_pod_affinity_symmetric_weight=spec.hard_pod_affinity_symmetric_weight,
-        percentage_of_nodes_to_score=spec.percentage_of_nodes_to_score,
-        scheduler_name=spec.scheduler_name,
         tie_break=side.tie_break,  # type: ignore[arg-type]
         seed=side.seed,
         plugins=tuple(option.name for option in spec.plugins),
+        **{**_besides(spec), "feature_gates": gates_text(spec.feature_gates)},
     )
+
+
+def _besides(given: EngineSpec | LabSide) -> dict[str, Any]:
+    """What is said besides the provider or the document."""
+    return {field: getattr(given, field) for field in BESIDES.values() if field in LabSide.__struct_fields__}
 
 
 def opened_document(document: Mapping[str, Any]) -> SceneState:
@@ -110,14 +113,7 @@ def opened_document(document: Mapping[str, Any]) -> SceneState:
 
 
 def _opened_side(given: LabSide) -> Side:
-    spec = EngineSpec(
-        given.release,
-        feature_gates=given.feature_gates,
-        hard_pod_affinity_symmetric_weight=given.hard_pod_affinity_symmetric_weight,
-        percentage_of_nodes_to_score=given.percentage_of_nodes_to_score,
-        scheduler_name=given.scheduler_name,
-        extenders=PASS,
-    )
+    spec = EngineSpec(given.release, extenders=PASS, **_besides(given))
     release_named(given.release)
     side = Side(given.id, given.name, spec, tie_break=given.tie_break, seed=given.seed)
     return side.with_document(given.kind, given.text)

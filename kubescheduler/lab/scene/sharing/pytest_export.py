@@ -8,6 +8,7 @@ from pprint import pformat
 from typing import Any
 
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import BESIDES
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.scene_side import Side
@@ -79,14 +80,9 @@ def _arguments(side: Side) -> Iterator[tuple[str, Any]]:
         yield side.kind, side.text if "\n" in side.text else f"{side.text}\n"
     if gates := _gates(spec):
         yield "gates", gates
-    if spec.hard_pod_affinity_symmetric_weight is not None:
-        yield "hard_pod_affinity_symmetric_weight", spec.hard_pod_affinity_symmetric_weight
-    if spec.percentage_of_nodes_to_score != 100:
-        yield "percentage_of_nodes_to_score", spec.percentage_of_nodes_to_score
-    if spec.scheduler_name is not None:
-        yield "scheduler_name", spec.scheduler_name
-    if spec.extenders != "live":
-        yield "extenders", spec.extenders
+    for name, field in BESIDES.items():
+        if field != "feature_gates" and (said := spec.said(field)) is not None:
+            yield name, said
     yield "tie_break", side.tie_break
     if side.seed is not None:
         yield "seed", side.seed

@@ -14,7 +14,7 @@ from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import common_options as options
 from kubescheduler.config.policy.policy_1_4 import FATAL, parse_policy_1_4
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_for, algorithm_from_files, algorithm_from_provider
+from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files, algorithm_from_provider
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.releases.lookup import release_named
 

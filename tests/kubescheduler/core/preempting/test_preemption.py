@@ -35,7 +35,7 @@ from kubescheduler.core.preempting.preemption_victims import (
     protected_classes,
 )
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.legacy_algorithm import algorithm_from_provider
+from kubescheduler.engine.legacy_engine import algorithm_from_provider
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 
 GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}

@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from clusterstate.usage import wrap
 from kubescheduler.core.selection import RandomTie
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.engines import engine_for
+from kubescheduler.engine.spec import engine_for
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point

@@ -12,7 +12,7 @@ from algorithmprovider.release_1_16 import ORDERING
 from clusterstate.errors import ConfigError
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
-from kubescheduler.engine.legacy_algorithm import algorithm_for, algorithm_from_files
+from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
 from kubescheduler.releases.lookup import RELEASES
 
 OPTIONS = EngineFlags(feature_gates=RELEASES["1.16"].gates.resolve({}))

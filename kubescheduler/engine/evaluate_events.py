@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.framework.running.framework_services import Services
 
+
 LONGEST = 7 * 24 * 3600.0
 """Seconds that an event may come after the attempt."""
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescheduler.engine.evaluation.evaluate_protocol import Scenario, evaluate
+from kubescheduler.engine.evaluate_protocol import Scenario, evaluate
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.references.recorded_vectors import vectors_dir

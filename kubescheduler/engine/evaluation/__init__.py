@@ -1,1 +1,0 @@
-"""The evaluate protocol: scenarios and queries as JSON lines, and their answers."""

@@ -1,1 +1,0 @@
-"""Engines made of a release's command line flags."""
