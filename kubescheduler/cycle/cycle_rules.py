@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         FailureRecord,
         Stage,
     )
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
 """The state's key of a dict of pods that plugins want tried now (1.36)."""
@@ -59,7 +59,7 @@ class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
     """Of (pod, the assumed pod of its uid): whether it is not tried again."""
     make_room: Callable[[CyclePlugins, Pod, Decision], Decision]
     """Carries preemption out before the pod is put back (1.20, 1.36); the decision that is left."""
-    make_room_later: Callable[[Services, PodQueue, Pod, Decision], None]
+    make_room_later: Callable[[Services, SchedulingQueue, Pod, Decision], None]
     """Carries preemption out once the pod is back in the queue (1.16)."""
     undecided: Undecided
     """The failure of an attempt that chose no node."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_plugins import CyclePlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.cycle.failures import FailureCause
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 Latest = Callable[[Pod], Pod | None]
 """The newest version of a pod that is known, None when it is gone."""
@@ -80,7 +80,7 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
     """
 
     services: Services
-    queue: PodQueue
+    queue: SchedulingQueue
     assumed: AssumedPods
     rules: ReleaseCycles
     latest: Latest
@@ -91,7 +91,12 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, services: Services, queue: PodQueue, rules: ReleaseCycles, latest: Latest, bound: Callable[[Pod], None]
+        cls,
+        services: Services,
+        queue: SchedulingQueue,
+        rules: ReleaseCycles,
+        latest: Latest,
+        bound: Callable[[Pod], None],
     ) -> Cycles:
         """The cycles of a release over its cluster, with no pod assumed yet."""
         assumed = AssumedPods(services.cache, services.time.now, rules.expires, from_assume=rules.expires_from_assume)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.cycle_plugins import CyclePlugins
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 
 def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:
@@ -34,7 +34,7 @@ def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decis
     return decision
 
 
-def leave_room_to_plugins(services: Services, queue: PodQueue, pod: Pod, decision: Decision) -> None:
+def leave_room_to_plugins(services: Services, queue: SchedulingQueue, pod: Pod, decision: Decision) -> None:
     """It is done by then."""
 
 
@@ -43,7 +43,7 @@ def no_room(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:  #
     return decision
 
 
-def room_1_16(services: Services, queue: PodQueue, pod: Pod, decision: Decision) -> None:
+def room_1_16(services: Services, queue: SchedulingQueue, pod: Pod, decision: Decision) -> None:
     """Nominates the pod, evicts its victims and takes lower nominations back; the first write that fails ends it.
 
     Upstream: 1.16 preempt.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.cycle.cycles import Latest
     from kubescheduler.cycle.failures import FailureRecord
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 Decide = Callable[[Any, Pod, CycleState], Decision]
 """Where a pod goes by one profile; the state is the one that Reserve, Permit and later plugins get."""
@@ -68,7 +68,7 @@ class LoopParts(msgspec.Struct, frozen=True, eq=False):
     plugins: PluginsByPod
     """What the cycles run at their points, by pod."""
     services: Services
-    queue: PodQueue
+    queue: SchedulingQueue
     rules: ReleaseCycles
     """The cycles of the release."""
     decide: Decide

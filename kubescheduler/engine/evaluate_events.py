@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Decoder
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 
 LONGEST = 7 * 24 * 3600.0
@@ -91,12 +91,12 @@ def _adapted(services: Services, adapt: partial[Services]) -> Services:
     return adapt(services)
 
 
-def _place(queue: PodQueue, pod: Pod) -> str | None:
+def _place(queue: SchedulingQueue, pod: Pod) -> str | None:
     place = queue.place(pod)
     return None if place is None else place.value
 
 
-def _pass_time(queue: PodQueue, clock: VirtualTime, until: float) -> None:
+def _pass_time(queue: SchedulingQueue, clock: VirtualTime, until: float) -> None:
     """Moves the clock, with every tick of the queue on the way."""
     while (tick := queue.next_flush()) is not None and clock.now() < tick <= until:
         clock.move_to(tick)

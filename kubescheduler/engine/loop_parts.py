@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from kubescheduler.cycle.scheduler_loop import LoopParts
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.entry import Backoff
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
         return scheduler.decide(pod, preempt=preempt)
 
     loop = record.legacy_rules.loop()
-    queue = loop.queue(services.time.now, services.cache)
+    queue = loop.queue(services.time.now, services.cache, loop.policy)
     return LoopParts(loop.steps(services), services, queue, loop.cycle, decide, scheduler.run_ahead)
 
 
@@ -75,6 +76,10 @@ def _time_steps(scheduler: PodScheduler, services: Services) -> None:
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:
     """Plugins are made anew, with the services of the loop."""
+    from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
+    from kubescheduler.framework.profiles.profile_map import order_of
+    from kubescheduler.queue.queueing_hints import QueueingHints
+
     made = scheduler.engine.over(services, scheduler.tie_break)
 
     def decide(plugins: Framework, pod: Pod, state: CycleState) -> Decision:
@@ -82,7 +87,15 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
 
     config = made.config
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
-    queue = made.rules.queue(services.time.now, services.cache, made.profiles, backoff)
+    queue = SchedulingQueue(
+        services.time.now,
+        services.cache,
+        made.rules.queue(),
+        order=order_of(made.profiles),
+        backoff=backoff,
+        pre_enqueue=made.profiles.pre_enqueue,
+        hints=QueueingHints(events_by_plugin(made.rules.plugins)),
+    )
     turns = partial(_turns, made)
     return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, made.run_ahead, turns)
 

@@ -1,1 +1,1 @@
-"""The queues of pending pods, one family for each release."""
+"""The queue of pending pods: one for all releases, with what they do differently in its policy."""

@@ -1,4 +1,4 @@
-"""What the queues of the framework releases hold, and what is reported to them."""
+"""What the queue holds, and what is reported to it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class Backoff(msgspec.Struct, frozen=True):
     longest: float = 10.0
 
 
-BACKOFF = Backoff()
+Clock = Callable[[], float]
+"""Seconds since any fixed moment."""
 
 
 class QueueEntry(msgspec.Struct, eq=False):
@@ -107,5 +108,10 @@ Order = Callable[[QueueEntry], Rank]
 
 
 def by_priority(entry: QueueEntry) -> Rank:
-    """Higher priority first, then who came first. Upstream: PrioritySort."""
+    """Higher priority first, then who came first. Upstream: 1.16 activeQComp, PrioritySort."""
     return (-entry.pod.priority, entry.timestamp)
+
+
+def by_arrival(_: QueueEntry) -> Rank:
+    """All alike: entries of one rank come in order of arrival, and keep their place when they change."""
+    return ()

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.cycle.pod_queue import PodQueue
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.points import Point
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.profile_map import ProfileRules, Profiles
+    from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.queue.entry import Backoff
-    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.queue.entry import Clock
+    from kubescheduler.queue.queue_policy import QueuePolicy
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.sources.cluster_input import Filling
 
@@ -158,8 +158,10 @@ class Problems(Protocol):
 class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
     """One release's loop, apart from its decisions."""
 
-    queue: Callable[[Clock, ClusterCache], PodQueue]
+    queue: Callable[[Clock, ClusterCache, QueuePolicy], SchedulingQueue]
     """Where pods wait to be tried; the clock counts seconds since the start."""
+    policy: QueuePolicy
+    """How they do."""
     cycle: ReleaseCycles
     """What happens to a pod between its decision and its node."""
     steps: Callable[[Services], NoPlugins]
@@ -218,12 +220,6 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
 
 
 # --- by plugins in profiles ---------------------------------------------------------------------
-
-
-class MakeQueue(Protocol):
-    """Makes the queue of a scheduler; ``clock`` counts seconds since its start."""
-
-    def __call__(self, clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue: ...
 
 
 class ReadPolicy(Protocol):
@@ -302,8 +298,8 @@ class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """How a decision is made, apart from plugins."""
     cycle: Callable[[], ReleaseCycles]
     """What happens between choosing a node and binding to it."""
-    queue: MakeQueue
-    """Where pods wait to be tried."""
+    queue: Callable[[], QueuePolicy]
+    """How pods wait to be tried; a function, so that what only decides imports none of it."""
     upstream_tie: Callable[[random.Random], TieBreak]
     """The release's own choice among equal totals."""
     component: ComponentFormat

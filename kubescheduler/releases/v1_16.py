@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
     from kubescheduler.live.process.process_rules import ProcessRules
     from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
 
@@ -87,12 +88,33 @@ def fine_scores() -> Mapping[str, Fine]:
     }
 
 
+def queue() -> QueuePolicy:
+    """How pods wait to be tried."""
+    from kubescheduler.queue import queue_policy
+
+    return replace(
+        v1_4.queue(),
+        backoffs=queue_policy.BackoffsByKey,
+        found_over=queue_policy.next_second,
+        lies_for=60.0,
+        retry_period=None,
+        present=(
+            "pod is already present in unschedulableQ",
+            "pod is already present in activeQ",
+            "pod is already present in backoffQ",
+        ),
+        resources=queue_policy.MOVING_KINDS,
+        counts=queue_policy.may_let_pods_in,
+        rests_in_backoff=False,
+    )
+
+
 @cache
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
     from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
     from kubescheduler.cycle.volume_steps import VolumeSteps
-    from kubescheduler.queue.priority_queue_1_16 import SchedulingQueue
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.release import LegacyLoop
 
     cycle = replace(
@@ -106,7 +128,7 @@ def loop() -> LegacyLoop:
         condition=failures.condition_with_message,
         expires_from_assume=False,
     )
-    return LegacyLoop(queue=SchedulingQueue, cycle=cycle, steps=VolumeSteps)
+    return LegacyLoop(queue=SchedulingQueue, policy=queue(), cycle=cycle, steps=VolumeSteps)
 
 
 def metrics() -> ReleaseMetrics:

@@ -36,20 +36,16 @@ from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
 from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_20
 from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_20, order_of
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20
 from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:
-    from clusterstate.cache import ClusterCache
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.cycle.pod_queue import PodQueue
-    from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.queue.entry import Backoff
-    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.queue.queue_policy import QueuePolicy
 
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
@@ -57,11 +53,21 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
     return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20)
 
 
-def queue(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue:
-    """Its queue, sorted as the profiles say."""
-    from kubescheduler.queue.priority_queue_1_20 import Queue120
+def queue() -> QueuePolicy:
+    """How pods wait to be tried."""
+    from kubescheduler.queue.queue_policy import Backoffs
 
-    return Queue120(clock, cache, order=order_of(profiles), backoff=backoff)
+    return replace(
+        v1_16.queue(),
+        backoffs=Backoffs,
+        present=(
+            "pod: {} is already present in unschedulable queue",
+            "pod: {} is already present in the active queue",
+            "pod {} is already present in the backoff queue",
+        ),
+        arrival="PodAdd",
+        rests_in_backoff=True,
+    )
 
 
 @cache

@@ -27,8 +27,8 @@ from kubescheduler.framework.deciding.node_sampling import wanted_1_36
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
 from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_36
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_36, order_of
+from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
 from kubescheduler.releases.release import Release
@@ -36,15 +36,11 @@ from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.taints import pod_tolerates_node_taints_1_36
 
 if TYPE_CHECKING:
-    from clusterstate.cache import ClusterCache
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.cycle.pod_queue import PodQueue
-    from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
     from kubescheduler.live.process.process_rules import ProcessRules
     from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.queue.entry import Backoff
-    from kubescheduler.queue.priority_queue_1_16 import Clock
+    from kubescheduler.queue.queue_policy import QueuePolicy
 
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:
@@ -55,14 +51,33 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:
     return Accepted(values, CHECKS_1_36)
 
 
-def queue(clock: Clock, cache: ClusterCache, profiles: Profiles, backoff: Backoff) -> PodQueue:
-    """Its queue, sorted as the profiles say; their PreEnqueue plugins hold pods back."""
-    from kubescheduler.queue.priority_queue_1_36 import Queue136
-    from kubescheduler.queue.queueing_hints import Hopes
+def queue() -> QueuePolicy:
+    """How pods wait to be tried, and which events help them."""
+    from kubescheduler.queue import queue_policy, queueing_hints
 
-    hopes = Hopes(events_by_plugin(PLUGINS_1_36))
-    order, pre_enqueue = order_of(profiles), profiles.pre_enqueue
-    return Queue136(clock, cache, order=order, backoff=backoff, pre_enqueue=pre_enqueue, hopes=hopes)
+    return replace(
+        v1_20.queue(),
+        backoffs=queue_policy.BackoffsOfErrors,
+        is_over=queue_policy.second_is_past,
+        found_over=queue_policy.second_after,
+        lies_for=300.0,
+        retry_period=lambda longest: int(longest) + 1,
+        present=(
+            "Pod {} is already present in unschedulable queue",
+            "Pod {} is already present in the active queue",
+            "Pod {} is already present in the backoff queue",
+        ),
+        arrival="UnschedulablePodAdd",
+        resources=queueing_hints.RESOURCES,
+        node_actions=queueing_hints.node_actions,
+        pod_actions=queueing_hints.pod_actions,
+        counts=queue_policy.every_event_counts,
+        helps=queue_policy.by_hints,
+        label=queue_policy.label_when_asked,
+        keeps_events=True,
+        tries_early=True,
+        rests_in_backoff=False,
+    )
 
 
 @cache

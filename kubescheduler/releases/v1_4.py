@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
     from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
 
@@ -93,11 +95,34 @@ def fine_scores() -> Mapping[str, Fine]:
     }
 
 
+def queue() -> QueuePolicy:
+    """How pods wait to be tried."""
+    from kubescheduler.queue import queue_policy
+    from kubescheduler.queue.fifo import BackoffsOfFIFO
+
+    return queue_policy.QueuePolicy(
+        backoffs=BackoffsOfFIFO,
+        is_over=queue_policy.is_past,
+        found_over=queue_policy.own_timer,
+        lies_for=math.inf,
+        retry_period=int,
+        present=("", "", ""),
+        arrival="",
+        resources={},
+        node_actions=queue_policy.one_update,
+        pod_actions=queue_policy.one_update,
+        counts=queue_policy.no_event_counts,
+        helps=queue_policy.all_or_near,
+        label=queue_policy.label_of_change,
+        rests_in_backoff=True,
+    )
+
+
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
     from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
     from kubescheduler.cycle.cycle_plugins import NoPlugins
-    from kubescheduler.queue.fifo_1_4 import FIFOQueue
+    from kubescheduler.queue.fifo import FIFO
     from kubescheduler.releases.release import LegacyLoop
 
     cycle = cycle_rules.ReleaseCycles(
@@ -121,7 +146,7 @@ def loop() -> LegacyLoop:
         failed_binding_is_event=False,
         activate_key=None,
     )
-    return LegacyLoop(queue=FIFOQueue, cycle=cycle, steps=NoPlugins)
+    return LegacyLoop(queue=FIFO, policy=queue(), cycle=cycle, steps=NoPlugins)
 
 
 WIRE = WireFormat(

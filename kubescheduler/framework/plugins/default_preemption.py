@@ -24,8 +24,7 @@ from kubescheduler.framework.deciding.preemption_search import (
     preempt,
 )
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
-from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import POD, Action, ClusterEvent, Registered
 
 NAME = "DefaultPreemption"
 POINTS_1_20 = frozenset({Point.POST_FILTER})

@@ -28,8 +28,15 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_claims
-from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, RESOURCE_CLAIM, RESOURCE_SLICE, Action
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import (
+    DEVICE_CLASS,
+    NODE,
+    POD,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    Action,
+    Registered,
+)
 from predicates.dynamic_resources import (
     LEFT_OVER_CLAIM,
     NOT_AVAILABLE,

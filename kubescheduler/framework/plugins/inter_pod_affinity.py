@@ -22,8 +22,7 @@ from kubescheduler.framework.plugins.plugin_record import (
     PluginReason,
 )
 from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
-from kubescheduler.queue.cluster_events import POD, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, picks
+from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, POD, Action, ClusterEvent, Registered, picks
 from predicates.interpod_framework import predicate_1_20, predicate_1_36
 from priorities.interpod_framework import scoring_1_20, scoring_1_36
 

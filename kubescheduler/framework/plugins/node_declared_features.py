@@ -12,8 +12,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_features
-from kubescheduler.queue.cluster_events import NODE, Action
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import NODE, Action, Registered
 from predicates.declared_features import check_declared_features, explain_features, needs_features
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always

@@ -14,8 +14,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_node_name
-from kubescheduler.queue.cluster_events import NODE, Action
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import NODE, Action, Registered
 from predicates.node_identity import explain_host, names_a_node, pod_fits_host, pod_fits_host_1_36
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict, always

@@ -12,8 +12,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_host_ports
-from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import NODE, POD, Action, ClusterEvent, Registered
 from predicates.ports import (
     explain_ports,
     host_ports,

@@ -43,8 +43,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import signed_resources
-from kubescheduler.queue.cluster_events import DEVICE_CLASS, NODE, POD, Action
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import DEVICE_CLASS, NODE, POD, Action, Registered
 from predicates import resources as rule
 from predicates.refusal_evidence import filter_evidence
 from predicates.resources import Ignored

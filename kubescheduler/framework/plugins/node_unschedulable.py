@@ -12,8 +12,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_tolerations
-from kubescheduler.queue.cluster_events import NODE, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered
+from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, Action, ClusterEvent, Registered
 from predicates.refusal_evidence import filter_evidence
 from predicates.taints import check_node_unschedulable, explain_cordon, minds_cordons
 from predicates.types import FitPredicate, always

@@ -18,8 +18,16 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
-from kubescheduler.queue.cluster_events import ATTACHMENT, CSI_NODE, POD, PVC, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
+from kubescheduler.queue.queueing_hints import (
+    ATTACHMENT,
+    CSI_NODE,
+    POD,
+    PVC,
+    Action,
+    ClusterEvent,
+    Registered,
+    may_be_claimed,
+)
 from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20, explain_limits
 from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, explain_limits_1_36, is_unresolvable
 from predicates.refusal_evidence import filter_evidence

@@ -30,8 +30,7 @@ from kubescheduler.framework.contract.pod_signature import never_signed
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
-from kubescheduler.queue.cluster_events import NODE, POD, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import OWN_TOLERATIONS, Registered, picks
+from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks
 from predicates import spread_framework as predicates
 from priorities import spread_framework as priorities
 

@@ -11,8 +11,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from kubescheduler.queue.cluster_events import POD, Action
-from kubescheduler.queue.queueing_hints import Registered
+from kubescheduler.queue.queueing_hints import POD, Action, Registered
 
 NAME = "SchedulingGates"
 POINTS = frozenset({Point.PRE_ENQUEUE})

@@ -32,8 +32,18 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks, Wait
-from kubescheduler.queue.cluster_events import CSI_CAPACITY, CSI_DRIVER, CSI_NODE, PV, PVC, STORAGE_CLASS, Action
-from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
+from kubescheduler.queue.queueing_hints import (
+    CSI_CAPACITY,
+    CSI_DRIVER,
+    CSI_NODE,
+    NEW_OR_LABELLED,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    Action,
+    Registered,
+    may_be_claimed,
+)
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule

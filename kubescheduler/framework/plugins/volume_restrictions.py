@@ -12,8 +12,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
-from kubescheduler.queue.cluster_events import NODE, POD, PVC, Action, ClusterEvent
-from kubescheduler.queue.queueing_hints import Registered, may_be_claimed
+from kubescheduler.queue.queueing_hints import NODE, POD, PVC, Action, ClusterEvent, Registered, may_be_claimed
 from predicates.disks import (
     CLAIMS_IN_USE,
     exclusive_disks,

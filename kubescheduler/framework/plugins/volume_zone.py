@@ -13,8 +13,15 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
-from kubescheduler.queue.cluster_events import PV, PVC, STORAGE_CLASS, Action
-from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, Registered, may_be_claimed
+from kubescheduler.queue.queueing_hints import (
+    NEW_OR_LABELLED,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    Action,
+    Registered,
+    may_be_claimed,
+)
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from predicates.volume_zone import explain_zones_1_20, explain_zones_1_36, volume_zone_pre_filter

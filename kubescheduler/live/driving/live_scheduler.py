@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any
 
 import msgspec
 
@@ -27,7 +27,6 @@ from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.driving.contained_plugins import Report, contained
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.stored_objects import StoredObjects
-from kubescheduler.queue.priority_queue_1_36 import Queue136
 
 UNSCHEDULABLE_TICK = 30
 """Seconds between looks at the unschedulable pods; those in back-off and assumed ones are looked at every second."""
@@ -41,16 +40,6 @@ ENDING = "context canceled"
 
 def nothing_else() -> None:
     """Nobody wants anything."""
-
-
-class TickedQueue(Protocol):
-    """The two looks that a queue with a clock is asked for."""
-
-    def flush_backoff(self) -> None:
-        """Pods whose back-off is over become active."""
-
-    def flush_unschedulable(self) -> None:
-        """Pods that have lain for too long are tried again."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, eq=False):
@@ -101,7 +90,7 @@ class LiveScheduler:
         self.parts: LoopParts = contained(loop_parts(scheduler, self._services, preempt=preempt), around.raised)
         """What the loop is made of."""
         if lies_for is not None:
-            cast(Queue136, self.parts.queue).lies_for = lies_for
+            self.parts.queue.lies_for = lies_for
         self._bindings = LoopBindings(inbox.wake)
         self.loop = SchedulerLoop(
             self.parts, latest=self._latest, bindings=self._bindings, times_plugins=around.times_plugins
@@ -254,12 +243,11 @@ class LiveScheduler:
         if second == self._second:
             return
         before, self._second = self._second, second
-        queue: Any = self.parts.queue
+        queue = self.parts.queue
         with self.parts.services.lock:
-            ticked: TickedQueue = queue
-            ticked.flush_backoff()
+            queue.flush_backoff()
             if second // UNSCHEDULABLE_TICK != before // UNSCHEDULABLE_TICK:
-                ticked.flush_unschedulable()
+                queue.flush_unschedulable()
             for pod in self.loop.sweep():
                 self._around.observer.trouble(f"Pod {pod.key} expired")
             self.each_second()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clusterstate.objects import Node, Pod
-from kubescheduler.queue.cluster_events import (
+from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,
     NODE,
     UNSCHEDULABLE_POD,

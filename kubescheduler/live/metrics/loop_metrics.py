@@ -17,9 +17,8 @@ from kubescheduler.live.metrics.event_labels import event_labels
 from kubescheduler.live.metrics.instruments import Instrument
 from kubescheduler.live.metrics.loop_names import LoopNames
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
-from kubescheduler.queue.cluster_events import ClusterEvent
 from kubescheduler.queue.entry import Place
-from kubescheduler.queue.queue_listener import Event
+from kubescheduler.queue.queueing_hints import ClusterEvent, Event
 from predicates.verdict_masks import failing
 
 QUEUES = {

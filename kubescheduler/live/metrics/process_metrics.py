@@ -23,8 +23,6 @@ from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.metrics.pod_resources import PodResources
 from kubescheduler.live.metrics.queue_gauges import LoopState, QueueGauges
 from kubescheduler.live.metrics.release_metrics import ReleaseMetrics, Says
-from kubescheduler.queue.framework_queue import FrameworkQueue
-from kubescheduler.queue.priority_queue_1_36 import Queue136
 from kubescheduler.releases.lookup import release_named
 
 
@@ -75,11 +73,10 @@ class ProcessMetrics:
         """
         names, queue, services = self.rules.names, parts.queue, parts.services
         set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
-        if names is None or not isinstance(self.loop, LoopMetrics) or not isinstance(queue, FrameworkQueue):
+        if names is None or not isinstance(self.loop, LoopMetrics):
             return nothing_to_read
         queue.listener = self.loop
-        if isinstance(queue, Queue136):
-            queue.hopes.listener = self.loop
+        queue.hints.listener = self.loop
         if profiles is not None:
             self.loop.counted = {name: _counted_plugins(framework) for name, framework in profiles.items()}
         state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)

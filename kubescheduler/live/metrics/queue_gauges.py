@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sized
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.live.metrics.loop_names import LoopNames
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
-from kubescheduler.queue.queue_listener import ListenedQueue
-
-
-class SizedQueue(ListenedQueue, Protocol):
-    """A queue whose pods can be counted."""
-
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Pods that are active, in back-off, unschedulable or held back."""
-        ...
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 
 class LoopState(msgspec.Struct, frozen=True, eq=False):
     """What gauges are read from."""
 
-    queue: SizedQueue
+    queue: SchedulingQueue
     cache: ClusterCache
     assumed: Sized
     """The pods of the cache that are assumed."""

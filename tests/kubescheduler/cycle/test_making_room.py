@@ -13,13 +13,13 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.pod_queue import PodQueue
 from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
 from tests.support.claimless import Claimless
 
@@ -73,7 +73,7 @@ class FullNodeLoop:
     events: Events = attrs.field(factory=Events)
     cache: ClusterCache = attrs.field(init=False)
     loop: SchedulerLoop = attrs.field(init=False)
-    queue: PodQueue = attrs.field(init=False)
+    queue: SchedulingQueue = attrs.field(init=False)
     time: ManualTime = attrs.field(factory=ManualTime)
     gone: list[Pod] = attrs.field(factory=list)
 

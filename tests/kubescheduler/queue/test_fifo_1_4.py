@@ -10,39 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod
-from kubescheduler.queue.fifo_1_4 import FIFOQueue
 from kubescheduler.queue.pending_pods import arrival_order
-from tests.support.build import labels, make_pod
+from tests.support.build import labels, make_node, make_pod
+from tests.support.queues.release_queues import ERROR, Setting
 
 
-class Setting:
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.queue = FIFOQueue(lambda: self.now)
-
-    def fail(self) -> Pod:
-        entry = self.queue.pop()
-        assert entry is not None
-        self.queue.add_unschedulable(entry.pod, self.queue.cycle)
-        return entry.pod
-
-    def try_in_vain(self, until: float) -> list[tuple[float, str]]:
-        """Every pod that is due fails at once; when that was."""
-        tried = []
-        while True:
-            while len(self.queue) and self.queue.sizes[0]:
-                tried.append((self.now, self.fail().metadata.name))
-            due = self.queue.next_flush()
-            if due is None or due > until:
-                self.now = max(self.now, until)
-                return tried
-            self.now = due
-            self.queue.flush_due()
+def fail(setting: Setting) -> Pod:
+    """The next attempt fails at once."""
+    entry = setting.queue.pop()
+    assert entry is not None
+    setting.queue.put_back(entry, entry.pod, ERROR)
+    return entry.pod
 
 
 def test_first_come_first_served() -> None:
     """Priorities mean nothing; an update keeps the place."""
-    setting = Setting()
+    setting = Setting("1.4")
     first, second = make_pod("a"), make_pod("b", priority=9)
     setting.queue.add(first)
     setting.queue.add(second)
@@ -60,36 +43,36 @@ def test_arrival_order() -> None:
 
 def test_waits_double_up_to_a_minute() -> None:
     """1, 2, 4 … 60, 60; no event shortens them."""
-    setting = Setting()
+    setting = Setting("1.4")
     setting.queue.add(make_pod("a"))
-    setting.queue.move_all()
+    setting.queue.node_added(make_node("n3"))
     times = [time for time, _ in setting.try_in_vain(until=250)]
     assert times == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
 
 
 def test_waits_not_used_for_a_minute_are_forgotten() -> None:
     """When any pod fails; the next wait is one second again."""
-    setting = Setting()
+    setting = Setting("1.4")
     pod = make_pod("a")
     setting.queue.add(pod)
-    setting.fail()
+    fail(setting)
     setting.queue.delete(pod)
     setting.now = 61.0
     setting.queue.add(pod)
-    setting.fail()
+    fail(setting)
     assert setting.queue.next_flush() == 62.0
 
 
 def test_one_wait_at_a_time() -> None:
     """A pod that is added and fails while it waits goes on waiting; one that is queued meanwhile is not doubled."""
-    setting = Setting()
+    setting = Setting("1.4")
     pod = make_pod("a")
     setting.queue.add(pod)
-    setting.fail()
+    fail(setting)
     setting.now = 0.5
     setting.queue.add(pod)
     assert (len(setting.queue), setting.queue.sizes, setting.queue.pending()) == (1, (1, 0, 0), [pod])
-    setting.fail()
+    fail(setting)
     assert setting.queue.next_flush() == 1.0
     setting.queue.add(pod)
     setting.now = 1.0
@@ -103,7 +86,7 @@ def test_one_wait_at_a_time() -> None:
 )
 def test_resting_is_what_vain_attempts_do(arrivals: list[float], length: float) -> None:
     """As often, and the same ones at the same times afterwards."""
-    stepped, rested = pair = (Setting(), Setting())
+    stepped, rested = pair = (Setting("1.4"), Setting("1.4"))
     for setting in pair:
         for index, now in enumerate(sorted(arrivals)):
             setting.try_in_vain(until=now)

@@ -16,14 +16,16 @@ from clusterstate.errors import ClusterStateError
 from kubescheduler.cycle.scheduler_loop import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.queue.backoff import backoff_seconds_1_20, backoff_seconds_1_36
 from kubescheduler.queue.entry import Backoff, QueueEntry
-from kubescheduler.queue.framework_queue import FrameworkQueue
+from kubescheduler.queue.queue_policy import Backoffs
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.framework_queues import ERROR, FIT, MAKERS, Rejection, Setting
+from tests.support.queues.release_queues import ERROR, FIT, MAKERS, Rejection, Setting
+
+BOTH = ("1.20", "1.36")
 
 
-@pytest.fixture(params=list(MAKERS))
+@pytest.fixture(params=BOTH)
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -63,13 +65,7 @@ def test_another_queue_sort_orders_them(release: str) -> None:
 )
 def test_the_wait_doubles(initial: float, longest: float, failures: int, expected: float) -> None:
     """Up to the longest one, in both releases."""
-    assert backoff_seconds_1_20(failures, initial, longest) == expected
-    assert backoff_seconds_1_36(failures, initial, longest) == expected
-
-
-def test_nothing_to_wait_for_before_a_failure() -> None:
-    """1.36 counts from the first failure on."""
-    assert backoff_seconds_1_36(0, 1, 10) == 0
+    assert Backoffs(Backoff(initial, longest)).seconds(failures) == expected
 
 
 @pytest.mark.parametrize(("name", "lies"), [("1.20", 90.0), ("1.36", 330.0)])
@@ -154,12 +150,12 @@ def in_steps(setting: Setting, moment: float) -> Counter[str]:
     return tried
 
 
-def state(queue: FrameworkQueue) -> Any:
+def state(queue: SchedulingQueue) -> Any:
     def told(entry: QueueEntry) -> Any:
         counts = (entry.attempts, entry.rejections, entry.errors)
         return entry.pod.key, entry.timestamp, entry.backoff_until, *counts
 
-    heaps = [sorted(map(told, heap)) for heap in queue._backoffs]
+    heaps = [sorted(map(told, heap)) for heap in (queue._waiting, queue._erring)]
     return [*heaps, list(map(told, queue._unschedulable.values())), queue.cycle]
 
 
@@ -190,7 +186,7 @@ def lived(release: str, history: list[tuple[float, str, int]], backoff: Backoff)
 @settings(max_examples=100, deadline=None)
 @example("1.36", [(0.0, "pod", 0), (60.0, "pod", 0)], Backoff(2, 2), 271)
 @example("1.20", [(0.0, "pod", 0), (0.0, "pod", 1)], Backoff(2, 2), 450)
-@given(st.sampled_from(list(MAKERS)), histories, backoffs, st.integers(1, 3000))
+@given(st.sampled_from(BOTH), histories, backoffs, st.integers(1, 3000))
 def test_resting_is_what_ticks_come_to(
     release: str, history: list[tuple[float, str, int]], backoff: Backoff, seconds: int
 ) -> None:
@@ -214,7 +210,7 @@ def test_active_pods_cannot_rest(release: str) -> None:
 # --- under a whole scheduler -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(MAKERS))
+@pytest.mark.parametrize("name", BOTH)
 def test_a_schedulers_loop_takes_its_pods_from_them(name: str) -> None:
     """They are what it needs of a queue."""
     spec = EngineSpec(name)

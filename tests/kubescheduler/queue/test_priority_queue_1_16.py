@@ -20,12 +20,17 @@ from clusterstate.objects import (
     StorageClass,
     Taint,
 )
-from kubescheduler.queue.backoff import BackoffRecords, backoff_seconds
-from kubescheduler.queue.move_requests import node_update_moves, storage_class_moves, wants_to_be_near
+from kubescheduler.queue.entry import Backoff, QueueEntry
 from kubescheduler.queue.pending_pods import queue_order
-from kubescheduler.queue.priority_queue_1_16 import changes_more_than_status
+from kubescheduler.queue.queue_policy import (
+    BackoffsByKey,
+    changes_more_than_status,
+    node_update_moves,
+    object_change_moves,
+    wants_to_be_near,
+)
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.queues.queue_setting_1_16 import Setting
+from tests.support.queues.release_queues import ERROR, Setting
 
 
 def near(app: str, **term: Any) -> Affinity:
@@ -35,7 +40,7 @@ def near(app: str, **term: Any) -> Affinity:
 
 def test_higher_priority_first_then_first_come() -> None:
     """Equal in both, pods come in the order in which they were added."""
-    setting = Setting()
+    setting = Setting("1.16")
     for now, name, priority in ((0, "a", 0), (0, "b", 5), (1, "c", 5), (1, "d", 5), (2, "e", 9)):
         setting.now = now
         setting.queue.add(make_pod(name, priority=priority))
@@ -48,78 +53,81 @@ def test_higher_priority_first_then_first_come() -> None:
 )
 def test_the_wait_doubles_up_to_ten_seconds(attempts: int, seconds: float) -> None:
     """1, 2, 4, 8, 10, 10 …."""
-    assert backoff_seconds(attempts) == seconds
+    assert BackoffsByKey(Backoff()).seconds(attempts) == seconds
 
 
 def test_a_failure_during_the_wait_does_not_lengthen_it() -> None:
     """The counter rises when the wait is over; a record idle for more than ten seconds is forgotten."""
-    records = BackoffRecords()
-    records.failed("p", 0.0)
-    records.failed("p", 0.5)
-    assert records.expiry("p") == 1.0
-    records.failed("p", 1.0)
-    assert records.expiry("p") == 3.0
-    records.failed("other", 11.0)
-    assert records.attempts("p") == 2
-    records.failed("other", 11.5)
-    assert (records.attempts("p"), records.expiry("p"), len(records)) == (0, None, 1)
+    backoffs = BackoffsByKey(Backoff())
+    pod, other = (QueueEntry(make_pod(name), 0.0, 0.0) for name in ("p", "other"))
+    ends = []
+    for now in (0.0, 0.5, 1.0, 2.0, 3.0):
+        backoffs.failed(pod, now)
+        ends.append(pod.backoff_until)
+    assert ends == [1.0, 1.0, 3.0, 3.0, 7.0]
+    backoffs.failed(other, 13.0)
+    backoffs.failed(pod, 13.0)
+    assert pod.backoff_until == 21.0
+    backoffs.failed(other, 23.5)
+    backoffs.failed(pod, 23.5)
+    assert pod.backoff_until == 24.5
 
 
 def test_a_failed_pod_waits_for_an_event() -> None:
     """Without a move it is unschedulable; a move during its back-off takes it to the back-off queue."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod = make_pod("a")
     setting.queue.add(pod)
     setting.fail(pod)
     assert setting.queue.sizes == (0, 0, 1)
     setting.now = 0.5
-    setting.queue.move_all()
+    setting.queue.node_added(make_node("n3"))
     assert setting.queue.sizes == (0, 1, 0)
-    setting.pass_time(0.4)
+    setting.flush_until(setting.now + 0.4)
     assert setting.pop() is None
-    setting.pass_time(0.1)
+    setting.flush_until(setting.now + 0.1)
     assert setting.pop() == pod
 
 
 def test_a_move_after_the_backoff_makes_active() -> None:
     """There is nothing left to wait for."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod = make_pod("a")
     setting.queue.add(pod)
     setting.fail(pod)
     setting.now = 1.5
-    setting.queue.move_all()
+    setting.queue.node_added(make_node("n3"))
     assert setting.queue.sizes == (1, 0, 0)
 
 
 @pytest.mark.parametrize(("when", "sizes"), [("before", (0, 0, 1)), ("during", (0, 1, 0)), ("after", (0, 1, 0))])
 def test_a_move_during_or_after_the_attempt_is_not_missed(when: str, sizes: tuple[int, int, int]) -> None:
     """Then the pod waits out its back-off only: the event may have come too late for the attempt."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod, other = make_pod("a"), make_pod("b")
     setting.queue.add(pod)
     if when == "before":
-        setting.queue.move_all()
-    assert setting.pop() == pod
-    cycle = setting.queue.cycle
+        setting.queue.node_added(make_node("n3"))
+    entry = setting.queue.pop()
+    assert entry is not None
     if when == "after":
         setting.queue.add(other)
         assert setting.pop() == other
     if when != "before":
-        setting.queue.move_all()
-    setting.queue.add_unschedulable(pod, cycle)
+        setting.queue.node_added(make_node("n3"))
+    setting.queue.put_back(entry, pod, ERROR)
     assert setting.queue.sizes == sizes
 
 
 def test_an_assigned_pod_moves_those_that_must_be_near_it() -> None:
     """Others stay, also when they merely prefer to be near."""
-    setting = Setting()
+    setting = Setting("1.16")
     waiting = make_pod("near", affinity=near("web"))
     for pod in (waiting, make_pod("plain"), make_pod("other", affinity=near("db"))):
         setting.queue.add(pod)
         setting.fail(pod)
     setting.now = 2.0
-    setting.queue.assigned_pod_changed(make_pod("w", {"app": "web"}, node="n1"))
+    setting.queue.assigned_pod_added(make_pod("w", {"app": "web"}, node="n1"))
     assert setting.popped() == ["near"]
 
 
@@ -170,19 +178,19 @@ def test_which_node_updates_move(old: Any, new: Any, expected: bool) -> None:
 
 def test_which_storage_classes_move() -> None:
     """Those that bind when the first pod comes."""
-    assert storage_class_moves(StorageClass(ObjectMeta("s"), volume_binding_mode="WaitForFirstConsumer"))
-    assert not storage_class_moves(StorageClass(ObjectMeta("s"), volume_binding_mode="Immediate"))
+    assert object_change_moves(None, StorageClass(ObjectMeta("s"), volume_binding_mode="WaitForFirstConsumer"))
+    assert not object_change_moves(None, StorageClass(ObjectMeta("s"), volume_binding_mode="Immediate"))
 
 
 def test_unschedulable_pods_move_after_a_minute() -> None:
     """At the first tick of thirty seconds at which they have lain for more than sixty."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod = make_pod("a")
     setting.queue.add(pod)
     setting.fail(pod)
-    setting.pass_time(89)
+    setting.flush_until(setting.now + 89)
     assert setting.pop() is None
-    setting.pass_time(1)
+    setting.flush_until(setting.now + 1)
     assert (setting.now, setting.pop()) == (90.0, pod)
 
 
@@ -192,7 +200,7 @@ def test_unschedulable_pods_move_after_a_minute() -> None:
 )
 def test_updates(state: str, labelled: bool, active: bool) -> None:
     """In back-off any update makes active; of an unschedulable pod one that touches more than its status."""
-    setting = Setting()
+    setting = Setting("1.16")
     old = make_pod("a")
     new = msgspec.structs.replace(old, nominated_node_name="n1")
     if labelled:
@@ -201,7 +209,7 @@ def test_updates(state: str, labelled: bool, active: bool) -> None:
     if state != "active":
         setting.fail(old)
     if state == "backoff":
-        setting.queue.move_all()
+        setting.queue.node_added(make_node("n3"))
     setting.queue.update(old, new)
     assert setting.queue.pending() == [new]
     assert (setting.pop() == new) is active
@@ -234,7 +242,7 @@ def test_manifests_count_as_updates(changed: dict[str, Any], more: bool) -> None
 
 def test_an_update_of_an_unknown_pod_adds_it() -> None:
     """It was assigned to nobody we know of."""
-    setting = Setting()
+    setting = Setting("1.16")
     setting.queue.update(make_pod("a"), make_pod("a"))
     assert setting.queue.sizes == (1, 0, 0)
 
@@ -244,7 +252,7 @@ def test_an_update_of_an_unknown_pod_adds_it() -> None:
 )
 def test_nominations_in_memory_survive_updates_that_say_nothing(old: str, new: str, kept: str | None) -> None:
     """An update that carries a nomination on either side takes over what the new object says."""
-    setting = Setting()
+    setting = Setting("1.16")
     before, after = make_pod("a", nominated=old), make_pod("a", nominated=new)
     setting.queue.add(before)
     setting.queue.nominate(before, "n1")
@@ -254,7 +262,7 @@ def test_nominations_in_memory_survive_updates_that_say_nothing(old: str, new: s
 
 def test_deletion_takes_pod_nomination_and_backoff_away() -> None:
     """A pod of the same name begins anew."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod = make_pod("a", nominated="n1")
     setting.queue.add(pod)
     setting.fail(pod)
@@ -263,22 +271,22 @@ def test_deletion_takes_pod_nomination_and_backoff_away() -> None:
     setting.queue.add(pod)
     setting.fail(pod)
     setting.now = 1.0
-    setting.queue.move_all()
+    setting.queue.node_added(make_node("n3"))
     assert setting.pop() == pod
 
 
 @pytest.mark.parametrize("state", ["activeQ", "backoffQ", "unschedulableQ"])
 def test_a_pod_cannot_come_back_twice(state: str) -> None:
     """Upstream's text names the queue it is in."""
-    setting = Setting()
+    setting = Setting("1.16")
     pod = make_pod("a")
     setting.queue.add(pod)
     if state != "activeQ":
         setting.fail(pod)
     if state == "backoffQ":
-        setting.queue.move_all()
+        setting.queue.node_added(make_node("n3"))
     with pytest.raises(ClusterStateError, match=f"^pod is already present in {state}$"):
-        setting.queue.add_unschedulable(pod, setting.queue.cycle)
+        setting.queue.put_back(QueueEntry(pod, 0.0, 0.0), pod, ERROR)
 
 
 def test_queue_order_passes_over_what_is_not_pending() -> None:

@@ -14,8 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from kubescheduler.queue.heap import KeyedHeap
-from tests.support.build import labels, make_pod
-from tests.support.queues.queue_setting_1_16 import Setting
+from tests.support.build import labels, make_node, make_pod
+from tests.support.queues.release_queues import ERROR, Setting
 
 NAMES = [f"p{i}" for i in range(6)]
 
@@ -27,7 +27,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setting = Setting()
+        self.setting = Setting("1.16")
         self.queue = self.setting.queue
         self.queued: dict[str, Pod] = {}
         self.flying: set[str] = set()
@@ -52,16 +52,16 @@ class QueueMachine(RuleBasedStateMachine):
             return None
         key = entry.pod.key
         assert self.queued.pop(key) == entry.pod
-        assert (-entry.pod.priority, entry.since) == min((-p.priority, self.since[k]) for k, p in active.items())
+        assert (-entry.pod.priority, entry.timestamp) == min((-p.priority, self.since[k]) for k, p in active.items())
         assert self.setting.now >= self.earliest.get(key, 0.0)
         self.flying.add(key)
-        return entry.pod, self.queue.cycle
+        return entry
 
     @rule(attempt=consumes(in_flight))
     def fail(self, attempt: Any) -> None:
         if attempt is not None:
-            pod, cycle = attempt
-            self.queue.add_unschedulable(pod, cycle)
+            pod = attempt.pod
+            self.queue.put_back(attempt, pod, ERROR)
             self.flying.remove(pod.key)
             self.queued[pod.key] = pod
             self.since[pod.key] = self.setting.now
@@ -70,11 +70,11 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(attempt=consumes(in_flight))
     def place(self, attempt: Any) -> None:
         if attempt is not None:
-            self.flying.remove(attempt[0].key)
+            self.flying.remove(attempt.pod.key)
 
     @rule()
     def move_all(self) -> None:
-        self.queue.move_all()
+        self.queue.node_added(make_node("n3"))
         assert self.queue.sizes[2] == 0
 
     @rule(name=st.sampled_from(NAMES))
@@ -95,7 +95,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.25, 1.0, 7.5, 40.0, 100.0]))
     def pass_time(self, seconds: float) -> None:
-        self.setting.pass_time(seconds)
+        self.setting.flush_until(self.setting.now + seconds)
 
     @precondition(lambda self: self.queue.resting())
     @rule(seconds=st.sampled_from([50.0, 1000.0]))
@@ -103,7 +103,7 @@ class QueueMachine(RuleBasedStateMachine):
         for key in self.queue.rest_until(self.setting.now + seconds):
             self.earliest.pop(key, None)
         self.setting.now += seconds
-        self.since |= {entry.pod.key: entry.since for entry in self.queue._unschedulable.values()}
+        self.since |= {entry.pod.key: entry.timestamp for entry in self.queue._unschedulable.values()}
 
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
@@ -115,9 +115,8 @@ class QueueMachine(RuleBasedStateMachine):
     def nobody_waits_for_ever(self) -> None:
         """Back-offs end within ten seconds and a tick, anything else within ninety seconds."""
         now = self.setting.now
-        assert all(self.queue._backoff.expiry(e.pod.key) > now - 1 for e in self.queue._waiting)  # type: ignore[operator]
-        assert all((self.queue._backoff.expiry(e.pod.key) or 0) <= now + 10 for e in self.queue._waiting)
-        assert all(now - entry.since <= 90 for entry in self.queue._unschedulable.values())
+        assert all(now - 1 < entry.backoff_until <= now + 10 for entry in self.queue._waiting)
+        assert all(now - entry.timestamp <= 90 for entry in self.queue._unschedulable.values())
 
 
 TestQueueMachine = QueueMachine.TestCase
@@ -129,7 +128,7 @@ TestQueueMachine = QueueMachine.TestCase
 )
 def test_resting_is_what_ticks_and_vain_attempts_do(arrivals: list[tuple[float, int]], length: float) -> None:
     """The same pods at the same times in the same order, and as many attempts."""
-    pair = (Setting(), Setting())
+    pair = (Setting("1.16"), Setting("1.16"))
     for setting in pair:
         for index, (now, priority) in enumerate(sorted(arrivals)):
             setting.try_in_vain(until=now)
@@ -138,24 +137,25 @@ def test_resting_is_what_ticks_and_vain_attempts_do(arrivals: list[tuple[float, 
     stepped, rested = pair
     moment = stepped.now + length
     attempts = stepped.try_in_vain(until=math.nextafter(moment, 0))
-    assert sum(rested.queue.rest_until(moment).values()) == attempts
-    assert list(rested.queue._unschedulable.values()) == list(stepped.queue._unschedulable.values())
+    assert sum(rested.queue.rest_until(moment).values()) == len(attempts)
+    lying = [[(entry.pod, entry.timestamp) for entry in one.queue._unschedulable.values()] for one in pair]
+    assert lying[0] == lying[1]
     for setting in pair:
         setting.now = moment
-        setting.queue.move_all()
+        setting.queue.node_added(make_node("n3"))
     assert rested.queue.sizes == stepped.queue.sizes
     for setting in pair:
-        setting.pass_time(20)
+        setting.flush_until(setting.now + 20)
     assert rested.popped() == stepped.popped()
     assert rested.queue.cycle == stepped.queue.cycle
 
 
 def test_only_unschedulable_pods_rest() -> None:
     """A pod that is about to be tried is no reason to let time pass."""
-    setting = Setting()
+    setting = Setting("1.16")
     setting.queue.add(make_pod("a"))
     assert setting.queue.resting() is None
-    with pytest.raises(ClusterStateError, match="only unschedulable pods can rest"):
+    with pytest.raises(ClusterStateError, match="pop the others first"):
         setting.queue.rest_until(100)
 
 

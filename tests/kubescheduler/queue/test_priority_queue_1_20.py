@@ -6,7 +6,7 @@ import msgspec
 
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from tests.support.build import labels, make_node, make_pod
-from tests.support.queues.framework_queues import FIT, Setting
+from tests.support.queues.release_queues import FIT, Setting
 
 
 def test_any_event_moves_all_in_1_20() -> None:
@@ -67,7 +67,7 @@ def test_updates_in_1_20() -> None:
     setting.add_and_fail(pod)
     setting.queue.update(pod, msgspec.structs.replace(pod, nominated_node_name="n1"))
     assert setting.queue.sizes == (0, 0, 1)
-    setting.queue.move_all()  # type: ignore[attr-defined]
+    setting.queue.node_added(make_node("n3"))
     setting.queue.update(pod, pod)
     assert setting.queue.sizes == (1, 0, 0)
     setting.fail(pod)

@@ -8,9 +8,9 @@ import attrs
 import pytest
 
 from clusterstate.objects import Pod, Taint
-from kubescheduler.queue.framework_queue import FrameworkQueue
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.framework_queues import ERROR, FIT, Rejection, Setting
+from tests.support.queues.release_queues import ERROR, FIT, Rejection, Setting
 
 
 def test_pods_in_backoff_are_tried_when_there_is_nothing_else_to_do() -> None:
@@ -48,7 +48,7 @@ def test_a_rejection_ends_a_row_of_errors() -> None:
     assert entry is not None
     for why, counts in ((FIT, (1, 0)), (ERROR, (1, 1)), (ERROR, (1, 2)), (FIT, (2, 0))):
         entry.rejectors = why.rejectors
-        setting.queue.failed(entry, 0.5)
+        setting.queue._backoffs.failed(entry, 0.5)
         assert (entry.rejections, entry.errors) == counts
     assert entry.backoff_until == 2.0
 
@@ -76,7 +76,7 @@ def test_a_rejection_ends_a_row_of_errors() -> None:
     ],
     ids=["pod gone", "pod placed", "node", "node gone", "labels", "taints", "amounts", "annotations"],
 )
-def test_events_move_the_pods_they_may_help(event: Callable[[FrameworkQueue], None], moved: list[str]) -> None:
+def test_events_move_the_pods_they_may_help(event: Callable[[SchedulingQueue], None], moved: list[str]) -> None:
     """Those that were rejected by a plugin that registers the event; a custom plugin hopes for everything."""
     setting = Setting("1.36")
     rejectors = {"fit": "NodeResourcesFit", "affinity": "NodeAffinity", "taints": "TaintToleration", "foreign": "Own"}

@@ -22,7 +22,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
-from kubescheduler.queue.cluster_events import (
+from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,
     NODE,
     POD,
@@ -31,11 +31,11 @@ from kubescheduler.queue.cluster_events import (
     UNSCHEDULABLE_POD,
     Action,
     ClusterEvent,
+    QueueingHints,
     matches,
     node_actions,
     pod_actions,
 )
-from kubescheduler.queue.queueing_hints import Hopes
 from tests.support.build import labels, make_node, make_pod, resources
 
 
@@ -109,7 +109,7 @@ def test_every_plugin_that_can_reject_a_pod_registers_events() -> None:
 
 
 def hope(plugin: str, pod: Pod, event: ClusterEvent) -> bool:
-    return Hopes(events_by_plugin(PLUGINS_1_36)).any(pod, {plugin}, event)
+    return QueueingHints(events_by_plugin(PLUGINS_1_36)).any(pod, {plugin}, event)
 
 
 def gone(pod: Pod) -> ClusterEvent:

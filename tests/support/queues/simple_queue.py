@@ -37,7 +37,7 @@ def never_gated(_: Pod, __: str) -> Status | None:
 
 
 class SimpleQueue:
-    """The part of a PodQueue that the loop calls: what failed waits until something happens, then it is tried again.
+    """What the loop calls of a queue: what failed waits until something happens, then it is tried again.
 
     less: the queue sort, as ``Profiles.less``. pre_enqueue: of (pod, the plugin to ask first), as
     ``Profiles.pre_enqueue``; a pod that it refuses is gated. clock: seconds.

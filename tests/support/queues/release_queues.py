@@ -1,4 +1,4 @@
-"""The queues of 1.20 and 1.36 on a clock that is turned by hand."""
+"""The queue of each release on a clock that is turned by hand."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
-from kubescheduler.queue.framework_queue import FrameworkQueue
-from kubescheduler.queue.priority_queue_1_20 import Queue120
-from kubescheduler.queue.priority_queue_1_36 import Queue136
-from kubescheduler.queue.queueing_hints import Hopes
+from kubescheduler.queue.fifo import FIFO
+from kubescheduler.queue.queueing_hints import QueueingHints
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
+from kubescheduler.releases import v1_4, v1_16, v1_20, v1_36
 from tests.support.build import cache_of, make_node
 
 
@@ -29,9 +29,11 @@ class Rejection(msgspec.Struct, frozen=True):
 FIT = Rejection(frozenset({"NodeResourcesFit"}))
 ERROR = Rejection()
 
-MAKERS: dict[str, Callable[..., FrameworkQueue]] = {
-    "1.20": Queue120,
-    "1.36": partial(Queue136, hopes=Hopes(events_by_plugin(PLUGINS_1_36))),
+MAKERS: dict[str, Callable[..., SchedulingQueue]] = {
+    "1.4": partial(FIFO, policy=v1_4.queue()),
+    "1.16": partial(SchedulingQueue, policy=v1_16.queue()),
+    "1.20": partial(SchedulingQueue, policy=v1_20.queue()),
+    "1.36": partial(SchedulingQueue, policy=v1_36.queue(), hints=QueueingHints(events_by_plugin(PLUGINS_1_36))),
 }
 
 
@@ -42,6 +44,11 @@ class Setting:
         self.now = 0.0
         self.cache = cache_of([make_node("n1"), make_node("n2")])
         self.queue = MAKERS[release](lambda: self.now, self.cache, **options)
+
+    def pop(self) -> Pod | None:
+        """The next pod."""
+        entry = self.queue.pop()
+        return None if entry is None else entry.pod
 
     def fail(self, pod: Pod, why: Rejection = FIT) -> None:
         """One attempt that fails at once."""
@@ -62,6 +69,20 @@ class Setting:
             self.now = tick
             self.queue.flush_due()
         self.now = until
+
+    def try_in_vain(self, until: float) -> list[tuple[float, str]]:
+        """Every pod that becomes active until then fails at once; (when, which) that was."""
+        tried = []
+        while True:
+            while (entry := self.queue.pop()) is not None:
+                tried.append((self.now, entry.pod.metadata.name))
+                self.queue.put_back(entry, entry.pod, ERROR)
+            tick = self.queue.next_flush()
+            if tick is None or tick > until:
+                self.now = max(self.now, until)
+                return tried
+            self.now = tick
+            self.queue.flush_due()
 
     def popped(self) -> list[str]:
         """The names of all active pods, in order."""
