@@ -11,6 +11,7 @@ import numpy as np
 from algorithmprovider.column_answers import masks_by_reason, scores_of_rows
 from algorithmprovider.custom_code import CustomCall
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -20,12 +21,12 @@ from priorities.types import MAX_PRIORITY, Map, PriorityConfig, Reduce
 
 def column_predicate(name: str, function: Callable[..., Any], reads: Reads) -> FitPredicate:
     """A FitPredicate of ``(pod, snapshot) -> {reason: (n,) bool}``."""
-    return FitPredicate(name, _checked_check(name, function), reads)
+    return FitPredicate(name, _checked_check(name, function), Footprint(reads))
 
 
 def column_priority(name: str, function: Callable[..., Any], reduce: Reduce | None, reads: Reads) -> PriorityConfig:
     """A PriorityConfig of ``(pod, snapshot) -> (n,) scores``. reduce: see ``checked_reduce``."""
-    return PriorityConfig(name, _checked_map(name, function, last=reduce is None), reduce, reads)
+    return PriorityConfig(name, _checked_map(name, function, last=reduce is None), reduce, Footprint(reads))
 
 
 def checked_predicate(name: str, predicate: FitPredicate) -> FitPredicate:

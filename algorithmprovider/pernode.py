@@ -15,6 +15,7 @@ from algorithmprovider.column_answers import described_array, score_of_row
 from algorithmprovider.custom_code import CustomCall
 from algorithmprovider.custom_columns import check_range
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.objects import FrozenMap, Node, Pod
 from clusterstate.podinfo import PodInfo
@@ -86,7 +87,7 @@ def per_node_predicate(name: str, function: PerNodePredicate) -> FitPredicate:
                 verdict.setdefault(reason, np.zeros(len(snapshot), np.bool_))[at] = True
         return verdict
 
-    return FitPredicate(name, check, EVERYTHING)
+    return FitPredicate(name, check, Footprint(EVERYTHING))
 
 
 def _reasons(call: CustomCall, answer: object, node: str) -> Sequence[str]:
@@ -116,4 +117,4 @@ def per_node_priority(name: str, function: PerNodePriority, reduce: Reduce | Non
                 check_range(call, int(scores[at]), node, "without a reduce function a score")
         return scores
 
-    return PriorityConfig(name, score, reduce, EVERYTHING)
+    return PriorityConfig(name, score, reduce, Footprint(EVERYTHING))

@@ -7,10 +7,11 @@ import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import is_attachable_volume_resource
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
@@ -22,7 +23,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_groups
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -164,11 +165,9 @@ def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "MaxCSIVolumeCountPred",
         check,
-        BY_ROW | Reads.STORAGE,
+        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
         evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
-        traits=spec_alone,
-        storage=bound_storage,
     )
 
 

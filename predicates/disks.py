@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects import (
     ISCSI,
@@ -19,7 +20,7 @@ from clusterstate.objects import (
     VolumeSource,
 )
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import claim_names, has_claims
 from clusterstate.volumes.claims_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
@@ -242,7 +243,11 @@ def make_no_disk_conflict(_: PredicateArgs) -> FitPredicate:
     Upstream: 1.16 NoDiskConflict.
     """
     return FitPredicate(
-        "NoDiskConflict", no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE, traits=spec_alone
+        "NoDiskConflict",
+        no_disk_conflict,
+        Footprint(Reads.PODS, pod_key=spec_alone),
+        uses_exclusive_disks,
+        evidence=EVIDENCE,
     )
 
 
@@ -259,10 +264,9 @@ def make_no_disk_conflict_1_4(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "NoDiskConflict",
         no_disk_conflict_1_4,
-        Reads.PODS,
+        Footprint(Reads.PODS, pod_key=spec_alone),
         uses_exclusive_disks_1_4,
         evidence=EVIDENCE_1_4,
-        traits=spec_alone,
     )
 
 

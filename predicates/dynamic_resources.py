@@ -24,11 +24,12 @@ from clusterstate.devices.resource_claims import (
     is_usable_by,
     resolve_claims,
 )
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects.resource import ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.evidence_texts import devices_text, requests_text, terms_text
 from predicates.refusal_evidence import Need, Refusal, Unmet, few, filter_evidence
@@ -268,14 +269,16 @@ def dynamic_resources(rules: DeviceRules = DEFAULTS) -> FitPredicate:
     return FitPredicate(
         "DynamicResources",
         partial(check_devices, rules=rules),
-        reads=READS,
+        Footprint(
+            READS,
+            pod_key=spec_alone,
+            row_local=_row_by_row,
+            moment=partial(claims_given_up, rules=rules),
+            turns=partial(binding_ends, rules=rules),
+            pre_reads=Reads.RESOURCES,
+        ),
         applies=may_need_devices,
-        alone=_row_by_row,
         pre_filter=partial(pre_filter, rules=rules),
-        pre_reads=Reads.RESOURCES,
         unresolvable=always,
-        moment=partial(claims_given_up, rules=rules),
-        turns=partial(binding_ends, rules=rules),
         evidence=filter_evidence("DynamicResources", partial(explain_devices, rules)),
-        traits=spec_alone,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import selects_nodes_1_4
 from clusterstate.selectors.node_selection import selects_nodes
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.node_identity import (
     NOT_SELECTED,
@@ -115,11 +116,8 @@ def make_general_predicates(args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "GeneralPredicates",
         check,
-        alone=wants_none,
-        amounts=wants_resources_alone,
+        Footprint(pod_key=spec_alone, equal_for_equal_usage=wants_resources_alone, row_local=wants_none),
         evidence=EVIDENCE,
-        traits=spec_alone,
-        by_usage=wants_resources_alone,
     )
 
 
@@ -131,9 +129,8 @@ def make_general_predicates_1_4(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "GeneralPredicates",
         general_predicates_1_4,
+        Footprint(pod_key=spec_alone, equal_for_equal_usage=wants_resources_alone_1_4),
         evidence=EVIDENCE_1_4,
-        traits=spec_alone,
-        by_usage=wants_resources_alone_1_4,
     )
 
 

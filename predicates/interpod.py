@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
@@ -330,12 +331,8 @@ def make_match_inter_pod_affinity(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "MatchInterPodAffinity",
         match_inter_pod_affinity,
-        reads,
-        alone=_is_free,
-        narrow=affinity_reads,
-        scope=_scope,
+        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels, row_local=_is_free, scope=_scope),
         evidence=predicate_evidence("MatchInterPodAffinity", explain_affinity),
-        traits=affinity_labels,
     )
 
 

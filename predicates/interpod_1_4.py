@@ -8,12 +8,13 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
@@ -214,12 +215,10 @@ def make_match_inter_pod_affinity_1_4(args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "MatchInterPodAffinity",
         check,
-        reads,
-        narrow=affinity_reads,
+        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels),
         evidence=predicate_evidence(
             "MatchInterPodAffinity", lambda pod, snapshot, _: explain_affinity_1_4(pod, snapshot, failure_domains)
         ),
-        traits=affinity_labels,
     )
 
 

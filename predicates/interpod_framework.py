@@ -6,11 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import NOTHING, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import Tallies
 from clusterstate.topology.pod_affinity import is_somewhere, occupied_rows
@@ -221,14 +222,17 @@ def predicate_1_20() -> FitPredicate:
     return FitPredicate(
         "InterPodAffinity",
         inter_pod_affinity_1_20,
-        Reads.ALL_NODES | Reads.ALL_PODS,
-        alone=partial(_is_free, TERMS_1_20),
-        narrow=partial(_narrow, TERMS_1_20),
-        scope=partial(_scope, TERMS_1_20),
+        Footprint(
+            Reads.ALL_NODES | Reads.ALL_PODS,
+            narrow=partial(_narrow, TERMS_1_20),
+            pod_key=affinity_labels,
+            row_local=partial(_is_free, TERMS_1_20),
+            scope=partial(_scope, TERMS_1_20),
+            pre_reads=NOTHING,
+        ),
         pre_filter=partial(_pre_filter, TERMS_1_20, skips=False),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_20)),
         unresolvable=_is_unresolvable,
-        traits=affinity_labels,
     )
 
 
@@ -237,14 +241,16 @@ def predicate_1_36() -> FitPredicate:
     return FitPredicate(
         "InterPodAffinity",
         inter_pod_affinity_1_36,
-        Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
-        alone=partial(_is_free, TERMS_1_36),
-        narrow=partial(_narrow, TERMS_1_36),
-        scope=partial(_scope, TERMS_1_36),
+        Footprint(
+            Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
+            narrow=partial(_narrow, TERMS_1_36),
+            pod_key=affinity_labels,
+            row_local=partial(_is_free, TERMS_1_36),
+            scope=partial(_scope, TERMS_1_36),
+            pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
+            pre_scope=partial(_pre_scope, TERMS_1_36),
+        ),
         pre_filter=partial(_pre_filter, TERMS_1_36, skips=True),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
-        pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
-        pre_scope=partial(_pre_scope, TERMS_1_36),
         unresolvable=_is_unresolvable,
-        traits=affinity_labels,
     )

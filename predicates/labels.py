@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
@@ -86,6 +87,6 @@ def _factory(
     def make(_: PredicateArgs) -> FitPredicate:
         explain = explain_labels(labels, ()) if presence else explain_labels((), labels)
         evidence = predicate_evidence("CheckNodeLabelPresence", explain)
-        return FitPredicate(name, check, Reads.NODE, applies, evidence=evidence, traits=spec_alone)
+        return FitPredicate(name, check, Footprint(Reads.NODE, pod_key=spec_alone), applies, evidence=evidence)
 
     return make

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects import Container, PodSpec
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_there, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
@@ -188,11 +189,9 @@ def _named(name: str) -> FitPredicate:
     return FitPredicate(
         name,
         pod_fits_host_ports,
-        Reads.PODS,
+        Footprint(Reads.PODS, pod_key=spec_alone, row_local=wants_none),
         wants_host_ports,
-        wants_none,
         evidence=predicate_evidence(name, explain_ports(host_ports)),
-        traits=spec_alone,
     )
 
 
@@ -223,10 +222,9 @@ def _named_1_4(name: str) -> FitPredicate:
     return FitPredicate(
         name,
         pod_fits_host_ports_1_4,
-        Reads.PODS,
+        Footprint(Reads.PODS, pod_key=spec_alone),
         wants_host_port_numbers,
         evidence=predicate_evidence(name, explain_ports_1_4),
-        traits=spec_alone,
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import is_extended_resource
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
 from predicates.refusal_evidence import Refusal, Shortage, predicate_evidence
@@ -89,11 +90,6 @@ def _short_with_any(pod: PodInfo, snapshot: Snapshot, ignored: Ignored) -> Verdi
 def _nowhere(amount: int, size: int) -> Mask:
     """A resource that no node has: 0 < 0 + amount."""
     return np.full(size, amount > 0)
-
-
-def always_by_usage(_: PodInfo) -> bool:
-    """Resources are nothing but amounts for every pod; see ``FitPredicate.by_usage``."""
-    return True
 
 
 # --- framework releases --------------------------------------------------------------------
@@ -220,10 +216,8 @@ def make_pod_fits_resources(args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "PodFitsResources",
         check,
-        amounts=True,
+        Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=EVIDENCE,
-        traits=spec_alone,
-        by_usage=always_by_usage,
     )
 
 
@@ -233,7 +227,9 @@ def make_pod_fits_resources_1_4(_: PredicateArgs) -> FitPredicate:
     Upstream: 1.4 PodFitsResources.
     """
     rule = pod_fits_resources_1_4
-    return FitPredicate("PodFitsResources", rule, evidence=EVIDENCE, traits=spec_alone, by_usage=always_by_usage)
+    return FitPredicate(
+        "PodFitsResources", rule, Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=EVIDENCE
+    )
 
 
 RESOURCES: dict[str, FitPredicateFactory] = {"PodFitsResources": make_pod_fits_resources}

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Labels
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
@@ -152,7 +153,7 @@ def _factory(
         return FitPredicate(
             name,
             check,
-            READS,
+            Footprint(READS),
             applies,
             evidence=predicate_evidence("CheckServiceAffinity", explain_peers(partial(wanted, labels))),
         )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
-from clusterstate.selectors.pod_traits import spread_labels
+from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
 from clusterstate.topology.spread_counts import HARD, Constraints, any_pods, constraints_of, spread_over
@@ -97,10 +98,9 @@ def make_even_pods_spread(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "EvenPodsSpread",
         even_pods_spread,
-        LOCAL | Reads.ALL_NODES | Reads.ALL_PODS,
+        Footprint(LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, pod_key=spread_labels),
         _applies,
         evidence=EVIDENCE,
-        traits=spread_labels,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
@@ -140,13 +141,9 @@ def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: P
     return FitPredicate(
         "PodTopologySpread",
         check,
-        reads,
+        Footprint(reads, narrow=narrow, pod_key=rules.pod_key, row_local=alone, pre_reads=Reads.SERVICES),
         applies,
-        alone=alone,
-        narrow=narrow,
         pre_filter=pre_filter,
-        pre_reads=Reads.SERVICES,
         unresolvable=MISSING_LABEL.__eq__,
         evidence=filter_evidence("PodTopologySpread", explain_spread(rules, grounds)),
-        traits=rules.traits,
     )

@@ -7,15 +7,16 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects import PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
-from clusterstate.volumes.storage_traits import storage_to_bind
+from clusterstate.volumes.storage_keys import storage_to_bind
 from kubecel.api_names import go_quote
 from predicates.evidence_texts import bound_text, delayed_need
 from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
@@ -104,11 +105,11 @@ def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "CheckVolumeBinding",
         check_volume_binding,
-        Reads.NODE | Reads.STORAGE,
+        Footprint(
+            Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=partial(storage_to_bind, RULES_1_16.class_of)
+        ),
         has_claims,
         evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
-        traits=spec_alone,
-        storage=partial(storage_to_bind, RULES_1_16.class_of),
     )
 
 

@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     AZURE_DISK,
@@ -29,7 +30,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_mask
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
@@ -178,11 +179,9 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         name,
         check,
-        BY_ROW | Reads.STORAGE,
+        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         partial(may_use, disk),
         evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes)),
-        traits=spec_alone,
-        storage=bound_storage,
     )
 
 

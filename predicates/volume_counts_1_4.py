@@ -10,13 +10,14 @@ import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import ClaimVolume
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import CLAIM_WITHOUT_NAME, EBS, GCE_PD, DiskType, has_claims
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
@@ -133,11 +134,9 @@ def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         name,
         check,
-        BY_ROW | Reads.STORAGE,
+        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         applies,
         evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
-        traits=spec_alone,
-        storage=bound_storage,
     )
 
 

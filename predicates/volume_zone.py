@@ -9,11 +9,12 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
@@ -25,7 +26,7 @@ from clusterstate.volumes.claims import (
     waits_for_consumer,
 )
 from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import (
@@ -272,11 +273,9 @@ def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "NoVolumeZoneConflict",
         no_volume_zone_conflict,
-        Reads.NODE | Reads.STORAGE,
+        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
-        traits=spec_alone,
-        storage=bound_storage,
     )
 
 
@@ -288,11 +287,9 @@ def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
     return FitPredicate(
         "NoVolumeZoneConflict",
         no_volume_zone_conflict_1_4,
-        Reads.NODE | Reads.STORAGE,
+        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
         evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones_1_4),
-        traits=spec_alone,
-        storage=bound_storage,
     )
 
 

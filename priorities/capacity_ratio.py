@@ -14,9 +14,10 @@ from itertools import chain, pairwise
 import numpy as np
 
 from clusterstate.errors import ConfigError
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import resource_inputs
@@ -28,7 +29,6 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityFactory,
-    always_by_usage,
 )
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
@@ -160,7 +160,9 @@ def capacity_ratio_factory(
             return capacity_ratio(table, weights, pod, snapshot)
 
         evidence = RuleEvidence(UPSTREAM, priority_page(heading), capacity_ratio_evidence(shape, weights))
-        return PriorityConfig(name, score, evidence=evidence, traits=spec_alone, by_usage=always_by_usage)
+        return PriorityConfig(
+            name, score, footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=evidence
+        )
 
     return make
 

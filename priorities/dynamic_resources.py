@@ -14,9 +14,10 @@ from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_requests import DeviceError
 from clusterstate.devices.device_search import MOST_ALTERNATIVES, score
 from clusterstate.devices.resource_claims import ClaimError, resolve_claims
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import default_normalize, stretched_evidence
 from priorities.score_evidence import Calculation, added, plugin_evidence
@@ -87,11 +88,10 @@ def dynamic_resources_score(features: DeviceFeatures = EVERYTHING) -> PriorityCo
         "DynamicResources",
         partial(alternatives_map, features=features),
         default_normalize,
-        reads=READS,
+        Footprint(READS, pod_key=spec_alone),
         constant=no_claims,
         valuewise=True,
         evidence=plugin_evidence(
             "DynamicResources", partial(explain_alternatives, features=features), stretched_evidence(MAX_NODE_SCORE)
         ),
-        traits=spec_alone,
     )

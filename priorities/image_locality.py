@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import size
 from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence
@@ -72,10 +73,9 @@ def make_image_locality(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "ImageLocalityPriority",
         image_locality,
-        reads=Reads.NODE | Reads.ALL_NODES,
+        footprint=Footprint(Reads.NODE | Reads.ALL_NODES, pod_key=spec_alone),
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality),
-        traits=spec_alone,
     )
 
 
@@ -213,10 +213,9 @@ def make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "ImageLocalityPriority",
         image_locality_1_4,
-        reads=Reads.NODE,
+        footprint=Footprint(Reads.NODE, pod_key=spec_alone),
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality_1_4),
-        traits=spec_alone,
     )
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.counting.tally import Weight
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
@@ -217,12 +218,9 @@ def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
         "InterPodAffinityPriority",
         sums,
         normalize_sums,
-        reads,
+        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels, scope=partial(_scope, hard_weight)),
         valuewise=True,
-        narrow=affinity_reads,
-        scope=partial(_scope, hard_weight),
         evidence=priority_evidence("InterPodAffinityPriority", _explain(hard_weight), explain_normalized_sums),
-        traits=affinity_labels,
     )
 
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.counting.tally import Weight
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
@@ -165,11 +166,9 @@ def make_inter_pod_affinity_1_4(args: PriorityArgs) -> PriorityConfig:
         "InterPodAffinityPriority",
         sums,
         normalize_sums,
-        reads,
+        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels),
         valuewise=True,
-        narrow=affinity_reads,
         evidence=priority_evidence("InterPodAffinityPriority", explain, explain_normalized_sums),
-        traits=affinity_labels,
     )
 
 

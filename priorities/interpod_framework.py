@@ -14,10 +14,11 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.counting.tally import Tally, Weight
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.selectors.pod_traits import affinity_labels
+from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.held_tallies import HeldTallies, Tallies
 from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
@@ -234,14 +235,16 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
         "InterPodAffinity",
         partial(_sums, TERMS_1_20, hard_weight),
         normalize_1_20,
-        Reads.ALL_NODES | Reads.ALL_PODS,
+        Footprint(
+            Reads.ALL_NODES | Reads.ALL_PODS,
+            narrow=partial(_narrow, TERMS_1_20),
+            pod_key=affinity_labels,
+            scope=partial(_scope, TERMS_1_20, hard_weight),
+            pre_reads=TERMS_1_20.reads,
+        ),
         valuewise=True,
-        narrow=partial(_narrow, TERMS_1_20),
-        scope=partial(_scope, TERMS_1_20, hard_weight),
         pre_score=pre_score,
-        pre_score_reads=TERMS_1_20.reads,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
-        traits=affinity_labels,
     )
 
 
@@ -267,12 +270,14 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
         "InterPodAffinity",
         partial(_sums, TERMS_1_36, hard_weight),
         normalize_1_36,
-        Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
+        Footprint(
+            Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
+            narrow=partial(_narrow, TERMS_1_36),
+            pod_key=affinity_labels,
+            scope=partial(_scope, TERMS_1_36, hard_weight),
+            pre_scope=pre_scope,
+        ),
         valuewise=True,
-        narrow=partial(_narrow, TERMS_1_36),
-        scope=partial(_scope, TERMS_1_36, hard_weight),
         pre_score=pre_score,
-        pre_scope=pre_scope,
         evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
-        traits=affinity_labels,
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PreferredSchedulingTerm
@@ -19,7 +20,7 @@ from clusterstate.selectors.node_selection import (
     preferred_weights,
     preferred_weights_of,
 )
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import term_text
@@ -82,13 +83,12 @@ def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
         "NodeAffinityPriority",
         preferred_weights,
         normalize,
-        reads=Reads.NODE,
+        Footprint(Reads.NODE, pod_key=spec_alone),
         constant=no_preference,
         valuewise=True,
         evidence=priority_evidence(
             "NodeAffinityPriority", _explain(_preferred, preferred_weights_of), stretched_evidence(MAX_PRIORITY)
         ),
-        traits=spec_alone,
     )
 
 
@@ -138,13 +138,12 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
         "NodeAffinityPriority",
         preferred_sums_1_4,
         normalize_1_4,
-        reads=Reads.NODE,
+        Footprint(Reads.NODE, pod_key=spec_alone),
         constant=no_preference_1_4,
         valuewise=True,
         evidence=priority_evidence(
             "NodeAffinityPriority", _explain(_preferred, preferred_weights_of_1_4), explain_normalized_1_4
         ),
-        traits=spec_alone,
     )
 
 

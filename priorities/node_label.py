@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, RuleEvidence, plugin_evidence, priority_evidence, priority_page
 from priorities.types import (
@@ -39,7 +40,11 @@ def make_equal(_: PriorityArgs) -> PriorityConfig:
     """
     evidence = priority_evidence("EqualPriority", explain_equal)
     return PriorityConfig(
-        "EqualPriority", equal_priority, reads=Reads.NODE, constant=_always_equal, evidence=evidence, traits=spec_alone
+        "EqualPriority",
+        equal_priority,
+        footprint=Footprint(Reads.NODE, pod_key=spec_alone),
+        constant=_always_equal,
+        evidence=evidence,
     )
 
 
@@ -74,7 +79,7 @@ def node_label_factory(name: str, label: str, presence: bool) -> PriorityFactory
     evidence = RuleEvidence("CalculateNodeLabelPriority", priority_page("argument-labelpreference"), explain)
 
     def make(_: PriorityArgs) -> PriorityConfig:
-        return PriorityConfig(name, score, reads=Reads.NODE, evidence=evidence, traits=spec_alone)
+        return PriorityConfig(name, score, footprint=Footprint(Reads.NODE, pod_key=spec_alone), evidence=evidence)
 
     return make
 

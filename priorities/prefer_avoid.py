@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.objects import Node
 from clusterstate.podinfo import Controller, PodInfo
@@ -147,10 +148,9 @@ def make_prefer_avoid(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "NodePreferAvoidPodsPriority",
         prefer_avoid_pods,
-        reads=Reads.NODE,
+        footprint=Footprint(Reads.NODE, pod_key=avoided_for),
         constant=avoided_nowhere,
         evidence=priority_evidence("NodePreferAvoidPodsPriority", _explain(MAX_PRIORITY)),
-        traits=avoided_for,
     )
 
 

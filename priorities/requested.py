@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import BY_ROW, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from priorities.input_texts import resource_inputs
 from priorities.normalize import idiv
 from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence
@@ -33,7 +34,6 @@ from priorities.types import (
     PriorityArgs,
     PriorityConfig,
     PriorityConfigFactory,
-    always_by_usage,
 )
 
 
@@ -181,7 +181,9 @@ BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})"
 
 def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfig:
     evidence = priority_evidence(name, explain)
-    return PriorityConfig(name, function, evidence=evidence, traits=spec_alone, by_usage=always_by_usage)
+    return PriorityConfig(
+        name, function, footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=evidence
+    )
 
 
 def make_least_requested(_: PriorityArgs) -> PriorityConfig:
@@ -230,11 +232,9 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         BALANCED_NAME,
         partial(balance_with_volumes, args.attached),
-        reads=BY_ROW | Reads.STORAGE,
-        storage=bound_storage,
+        footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         evidence=priority_evidence(BALANCED_NAME, _explain_with_volumes(args.attached)),
-        fine=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
-        traits=spec_alone,
+        scaled_to_100=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
     )
 
 

@@ -27,7 +27,7 @@ from clusterstate.resource_names import is_scalar_resource
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY, Amounts
 from priorities.normalize import MAX_UTILIZATION, idiv, round_half_away
-from priorities.types import MAX_NODE_SCORE, always_by_usage, never_by_usage
+from priorities.types import MAX_NODE_SCORE
 
 Resources = Sequence[tuple[str, int]]
 """(name, weight) pairs."""
@@ -56,11 +56,6 @@ def devices_for(names: Sequence[str], features: DeviceFeatures) -> Devices:
 def reads_of(devices: Devices) -> Reads:
     """What a score reads that counts devices so."""
     return LOCAL if devices is no_devices else LOCAL | DEVICE_READS
-
-
-def by_usage_of(devices: Devices) -> Callable[[PodInfo], bool]:
-    """See ``PriorityConfig.by_usage``: nodes with equal amounts may see different devices."""
-    return always_by_usage if devices is no_devices else never_by_usage
 
 
 def amounts(names: Sequence[str], pod: PodInfo, snapshot: Snapshot) -> tuple[IntArray, IntArray]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.input_texts import amount
@@ -56,10 +57,9 @@ def make_resource_limits(_: PriorityArgs) -> PriorityConfig:
     return PriorityConfig(
         "ResourceLimitsPriority",
         resource_limits,
-        reads=Reads.NODE,
+        footprint=Footprint(Reads.NODE, pod_key=spec_alone),
         constant=unlimited,
         evidence=priority_evidence("ResourceLimitsPriority", explain_resource_limits),
-        traits=spec_alone,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.nodetree import zone_key_stable
@@ -251,11 +252,9 @@ def _named(name: str) -> PriorityConfig:
         name,
         matching_pods,
         spread_scores,
-        LOCAL | Reads.SERVICES,
+        Footprint(LOCAL | Reads.SERVICES, pod_key=selectors_of, unaffected_by_pods=is_unselected),
         evidence=evidence,
-        traits=selectors_of,
         prepare=prepare,
-        stands=is_unselected,
     )
 
 

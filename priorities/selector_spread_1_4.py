@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
@@ -125,11 +126,9 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
         name,
         count,
         score,
-        LOCAL | Reads.SERVICES,
+        Footprint(LOCAL | Reads.SERVICES, pod_key=selectors, unaffected_by_pods=is_unselected),
         evidence=evidence,
-        traits=selectors,
         prepare=prepare,
-        stands=is_unselected,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.counting.tally import Tally
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Labels
@@ -231,7 +232,7 @@ def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
         explain = _explain_counts(service_pods, _selectors)
         evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores(label))
-        return PriorityConfig(name, service_pods, reduce, LOCAL | Reads.SERVICES, evidence=evidence)
+        return PriorityConfig(name, service_pods, reduce, Footprint(LOCAL | Reads.SERVICES), evidence=evidence)
 
     return make
 
@@ -249,6 +250,6 @@ def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
         explain = _explain_counts(service_pods_1_4, _first_selectors_1_4)
         evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores_1_4(label))
-        return PriorityConfig(name, service_pods_1_4, reduce, LOCAL | Reads.SERVICES, evidence=evidence)
+        return PriorityConfig(name, service_pods_1_4, reduce, Footprint(LOCAL | Reads.SERVICES), evidence=evidence)
 
     return make

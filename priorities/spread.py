@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
-from clusterstate.selectors.pod_traits import spread_labels
+from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import (
     SOFT,
@@ -172,10 +173,9 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         "EvenPodsSpreadPriority",
         spread_sums,
         spread_scores,
-        reads,
+        Footprint(reads, pod_key=spread_labels),
         _constant,
         evidence=evidence,
-        traits=spread_labels,
         prepare=prepare,
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import NO_NUMBERS, IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
@@ -309,16 +310,18 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
         "PodTopologySpread",
         _nothing,
         rule.reduce,
-        READS,
-        narrow=_narrow,
+        Footprint(
+            READS,
+            narrow=_narrow,
+            pod_key=rules.pod_key,
+            row_local=rule.alone,
+            unaffected_by_pods=rule.stands,
+            pre_reads=Reads.SERVICES,
+        ),
         pre_score=pre_score,
-        pre_score_reads=Reads.SERVICES,
         settle=rule.settle,
         prepare=rule.prepare,
-        stands=rule.stands,
         evidence=rule.evidence(),
-        traits=rules.traits,
-        alone=rule.alone,
     )
 
 
@@ -333,14 +336,16 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         "PodTopologySpread",
         _nothing,
         rule.reduce,
-        READS,
-        narrow=_narrow,
+        Footprint(
+            READS,
+            narrow=_narrow,
+            pod_key=rules.pod_key,
+            row_local=rule.alone,
+            unaffected_by_pods=rule.stands,
+            pre_reads=Reads.SERVICES,
+        ),
         pre_score=pre_score,
-        pre_score_reads=Reads.SERVICES,
         settle=rule.settle,
         prepare=rule.prepare,
-        stands=rule.stands,
         evidence=rule.evidence(),
-        traits=rules.traits,
-        alone=rule.alone,
     )

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize_reversed, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
@@ -150,11 +151,10 @@ def make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
         "TaintTolerationPriority",
         intolerable_taints,
         normalize_reversed,
-        reads=Reads.NODE,
+        Footprint(Reads.NODE, pod_key=spec_alone),
         constant=tolerates_all,
         valuewise=True,
         evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates), turned_evidence(MAX_PRIORITY)),
-        traits=spec_alone,
     )
 
 
@@ -167,10 +167,9 @@ def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
         "TaintTolerationPriority",
         intolerable_taints_1_4,
         tolerance_scores,
-        reads=Reads.NODE,
+        Footprint(Reads.NODE, pod_key=spec_alone),
         valuewise=True,
         evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates_1_4), explain_tolerance_scores),
-        traits=spec_alone,
     )
 
 

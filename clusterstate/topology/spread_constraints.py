@@ -12,7 +12,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
 from clusterstate.selectors.label_selectors_framework import compile_selector, compile_selector_1_36
 from clusterstate.selectors.matching import NOTHING, Matcher
-from clusterstate.selectors.pod_traits import spread_labels
+from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_counts import SOFT
 
@@ -80,7 +80,7 @@ class SpreadRules(msgspec.Struct, frozen=True, eq=False):
             memo[key] = found
         return found
 
-    def traits(self, pod: PodInfo, snapshot: Snapshot) -> Hashable:
+    def pod_key(self, pod: PodInfo, snapshot: Snapshot) -> Hashable:
         """What the constraints read of a pod besides its spec."""
         if pod.spec.topology_spread_constraints:
             return spread_labels(pod, snapshot)

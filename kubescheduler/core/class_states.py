@@ -15,7 +15,7 @@ import numpy as np
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import Traits, as_read, label_keys_read, spec_alone, whole_pod
+from clusterstate.selectors.pod_keys import PodKey, as_read, label_keys_read, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.holding.usage_answers import with_rows
@@ -114,11 +114,15 @@ class ClassState:
             else:
                 self.constants[priority.config.name] = constant
         self._moving_checks = [
-            s for s in self.checks if s.predicate.pre_reads or not s.of_nodes or s.predicate.moment is not None
+            s
+            for s in self.checks
+            if not s.of_nodes or s.predicate.footprint.moment is not None or _asks_before(s, info)
         ]
         self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
-        self.far_checks = [s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.moment is not None]
-        self.timed = any(state.predicate.moment is not None for state in self.checks)
+        self.far_checks = [
+            s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.footprint.moment is not None
+        ]
+        self.timed = any(state.predicate.footprint.moment is not None for state in self.checks)
         flags = {flag for state in (*self.checks, *self.scores.values()) for flag in state.far}
         self.steady_flags = tuple(sorted(flags - OF_PODS))
         self.pod_flags = tuple(sorted(flags & OF_PODS))
@@ -181,6 +185,11 @@ class ClassState:
         self._settled = True
 
 
+def _asks_before(check: CheckState, info: PodInfo) -> bool:
+    """Whether it depends on what may change whether the check is skipped."""
+    return check.predicate.pre_filter is not None and bool(check.predicate.footprint.pre_reads_for(info))
+
+
 def _same(masks: list[Mask], others: list[Mask]) -> bool:
     """Whether these are the same arrays."""
     return len(masks) == len(others) and all(map(operator.is_, masks, others))
@@ -203,13 +212,13 @@ class Memory:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         """rules: everything that a state asks."""
-        self._traits: tuple[Traits, ...] = tuple(
-            dict.fromkeys(rule.traits for rule in rules if rule.traits is not spec_alone)
+        self._pod_keys: tuple[PodKey, ...] = tuple(
+            dict.fromkeys(key for rule in rules if (key := rule.footprint.pod_key) is not spec_alone)
         )
         self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
         self._size = self._made = 0
-        self._narrow = whole_pod not in self._traits
+        self._narrow = whole_pod not in self._pod_keys
         self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
         self._key_as_read: dict[Hashable, tuple[Hashable, ...]] = {}
         self._label_keys: dict[Alike, frozenset[str]] = {}
@@ -233,7 +242,7 @@ class Memory:
         state = self._states.get(key)
         if state is None:
             self._made = 0
-            read = dict(zip(self._traits, key[1:], strict=True))
+            read = dict(zip(self._pod_keys, key[1:], strict=True))
             state = self._states[key] = make(info, partial(self._share, self._alike_to(info), read))
             state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
@@ -246,14 +255,14 @@ class Memory:
         """Equal for pods that no rule can tell apart: what all are alike in, and what each rule reads besides."""
         alike = self._alike_to(info)
         if not self._narrow:
-            return (alike, *[traits(info, snapshot) for traits in self._traits])
+            return (alike, *[of(info, snapshot) for of in self._pod_keys])
         keys = self._label_keys.get(alike)
         if keys is None:
             keys = self._label_keys[alike] = label_keys_read(info, snapshot)
         read = alike, *as_read(info, keys)
         key = self._key_as_read.get(read)
         if key is None:
-            key = self._key_as_read[read] = (alike, *[traits(info, snapshot) for traits in self._traits])
+            key = self._key_as_read[read] = (alike, *[of(info, snapshot) for of in self._pod_keys])
         return key
 
     def _hold(self, key: Hashable, size: int) -> None:
@@ -273,9 +282,9 @@ class Memory:
                 self._alike.popitem(last=False)
         return found
 
-    def _share(self, alike: Alike, read: Mapping[Traits, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
+    def _share(self, alike: Alike, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
         """What is remembered of a rule. read: what rules read of the pod besides its spec."""
-        key = (id(rule), alike, read.get(rule.traits))
+        key = (id(rule), alike, read.get(rule.footprint.pod_key))
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = make()

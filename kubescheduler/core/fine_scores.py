@@ -116,8 +116,8 @@ def fine_scores(
 
     Ten times is exact for priorities that only know 0 and 10.
     """
-    if config.fine is not None:
-        return config.fine(pod, view)
+    if config.scaled_to_100 is not None:
+        return config.scaled_to_100(pod, view)
     fine = forms.get(config.name)
     scores = None if fine is None else fine(config, pod, view)
     return coarse * STEPS if scores is None else scores

@@ -200,7 +200,7 @@ class Explainer:
             return RefusalEvidence(name, f"{found.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
         if check is None or check.evidence is None:
             return RefusalEvidence(name, "", CUSTOM_PAGE, reason, "", {"reason": reason}, True)
-        reads = check.reads_for(pod)
+        reads = check.footprint.reads_for(pod)
         if self._moment.passed(reads, row):
             raise _stale(found, row)
         facts = check.evidence.explain(pod, there, reason)

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import StorageTraits
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import Scope, ScopeReading, SeenByRow
+from clusterstate.topology.topology_scope import ScopeReading, SeenByRow
 from kubescheduler.core.holding.usage_answers import (
     PASSES,
     SINGLE_ROWS,
@@ -147,10 +147,10 @@ class Remembered:
         "position",
     )
 
-    def __init__(self, reads: Reads, storage: StorageTraits | None = None, scope: Scope | None = None) -> None:
-        """storage: what is read of claims and volumes for the pod; None: all of them where ``reads`` has them. scope:
-        how far pods on a row matter to others; None: pods on any row may matter to all."""
-        self._storage = storage if reads & Reads.CLAIMS else None
+    def __init__(self, footprint: Footprint, info: PodInfo) -> None:
+        """footprint: the rule's."""
+        reads, scope = footprint.reads_for(info), footprint.scope
+        self._storage = footprint.storage if reads & Reads.CLAIMS else None
         found = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
         self._far, self._local = found.far, found.local
         self.of_pods_anywhere, self.of_own_pods = found.of_pods_anywhere, found.of_own_pods
@@ -228,9 +228,11 @@ class CheckState(Remembered):
     )
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
-        super().__init__(predicate.reads_for(info), predicate.storage, predicate.scope)
+        super().__init__(predicate.footprint, info)
         self.predicate = predicate
-        self.by_usage = UsageAnswers(predicate) if not self.far and predicate.by_usage(info) else None
+        self.by_usage = (
+            UsageAnswers(predicate) if not self.far and predicate.footprint.follows_from_usage(info) else None
+        )
         """What it says of single rows, where that follows from the amounts there."""
         self._by_domains: dict[SeenByRow, RowVerdict] = {}
         self.verdict: Verdict = {}
@@ -253,8 +255,9 @@ class CheckState(Remembered):
         return rows
 
     def _refresh(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
-        if self.predicate.moment is not None:
-            moment = self.predicate.moment(pod, refresh.snapshot)
+        footprint = self.predicate.footprint
+        if footprint.moment is not None:
+            moment = footprint.moment(pod, refresh.snapshot)
             if moment != self._moment:
                 self._moment = moment
                 self.forget()
@@ -320,7 +323,7 @@ class ScoreState(Remembered):
     __slots__ = ("_known", "config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.reads_for(info), config.storage, config.scope)
+        super().__init__(config.footprint, info)
         self.config = config
         self.raw: IntArray = np.zeros(0, np.int64)
         self.uniform: int | None = None
@@ -354,7 +357,7 @@ class ScoreState(Remembered):
             self.raw = self.config.map(pod, refresh.snapshot)
             return True
         if len(rows) <= FEW_ROWS:
-            if self.config.by_usage(pod):
+            if self.config.footprint.follows_from_usage(pod):
                 return self._put(rows, self._numbers(pod, refresh, rows, map(refresh.snapshot.amounts, rows)))
             if self._scoped is not None and not self._local:
                 return self._put(rows, self._numbers(pod, refresh, rows, map(self._scoped.seen_by, rows)))

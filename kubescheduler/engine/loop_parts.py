@@ -107,5 +107,5 @@ def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:
         return None
     rules = scheduler.schedulers[frame.profile_name].algorithm.predicates
     info, snapshot = scheduler.cache.info(pod), scheduler.cache.snapshot()
-    ends = (rule.turns(info, snapshot) for rule in rules if rule.turns is not None)
+    ends = (rule.footprint.turns(info, snapshot) for rule in rules if rule.footprint.turns is not None)
     return min((end for end in ends if end is not None), default=None)

@@ -151,7 +151,7 @@ def test_a_namespace_that_gets_its_label_later_counts() -> None:
     pod = wanting(away(term(namespace_selector=TEAM)))
     cluster = Cluster(ZONES, [running_on_a("new")], NAMESPACES, VIEWS["1.36"])
     assert outcomes("1.36", cluster.info(pod), cluster.snapshot)[0] is None
-    assert RULES["1.36"].narrow(cluster.info(pod)) & Reads.NAMESPACES
+    assert RULES["1.36"].footprint.narrow(cluster.info(pod)) & Reads.NAMESPACES
     cluster.columns.log.whole(cluster.objects.put(Namespace(ObjectMeta("new", labels=labels({"team": "t"})))))
     assert outcomes("1.36", cluster.info(pod), cluster.snapshot)[0] == ANTI
 
@@ -210,7 +210,7 @@ def test_skip(there: list[Pod], pod: Pod, skips: bool) -> None:
         expected = SKIP if skips and release == "1.36" else GO_ON
         assert RULES[release].pre_filter(cluster.info(pod), cluster.snapshot) == expected
         free = not pod.spec.affinity or (pod.spec.affinity.pod_affinity and not pod.spec.affinity.pod_affinity.required)
-        assert RULES[release].by_row(cluster.info(pod), cluster.snapshot) == bool(skips and free)
+        assert RULES[release].footprint.is_row_local(cluster.info(pod), cluster.snapshot) == bool(skips and free)
 
 
 # --- laws ----------------------------------------------------------------------------------

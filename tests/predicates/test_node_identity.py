@@ -76,7 +76,7 @@ def test_a_node_is_judged_again_when_its_labels_change() -> None:
     cluster = Cluster(NODES)
     pod = cluster.info(make_pod(node_selector=labels({"disk": "ssd"})))
     rule = NODE_IDENTITY["MatchNodeSelector"](PredicateArgs())
-    assert rule.reads == Reads.NODE
+    assert rule.footprint.reads == Reads.NODE
     assert rule.applies(pod)
     assert [mask.tolist() for mask in rule.check(pod, cluster.snapshot).values()] == [[False, True]]
     cluster.columns.put_node(1, make_node("b", {"disk": "ssd"}))

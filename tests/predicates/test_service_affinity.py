@@ -156,7 +156,7 @@ def test_it_depends_on_the_whole_cluster() -> None:
     """Pods, services and the labels of other nodes all matter."""
     rule = service_affinity_factory("Mine", ("zone",))(PredicateArgs())
     assert rule.name == "Mine"
-    assert Reads.ALL_PODS | Reads.ALL_NODES | Reads.SERVICES in rule.reads
+    assert Reads.ALL_PODS | Reads.ALL_NODES | Reads.SERVICES in rule.footprint.reads
 
 
 def test_a_change_of_the_peer_s_node_is_seen() -> None:

@@ -10,7 +10,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
+from clusterstate.changes import NOTHING
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -65,6 +67,7 @@ def pre_filtering(name: str, answer: PreFiltered, *points: Point) -> ColumnPlugi
     rule = FitPredicate(
         name,
         lambda pod, snapshot: {},
+        Footprint(pre_reads=NOTHING),
         pre_filter=lambda pod, snapshot: answer,
         unresolvable=lambda reason: reason == "hopeless",
     )

@@ -75,7 +75,9 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
         priorities: those that score. nothing_scores: what a node has when there are none.
         """
         info = state.info
-        if info.may_have_affinity or any(check.erring or check.predicate.moment is not None for check in state.checks):
+        if info.may_have_affinity or any(
+            check.erring or check.predicate.footprint.moment is not None for check in state.checks
+        ):
             return None
         checks = [check.predicate for check in state.checks if not check.skipped]
         weighted = list(priorities)
@@ -86,19 +88,19 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
             if not _is_constant(state, one)
         ]
         try:
-            if not all(_by_row(check, info, snapshot) for check in checks):
+            if not all(check.footprint.ignores_pods_elsewhere(info, snapshot) for check in checks):
                 return None
-            if not all(score.config.by_row(info, snapshot) for score in scores):
+            if not all(score.config.footprint.ignores_pods_elsewhere(info, snapshot) for score in scores):
                 return None
         except PriorityError:
             return None
-        moving = tuple(score for score in scores if score.config.reads_for(info) & PODS_OF_ROWS)
+        moving = tuple(score for score in scores if score.config.footprint.reads_for(info) & PODS_OF_ROWS)
         return cls(
             info,
             EquivalentClasses([info]),
             snapshot,
             sum(weight * score for weight, score in constants) if weighted else nothing_scores,
-            tuple(check for check in checks if check.reads_for(info) & PODS_OF_ROWS),
+            tuple(check for check in checks if check.footprint.reads_for(info) & PODS_OF_ROWS),
             moving,
             tuple(score for score in scores if score not in moving or _depends_on_others(score.config)),
         )
@@ -196,10 +198,6 @@ def _is_constant(state: ClassState, priority: WeightedPriority) -> bool:
 def _depends_on_others(config: PriorityConfig) -> bool:
     """Whether a node's score depends on the other nodes that fit."""
     return config.reduce is not None or config.settle is not None
-
-
-def _by_row(check: FitPredicate, info: PodInfo, snapshot: Snapshot) -> bool:
-    return not check.reads_for(info) & Reads.ALL_PODS or check.by_row(info, snapshot)
 
 
 def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:

@@ -65,7 +65,7 @@ class AmountTotals(BegunTotals):
             self._rows.by_usage
             and self._wide is not self.volatile.names
             and not any(rule.of_own_pods for rule in far)
-            and not any(check.predicate.moment is not None for check in state.checks if not check.skipped)
+            and not any(check.predicate.footprint.moment is not None for check in state.checks if not check.skipped)
             and not any(self._is_normalised(score) for score in self._reduced)
         )
 

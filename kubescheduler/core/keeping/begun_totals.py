@@ -110,7 +110,9 @@ class BegunTotals:
     def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
         """Which scores are asked row by row, and which stay."""
         scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
-        scores = [s for s in scores if s not in self._wholes and not s.config.stands(state.info, snapshot)]
+        info = state.info
+        scores = [s for s in scores if s not in self._wholes]
+        scores = [s for s in scores if not s.config.footprint.is_unaffected_by_pods(info, snapshot)]
         self._raws = {score.config.name: score.raw for score in state.scores.values() if score not in self._wholes}
         self._far = [score for score in scores if score.of_pods_anywhere]
         self._reduced = [score for score in scores if score.config.reduce is not None]

@@ -158,7 +158,7 @@ def kept_totals(
     if not all(name in state.scores or name in state.constants for name in names):
         return None
     scores = [state.scores[name] for name in names if name in state.scores]
-    standing = [score for score in scores if score.config.stands(state.info, snapshot)]
+    standing = [score for score in scores if score.config.footprint.is_unaffected_by_pods(state.info, snapshot)]
     following = [score for score in scores if score not in standing and _follows(score.config)]
     key = (
         *(state.steady_flags, state.pod_flags),

@@ -29,8 +29,8 @@ class RowAnswers:
 
     def __init__(self, pod: PodInfo, checks: tuple[CheckState, ...], scores: tuple[ScoreState, ...]) -> None:
         self.checks = checks
-        plain_checks = [check for check in checks if check.predicate.by_usage(pod)]
-        plain_scores = [score for score in scores if score.config.by_usage(pod)]
+        plain_checks = [check for check in checks if check.predicate.footprint.follows_from_usage(pod)]
+        plain_scores = [score for score in scores if score.config.footprint.follows_from_usage(pod)]
         self._by_usage = _Rules(plain_checks, plain_scores)
         self._others = _Rules(
             [check for check in checks if check not in plain_checks],

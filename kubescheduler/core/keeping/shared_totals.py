@@ -258,4 +258,4 @@ class SharedTotals(AmountTotals):
 def _far_checks_changed(state: ClassState, log: ChangeLog) -> bool:
     """Whether something has changed that a check of pods anywhere reads, or time may have changed a verdict."""
     asked = [check for check in state.far_checks if not check.skipped]
-    return any(check.predicate.moment is not None or check.may_have_changed(log) for check in asked)
+    return any(check.predicate.footprint.moment is not None or check.may_have_changed(log) for check in asked)

@@ -77,7 +77,7 @@ def judge_with_added(
 ) -> list[NominatedJudgement] | None:
     """Of rows of the whole cluster, each with the pods that are added there; None: these may matter to other rows too.
 
-    checks: up to date, and looking at no other row (``FitPredicate.by_row``); those that follow from no pods are not
+    checks: up to date, and looking at no other row (``Footprint.is_row_local``); those that follow from no pods are not
     run again. every: all are run, not just until one fails.
     """
     every_change = [change for changes in added.values() for change in changes]

@@ -29,7 +29,7 @@ class RowWatch:
         self._position = self._nominations = -1
         self._latest: tuple[Any, int, int] = None, -1, -1
         self.by_row = False
-        """Whether that was so for all predicates of the last call; see ``FitPredicate.by_row``."""
+        """Whether that was so for all predicates of the last call; see ``Footprint.is_row_local``."""
 
     def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
         """The rows that changed since the last call that was followed by ``noted``; None: look at every row again.
@@ -42,12 +42,12 @@ class RowWatch:
             self._predicates = given
             self._far = flags_of(_far(info, given))
         snapshot = cache.snapshot()
-        moments = [p.moment(info, snapshot) for p in given if p.moment is not None]
+        moments = [p.footprint.moment(info, snapshot) for p in given if p.footprint.moment is not None]
         stamp = (given, log.version_of(self._far), moments, also)
         position, nominations = self._position, self._nominations
         self._latest = stamp, log.position, cache.nominations.position
         if stamp != self._stamp or position < 0:
-            self.by_row = all([p.by_row(info, snapshot) for p in given])  # noqa: C419
+            self.by_row = all([p.footprint.is_row_local(info, snapshot) for p in given])  # noqa: C419
             return None
         recent, names = log.since(position), cache.nominations.since(nominations)
         if recent is None or names is None:
@@ -66,12 +66,12 @@ class RowWatch:
 def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
     reads = Reads(0)
     for predicate in predicates:
-        reads |= predicate.reads_for(info)
+        reads |= predicate.footprint.reads_for(info)
     return reads & ~BY_ROW
 
 
 def stay_on_their_rows(added: Iterable[PodChange]) -> bool:
-    """Whether rules that look at one row alone (``FitPredicate.by_row``) still do when these pods are added."""
+    """Whether rules that look at one row alone (``Footprint.is_row_local``) still do when these pods are added."""
     return all([_stays(change.info) for change in added])  # noqa: C419
 
 

@@ -117,7 +117,7 @@ class _Split(msgspec.Struct, frozen=True, eq=False):
     def of(cls, attempt: PreemptionAttempt) -> _Split:
         """Of pods that are alike to the predicates, once for all."""
         moving, fixed = moving_and_fixed(attempt)
-        return cls(attempt.predicates, moving, fixed, all(p.by_amounts(attempt.info) for p in moving))
+        return cls(attempt.predicates, moving, fixed, all(p.footprint.follows_from_pods(attempt.info) for p in moving))
 
 
 class KeptVictims:

@@ -208,7 +208,7 @@ class RowTrial:
 
 def reads_pods(predicate: FitPredicate, info: PodInfo) -> bool:
     """Whether its verdict on a row may change with the pods of that row alone."""
-    reads = predicate.reads_for(info)
+    reads = predicate.footprint.reads_for(info)
     return bool(reads.value & PODS)
 
 
@@ -229,7 +229,7 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     snapshot = attempt.cache.snapshot()
     predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
     attempt = attempt.by(predicates)
-    if not all(p.by_row(attempt.info, snapshot) for p in predicates):
+    if not all(p.footprint.is_row_local(attempt.info, snapshot) for p in predicates):
         return [Part(rows, rows, RowTrial(attempt, rows))]
     alone = _with_nominations(attempt.cache, rows)
     together = rows[~alone]
@@ -242,7 +242,7 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
 
 
 def _together(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool) -> Part:
-    if alike and all(p.by_amounts(attempt.info) for p in moving_and_fixed(attempt)[0]):
+    if alike and all(p.footprint.follows_from_pods(attempt.info) for p in moving_and_fixed(attempt)[0]):
         return _one_of_many(attempt, rows)
     return Part(rows, rows, BatchTrial(attempt, rows))
 

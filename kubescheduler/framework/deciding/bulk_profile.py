@@ -111,7 +111,7 @@ def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> l
     Raises SchedulingError.
     """
     compiled, log = host.compiled, host.cache.columns.log
-    if any(compiled.pre_checks[name].pre_reads & PODS_OF_ROWS for name in state.asked):
+    if any(compiled.pre_checks[name].footprint.pre_reads_for(state.info) & PODS_OF_ROWS for name in state.asked):
         return None
     cycle = CycleState()
     if state.asked:
@@ -124,7 +124,7 @@ def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> l
         if not isinstance(asked, PreScoreState):
             return None
         if not asked.ask(state.info, snapshot, log):
-            if not prepared[asked.name].by_row(state.info, snapshot):
+            if not prepared[asked.name].footprint.ignores_pods_elsewhere(state.info, snapshot):
                 return None
             skipped.add(asked.name)
     return [one for one in compiled.algorithm.priorities if one.config.name not in skipped]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from clusterstate.changes import LOCAL, PODS_ANYWHERE, ChangeLog, Reads, flags_of
+from clusterstate.changes import PODS_ANYWHERE, ChangeLog, flags_of
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import Scope, ScopeReading
+from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
 from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.error_texts import score_failed
@@ -22,8 +23,9 @@ class PreAnswer:
 
     __slots__ = ("_reading", "_version", "flags")
 
-    def __init__(self, reads: Reads, scope: Scope | None) -> None:
-        """reads: what the answer depends on. scope: which counts of pods it reads."""
+    def __init__(self, footprint: Footprint, info: PodInfo) -> None:
+        """footprint: of the rule that answers."""
+        reads, scope = footprint.pre_reads_for(info), footprint.pre_scope
         self.flags = flags_of(reads)
         self._reading = None if scope is None else ScopeReading(scope, flags_of(reads & ~PODS_ANYWHERE))
         self._version = -1
@@ -48,8 +50,8 @@ class PreState(PreAnswer):
 
     __slots__ = ("answer", "check")
 
-    def __init__(self, check: FitPredicate) -> None:
-        super().__init__(check.pre_reads, check.pre_scope)
+    def __init__(self, check: FitPredicate, info: PodInfo) -> None:
+        super().__init__(check.footprint, info)
         self.check = check
         self.answer: PreFiltered = GO_ON
 
@@ -68,7 +70,7 @@ class PreScoreState(PreAnswer):
     __slots__ = ("_ask", "answer", "name")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.reads_for(info) & config.pre_score_reads & ~LOCAL, config.pre_scope)
+        super().__init__(config.footprint, info)
         self.name = config.name
         self._ask = config.pre_score
         self.answer = True
@@ -91,7 +93,7 @@ class ProfileState(ClassState):
     def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
         super().__init__(info, compiled.algorithm, share)
         self.pre = {
-            name: PreState(check)
+            name: PreState(check, info)
             for name, check in compiled.pre_checks.items()
             if check.pre_filter is not None and check.applies(info)
         }

@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
 from kubescheduler.framework.contract.observer import Observer
@@ -130,7 +131,7 @@ def _filter(plugin: Any, asked: set[str]) -> FitPredicate:
     """The Filter; one that needs what its PreFilter would have prepared errs on every node without it."""
     check: FitPredicate = plugin.check
     text = filter_fault(plugin, asked)
-    return check if text is None else FitPredicate(plugin.name, _erring(text), Reads(0), traits=spec_alone)
+    return check if text is None else FitPredicate(plugin.name, _erring(text), Footprint(Reads(0), pod_key=spec_alone))
 
 
 def _erring(text: str) -> Callable[[PodInfo, Snapshot], Verdict]:
@@ -150,4 +151,4 @@ def _scoring(plugin: Any, prepared: set[str]) -> PriorityConfig:
     def fail(_: PodInfo, __: Snapshot) -> Any:
         raise PriorityError(text)
 
-    return PriorityConfig(plugin.name, fail, traits=spec_alone)
+    return PriorityConfig(plugin.name, fail, footprint=Footprint(pod_key=spec_alone))

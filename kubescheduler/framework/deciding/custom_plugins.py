@@ -10,6 +10,7 @@ import numpy as np
 
 from algorithmprovider.pernode import EVERYTHING, NodeInfo, node_infos
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
@@ -37,7 +38,7 @@ class OwnFilter(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def predicate(self) -> FitPredicate:
         """It as a check over columns."""
-        return FitPredicate(self.plugin.name, self.check, EVERYTHING, beyond=self.beyond)
+        return FitPredicate(self.plugin.name, self.check, Footprint(EVERYTHING), beyond=self.beyond)
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
         """Reason → the rows that the plugin refuses; its codes are kept by row."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.footprint import Footprint
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -27,10 +28,9 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(
         NAME,
         rule.image_locality_1_20,
-        reads=READS,
+        footprint=Footprint(READS, pod_key=spec_alone),
         constant=rule.no_container,
         evidence=rule.IMAGE_LOCALITY_1_20_EVIDENCE,
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
@@ -44,10 +44,9 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(
         NAME,
         rule.image_locality_1_36,
-        reads=READS,
+        footprint=Footprint(READS, pod_key=spec_alone),
         constant=rule.no_image,
         evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE,
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.changes import Reads
+from clusterstate.changes import NOTHING, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.manifests.encode_parts import encode_term, encode_terms, present
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import selects_nodes
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.selectors.term_errors import (
     node_selector_error_1_20,
     node_selector_errors_1_36,
@@ -92,21 +93,19 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
         FitPredicate(
             NAME,
             partial(pod_match_node_selector_1_20, added.required),
-            Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             _applies(added.required),
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
-            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
             partial(preferred_sums_1_20, added.preferred),
             default_normalize,
-            reads=Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             constant=partial(no_term_counts, added.preferred),
             valuewise=True,
             evidence=added_preference_evidence(added.preferred),
-            traits=spec_alone,
         ),
     )
 
@@ -132,23 +131,21 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
         FitPredicate(
             NAME,
             partial(pod_match_node_selector_1_36, added.required),
-            Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone, pre_reads=NOTHING),
             _applies(added.required),
             pre_filter=named_nodes,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
-            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
             partial(preferred_sums_1_36, added.preferred),
             default_normalize,
-            reads=Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             constant=partial(no_term_counts, added.preferred),
             valuewise=True,
             evidence=added_preference_evidence(added.preferred),
             pre_score=pre_score,
-            traits=spec_alone,
         ),
         sign=sign_node_affinity,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -37,7 +38,12 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     applies = needs_features if enabled else _needs_nothing
     evidence = filter_evidence(NAME, explain_features)
     rule = FitPredicate(
-        NAME, check_declared_features, Reads.NODE, applies, unresolvable=always, evidence=evidence, traits=spec_alone
+        NAME,
+        check_declared_features,
+        Footprint(Reads.NODE, pod_key=spec_alone),
+        applies,
+        unresolvable=always,
+        evidence=evidence,
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None, sign=sign_features)
 

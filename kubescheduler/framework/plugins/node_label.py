@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
 from kubescheduler.framework.args.args_type import ArgsType
@@ -67,13 +68,12 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
         FitPredicate(
             NAME,
             check,
-            Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             applies,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_labels(args.present_labels, args.absent_labels)),
-            traits=spec_alone,
         ),
-        PriorityConfig(NAME, score, reads=Reads.NODE, evidence=evidence, traits=spec_alone),
+        PriorityConfig(NAME, score, footprint=Footprint(Reads.NODE, pod_key=spec_alone), evidence=evidence),
     )
 
 

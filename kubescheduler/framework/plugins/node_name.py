@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -26,7 +27,12 @@ POINTS = frozenset({Point.FILTER})
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
     evidence = filter_evidence(NAME, explain_host)
     rule = FitPredicate(
-        NAME, check, Reads.NODE, names_a_node, unresolvable=always, evidence=evidence, traits=spec_alone
+        NAME,
+        check,
+        Footprint(Reads.NODE, pod_key=spec_alone),
+        names_a_node,
+        unresolvable=always,
+        evidence=evidence,
     )
     return ColumnPlugin(NAME, POINTS, rule, sign=sign_node_name)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -42,12 +43,9 @@ def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         pod_fits_host_ports,
-        Reads.PODS,
+        Footprint(Reads.PODS, pod_key=spec_alone, row_local=wants_none),
         wants_host_ports,
-        wants_none,
-        amounts=True,
         evidence=evidence,
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_20)
 
@@ -61,12 +59,9 @@ def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         pod_fits_host_ports_1_36,
-        Reads.PODS,
+        Footprint(Reads.PODS, pod_key=spec_alone, row_local=wants_none_1_36),
         wants_host_ports_1_36,
-        wants_none_1_36,
-        amounts=True,
         evidence=filter_evidence(NAME, explain_ports(host_ports_1_36)),
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_36, sign=sign_host_ports)
 

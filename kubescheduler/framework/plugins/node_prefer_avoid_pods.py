@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -30,10 +31,9 @@ def node_prefer_avoid_pods_1_20(_: Any, __: Handle) -> ColumnPlugin:
     scoring = PriorityConfig(
         NAME,
         prefer_avoid_pods_1_20,
-        reads=Reads.NODE,
+        footprint=Footprint(Reads.NODE, pod_key=avoided_for),
         constant=avoided_nowhere_1_20,
         evidence=PREFER_AVOID_1_20_EVIDENCE,
-        traits=avoided_for,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

@@ -8,7 +8,8 @@ from functools import partial
 import msgspec
 
 from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.footprint import Footprint
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
@@ -22,11 +23,11 @@ from priorities.requested_framework import (
     asks_for_any_1_36,
     balanced_allocation_1_20,
     balanced_allocation_1_36,
-    by_usage_of,
     devices_for,
+    no_devices,
     reads_of,
 )
-from priorities.types import PriorityConfig, always_by_usage
+from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesBalancedAllocation"
 POINTS_1_20 = frozenset({Point.SCORE})
@@ -50,9 +51,8 @@ def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlug
     scoring = PriorityConfig(
         NAME,
         balanced_allocation_1_20,
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=balance_evidence_1_20(NAME),
-        traits=spec_alone,
-        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
@@ -76,11 +76,9 @@ def node_resources_balanced_allocation_1_36(
     scoring = PriorityConfig(
         NAME,
         partial(balanced_allocation_1_36, names, devices=devices),
-        reads=reads_of(devices),
+        footprint=Footprint(reads_of(devices), pod_key=spec_alone, equal_for_equal_usage=devices is no_devices),
         pre_score=partial(asks_for_any_1_36, names),
         evidence=balance_evidence_1_36(NAME, names, devices),
-        traits=spec_alone,
-        by_usage=by_usage_of(devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
 

@@ -11,10 +11,11 @@ import msgspec
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
+from clusterstate.footprint import Footprint
 from clusterstate.manifests.encode_parts import present
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubescheduler.framework.args.args_type import ArgsType
@@ -52,10 +53,10 @@ from priorities.normalize import curve, scaled
 from priorities.requested_evidence import least_formula, mean_evidence_1_36, most_formula, ratio_evidence_1_36
 from priorities.requested_framework import (
     Devices,
-    by_usage_of,
     devices_for,
     least_allocated_1_36,
     most_allocated_1_36,
+    no_devices,
     reads_of,
     requested_to_capacity_ratio_1_36,
 )
@@ -108,10 +109,8 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
     check = FitPredicate(
         NAME,
         partial(rule.node_resources_fit_1_20, ignored=_ignored(args)),
-        amounts=True,
-        by_usage=rule.always_by_usage,
+        Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=filter_evidence(NAME, rule.explain_shortage),
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_20, check, filter_alone=UNPREPARED)
 
@@ -138,22 +137,21 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
     check = FitPredicate(
         NAME,
         partial(rule.node_resources_fit_1_36, ignored=ignored, backed=backed),
-        reads=LOCAL | Reads.RESOURCES,
-        narrow=_reads,
-        alone=_always_alone,
-        amounts=True,
-        by_usage=rule.always_by_usage,
+        Footprint(
+            LOCAL | Reads.RESOURCES,
+            narrow=_reads,
+            pod_key=spec_alone,
+            equal_for_equal_usage=True,
+            row_local=_always_alone,
+        ),
         beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed),
         evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
-        traits=spec_alone,
     )
     scoring = PriorityConfig(
         NAME,
         _strategy(strategy, devices),
-        reads=reads_of(devices),
+        footprint=Footprint(reads_of(devices), pod_key=spec_alone, equal_for_equal_usage=devices is no_devices),
         evidence=_evidence(strategy, devices),
-        traits=spec_alone,
-        by_usage=by_usage_of(devices),
     )
     return ColumnPlugin(
         NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)

@@ -6,7 +6,8 @@ from functools import partial
 
 import msgspec
 
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.footprint import Footprint
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.contract.handle import Handle
@@ -17,7 +18,7 @@ from kubescheduler.framework.plugins.node_resources_least_allocated import weigh
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_evidence import mean_evidence_1_20, most_formula
 from priorities.requested_framework import most_allocated_1_20
-from priorities.types import PriorityConfig, always_by_usage
+from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"
 POINTS = frozenset({Point.SCORE})
@@ -42,9 +43,8 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
     scoring = PriorityConfig(
         NAME,
         partial(most_allocated_1_20, args.resources),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=mean_evidence_1_20(NAME, most_formula, args.resources),
-        traits=spec_alone,
-        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -31,11 +32,10 @@ def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         check_node_unschedulable,
-        Reads.NODE,
+        Footprint(Reads.NODE, pod_key=spec_alone),
         minds_cordons,
         unresolvable=always,
         evidence=evidence,
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS, rule, sign=sign_tolerations)
 

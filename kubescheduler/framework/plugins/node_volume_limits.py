@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import BY_ROW, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.csi_usage import may_use_csi
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -56,7 +57,9 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
     return ColumnPlugin(
         NAME,
         POINTS_1_20,
-        FitPredicate(NAME, check, READS, has_claims, evidence=evidence, traits=spec_alone, storage=bound_storage),
+        FitPredicate(
+            NAME, check, Footprint(READS, pod_key=spec_alone, storage=bound_storage), has_claims, evidence=evidence
+        ),
     )
 
 
@@ -72,12 +75,10 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         check,
-        READS,
+        Footprint(READS, pod_key=spec_alone, storage=bound_storage),
         may_use_csi,
         unresolvable=is_unresolvable,
         evidence=evidence,
-        traits=spec_alone,
-        storage=bound_storage,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 from clusterstate.changes import BY_ROW, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from clusterstate.volumes.csi_migration import plugins_1_20
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -34,11 +35,9 @@ def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         name,
         check,
-        BY_ROW | Reads.STORAGE,
+        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         partial(may_use, disk),
         evidence=evidence,
-        traits=spec_alone,
-        storage=bound_storage,
     )
     return ColumnPlugin(name, POINTS, rule)
 

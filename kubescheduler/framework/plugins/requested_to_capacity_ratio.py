@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import msgspec
 
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.footprint import Footprint
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
 from kubescheduler.framework.args.weighted_resources import (
@@ -28,7 +29,7 @@ from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled
 from priorities.score_evidence import plugin_evidence
-from priorities.types import PriorityConfig, always_by_usage
+from priorities.types import PriorityConfig
 
 NAME = "RequestedToCapacityRatio"
 POINTS = frozenset({Point.SCORE})
@@ -57,9 +58,8 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     scoring = PriorityConfig(
         NAME,
         partial(capacity_ratio, curve(shape), weights),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=evidence,
-        traits=spec_alone,
-        by_usage=always_by_usage,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 

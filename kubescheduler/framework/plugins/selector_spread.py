@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.selectors.default_selector import default_selector_1_20
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -35,12 +36,10 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
         NAME,
         matching_pods_1_20,
         spread_scores_1_20,
-        LOCAL | Reads.SERVICES,
+        Footprint(LOCAL | Reads.SERVICES, pod_key=default_selector_1_20, unaffected_by_pods=is_unselected_1_20),
         constant=not_spread,
         evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
-        traits=default_selector_1_20,
         prepare=prepare_1_20,
-        stands=is_unselected_1_20,
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -56,12 +57,14 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(NAME, check, READS, applies, evidence=filter_evidence(NAME, explain_peers_1_20(labels))),
+        FitPredicate(
+            NAME, check, Footprint(READS), applies, evidence=filter_evidence(NAME, explain_peers_1_20(labels))
+        ),
         PriorityConfig(
             NAME,
             service_pods_1_20,
             normalize,
-            LOCAL | Reads.SERVICES,
+            Footprint(LOCAL | Reads.SERVICES),
             evidence=service_evidence_1_20(preferred),
         ),
         filter_alone=UNPREPARED if labels else None,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -40,20 +41,18 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
         FitPredicate(
             NAME,
             check,
-            Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             may_be_tainted_out,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_taints),
-            traits=spec_alone,
         ),
         PriorityConfig(
             NAME,
             intolerable_taints,
             default_normalize_reversed,
-            reads=Reads.NODE,
+            Footprint(Reads.NODE, pod_key=spec_alone),
             valuewise=True,
             evidence=TOLERATION_EVIDENCE,
-            traits=spec_alone,
         ),
         sign=sign_tolerations,
         score_alone=unprepared,

@@ -10,14 +10,15 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClaimVolume, EphemeralVolume, Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.csi_migration import plugins_1_20
-from clusterstate.volumes.storage_traits import storage_to_bind
+from clusterstate.volumes.storage_keys import storage_to_bind
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
@@ -120,14 +121,16 @@ class VolumeBinding:
         self.check = FitPredicate(
             NAME,
             rule.check,
-            READS,
+            Footprint(
+                READS,
+                pod_key=spec_alone,
+                storage=partial(storage_to_bind, rule.rules.class_of),
+                pre_reads=Reads.STORAGE,
+            ),
             leads_to_claims,
             pre_filter=rule.pre_filter,
-            pre_reads=Reads.STORAGE,
             unresolvable=always,
             evidence=filter_evidence(NAME, rule.explain),
-            traits=spec_alone,
-            storage=partial(storage_to_bind, rule.rules.class_of),
         )
         self._handle = handle
         self._rules = rule.rules
@@ -252,11 +255,9 @@ def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
     return PriorityConfig(
         NAME,
         scores,
-        reads=READS,
+        footprint=Footprint(READS, pod_key=spec_alone, storage=partial(storage_to_bind, RULES_1_36.class_of)),
         pre_score=has_volumes_to_find,
         evidence=evidence,
-        traits=spec_alone,
-        storage=partial(storage_to_bind, RULES_1_36.class_of),
     )
 
 
@@ -268,7 +269,9 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return np.zeros(len(snapshot), np.int64)
 
 
-NO_SCORES = PriorityConfig(NAME, _zeros, reads=Reads(0), pre_score=_skips, evidence=NOTHING_EVIDENCE, traits=spec_alone)
+NO_SCORES = PriorityConfig(
+    NAME, _zeros, footprint=Footprint(Reads(0), pod_key=spec_alone), pre_score=_skips, evidence=NOTHING_EVIDENCE
+)
 """Without the gate PreScore always skips."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -47,7 +48,9 @@ def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 VolumeRestrictions.
     """
-    rule = FitPredicate(NAME, no_disk_conflict, Reads.PODS, uses_exclusive_disks, evidence=EVIDENCE, traits=spec_alone)
+    rule = FitPredicate(
+        NAME, no_disk_conflict, Footprint(Reads.PODS, pod_key=spec_alone), uses_exclusive_disks, evidence=EVIDENCE
+    )
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
 
@@ -61,15 +64,17 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         volume_restrictions,
-        Reads.PODS | CLAIMS_IN_USE,
+        Footprint(
+            Reads.PODS | CLAIMS_IN_USE,
+            narrow=restrictions_read,
+            pod_key=spec_alone,
+            row_local=frees_claims_nowhere,
+            pre_reads=CLAIMS_IN_USE,
+        ),
         restrictions_apply,
-        alone=frees_claims_nowhere,
-        narrow=restrictions_read,
         pre_filter=volume_restrictions_pre_filter,
-        pre_reads=CLAIMS_IN_USE,
         unresolvable=is_missing_claim,
         evidence=EVIDENCE,
-        traits=spec_alone,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, filter_alone=UNPREPARED, sign=sign_volumes)
 

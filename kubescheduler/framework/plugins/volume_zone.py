@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.changes import Reads
-from clusterstate.selectors.pod_traits import spec_alone
+from clusterstate.footprint import Footprint
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.volumes.claims import has_claims
-from clusterstate.volumes.storage_traits import bound_storage
+from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
@@ -43,12 +44,10 @@ def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         check_1_20,
-        READS,
+        Footprint(READS, pod_key=spec_alone, storage=bound_storage),
         has_claims,
         unresolvable=always,
         evidence=evidence,
-        traits=spec_alone,
-        storage=bound_storage,
     )
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
@@ -63,14 +62,11 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         check_1_36,
-        READS,
+        Footprint(READS, pod_key=spec_alone, storage=bound_storage, pre_reads=Reads.STORAGE),
         has_claims,
         pre_filter=volume_zone_pre_filter,
-        pre_reads=Reads.STORAGE,
         unresolvable=always,
         evidence=filter_evidence(NAME, explain_zones_1_36),
-        traits=spec_alone,
-        storage=bound_storage,
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 

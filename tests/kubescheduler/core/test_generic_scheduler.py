@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from predicates.resources import RESOURCES
@@ -135,7 +136,7 @@ def test_local_verdicts_are_judged_again_only_on_changed_rows() -> None:
 def test_far_looking_rules_run_anew_on_every_row() -> None:
     """A rule that reads pods anywhere is asked about all rows after any placement."""
     calls: list[int] = []
-    rule = msgspec.structs.replace(refusing("One", "r", calls=calls), reads=LOCAL | Reads.ALL_PODS)
+    rule = msgspec.structs.replace(refusing("One", "r", calls=calls), footprint=Footprint(LOCAL | Reads.ALL_PODS))
     engine = scheduler([rule])
     engine.decide(make_pod())
     engine.decide(make_pod())

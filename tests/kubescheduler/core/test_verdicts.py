@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.counting.tally import Tally
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
@@ -118,7 +119,10 @@ def test_few_rows_beside_pods_are_judged_as_many(release: str, given_steps: list
         world.run(*change)
     snapshot, log, info = world.cache.snapshot(), world.cache.columns.log, world.cache.info(ASKING)
     rules = [FitPredicate("Even", even, unresolvable=lambda reason: reason == "even"), *world.fitting()]
-    checks = [CheckState(msgspec.structs.replace(rules[0], reads=Reads.NODE), info), CheckState(rules[1], info)]
+    checks = [
+        CheckState(msgspec.structs.replace(rules[0], footprint=Footprint(Reads.NODE)), info),
+        CheckState(rules[1], info),
+    ]
     for check in checks:
         check.refresh(info, Refreshes(snapshot, log))
     beside = {
@@ -151,8 +155,8 @@ class ByZone:
         self.info = self.cluster.info(make_pod())
         self.minds = 0
         self.looked_at: list[int] = []
-        self.check = FitPredicate("A", self.verdict, reads, scope=self.scope)
-        self.score = PriorityConfig("A", self.numbers, reads=reads, scope=self.scope)
+        self.check = FitPredicate("A", self.verdict, Footprint(reads, scope=self.scope))
+        self.score = PriorityConfig("A", self.numbers, footprint=Footprint(reads, scope=self.scope))
         self.reads = reads
         self.kept = CheckState(self.check, self.info), ScoreState(self.score, self.info)
 

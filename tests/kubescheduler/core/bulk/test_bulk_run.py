@@ -36,7 +36,7 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
     """
     runs_in_bulk = 0
 
-    @settings(max_examples=40)
+    @settings(max_examples=60)
     @given(given_runs=runs(), tie=st.sampled_from(list(TIES)))
     def law(given_runs: Runs, tie: str) -> None:
         nonlocal runs_in_bulk

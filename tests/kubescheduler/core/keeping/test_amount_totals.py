@@ -13,6 +13,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
@@ -20,7 +21,7 @@ from kubescheduler.core.selection import FirstByName
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate, Verdict
-from priorities.types import PriorityConfig, always_by_usage
+from priorities.types import PriorityConfig
 from tests.support.build import cache_of, make_node, make_pod
 
 GPU = "example.com/gpu"
@@ -136,8 +137,10 @@ def test_time_changes_what_is_refused(reads: Reads) -> None:
     def check(_: Any, snapshot: Any) -> Verdict:
         return {"late": np.array([name == "b" and now[0] > 0 for name in snapshot.names])}
 
-    late = FitPredicate("Late", check, reads, moment=lambda *_: now[0])
-    first = PriorityConfig("First", lambda _, there: np.array([int(n == "b") for n in there.names]), reads=Reads.NODE)
+    late = FitPredicate("Late", check, Footprint(reads, moment=lambda *_: now[0]))
+    first = PriorityConfig(
+        "First", lambda _, there: np.array([int(n == "b") for n in there.names]), footprint=Footprint(Reads.NODE)
+    )
     cache = cache_of([make_node(name) for name in "abcd"])
     scheduler = GenericScheduler(Algorithm("1.16", (late,), (WeightedPriority(first, 1),)), cache)
     for number in range(6):
@@ -154,7 +157,11 @@ def test_the_lowest_total_is_not_taken_for_a_refusal() -> None:
     def check(_: Any, snapshot: Any) -> Verdict:
         return {"not a": np.array([name == "a" for name in snapshot.names])}
 
-    rule = PriorityConfig("Large", lambda _, there: np.full(len(there), 16, np.int64), by_usage=always_by_usage)
-    algorithm = Algorithm("1.16", (FitPredicate("NotA", check, Reads.NODE),), (WeightedPriority(rule, 1 << 59),))
+    rule = PriorityConfig(
+        "Large", lambda _, there: np.full(len(there), 16, np.int64), footprint=Footprint(equal_for_equal_usage=True)
+    )
+    algorithm = Algorithm(
+        "1.16", (FitPredicate("NotA", check, Footprint(Reads.NODE)),), (WeightedPriority(rule, 1 << 59),)
+    )
     scheduler = GenericScheduler(algorithm, cache_of([make_node(name) for name in "abcd"]))
     assert [scheduler.decide(make_pod(f"p{number}")).host for number in range(5)] == ["b"] * 5

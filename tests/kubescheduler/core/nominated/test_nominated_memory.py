@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import LOCAL
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -63,7 +63,7 @@ class Counting:
     def __init__(self, *broken: str) -> None:
         self.broken = broken
         self.asked: list[list[int]] = []
-        self.rule = FitPredicate("Room", self.check, LOCAL)
+        self.rule = FitPredicate("Room", self.check)
 
     def check(self, _: PodInfo, snapshot: Snapshot) -> Verdict:
         rows: IntArray = snapshot.row_numbers
@@ -139,7 +139,7 @@ def test_errors_in_order_of_nomination() -> None:
 def test_rules_that_look_further_remember_nothing(looks_further: bool) -> None:
     """They judge row by row, in every attempt."""
     cache = waiting("a")
-    rule = FitPredicate("Far", Counting().check, LOCAL, alone=lambda pod, snapshot: not looks_further)
+    rule = FitPredicate("Far", Counting().check, Footprint(row_local=lambda pod, snapshot: not looks_further))
     kept = KeptJudgements(cache)
     for _ in range(2):
         checks = [CheckState(rule, cache.info(POD))]

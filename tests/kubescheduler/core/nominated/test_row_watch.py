@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.footprint import Footprint
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -23,8 +24,8 @@ from predicates.types import FitPredicate
 from tests.support.build import cache_of, make_node, make_pod
 from tests.support.storage import claiming
 
-ROOM = FitPredicate("Room", lambda pod, snapshot: {}, LOCAL)
-FAR = FitPredicate("Far", lambda pod, snapshot: {}, LOCAL | Reads.NAMESPACES)
+ROOM = FitPredicate("Room", lambda pod, snapshot: {})
+FAR = FitPredicate("Far", lambda pod, snapshot: {}, Footprint(LOCAL | Reads.NAMESPACES))
 POD = make_pod("in")
 
 
@@ -53,7 +54,9 @@ def test_what_changed() -> None:
     """Rows that changed or are waited for; everything when rules, what they read far away, or time moved on."""
     cache = cache_of([make_node(name) for name in "abc"])
     info, watch, now = cache.info(POD), RowWatch(cache), [1]
-    timed = msgspec.structs.replace(FAR, moment=lambda pod, snapshot: now[0])
+    timed = msgspec.structs.replace(
+        FAR, footprint=msgspec.structs.replace(FAR.footprint, moment=lambda pod, snapshot: now[0])
+    )
 
     def noticed(*given: Any) -> Any:
         found = watch.changed(info, *given)

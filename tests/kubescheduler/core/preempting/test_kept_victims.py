@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint
 from clusterstate.hypothetical import roster
 from clusterstate.objects import (
     Affinity,
@@ -207,9 +208,8 @@ def test_a_pre_filter_that_answers_differently(
     rule = FitPredicate(
         "Late",
         lambda _, snapshot: {"late": np.array([name == "n1" for name in snapshot.names])},
-        Reads.NODE,
+        Footprint(Reads.NODE, pre_reads=Reads.ALL_NODES),
         pre_filter=lambda *_: answers[-1],
-        pre_reads=Reads.ALL_NODES,
     )
     late = ColumnPlugin("Late", frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
     made = in_tree(release)

@@ -237,7 +237,11 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
     at_once = find_candidates(attempt, rows, budgets)
     alone = msgspec.structs.replace(
-        attempt, predicates=[msgspec.structs.replace(p, alone=lambda *_: False) for p in predicates]
+        attempt,
+        predicates=[
+            msgspec.structs.replace(p, footprint=msgspec.structs.replace(p.footprint, row_local=lambda *_: False))
+            for p in predicates
+        ],
     )
     one_by_one = find_candidates(alone, rows, budgets)
     assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {

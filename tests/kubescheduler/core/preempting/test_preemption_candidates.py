@@ -53,7 +53,7 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
     compiled = Compiled.of(frame(release, *plugins), (), 100)
     info, snapshot = cache.info(asking), cache.snapshot()
     rules = [
-        msgspec.structs.replace(rule, **changes)
+        msgspec.structs.replace(rule, footprint=msgspec.structs.replace(rule.footprint, **changes))
         for rule in compiled.algorithm.predicates
         if rule.pre_filter is None or not rule.pre_filter(info, snapshot).skip
     ]
@@ -107,7 +107,7 @@ def test_alike_together_and_one_by_one(
     together = found(release, cache, asking)
     if not any(b.disrupted_pods for b in protecting):
         assert found(release, cache, asking, alike=True) == together
-    assert found(release, cache, asking, alone=lambda pod, snapshot: False) == together
+    assert found(release, cache, asking, row_local=lambda pod, snapshot: False) == together
 
 
 def test_nodes_that_are_alike_are_tried_once() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
@@ -41,9 +42,9 @@ def named(*names: str, reason: str = "named") -> Any:
     return check
 
 
-ROOM = FitPredicate("Room", room, LOCAL, amounts=True)
-NOT_A = FitPredicate("NotA", named("a"), Reads.NODE)
-FAR = FitPredicate("Far", named("b", reason="far"), LOCAL | Reads.ALL_PODS)
+ROOM = FitPredicate("Room", room, Footprint(equal_for_equal_usage=True))
+NOT_A = FitPredicate("NotA", named("a"), Footprint(Reads.NODE))
+FAR = FitPredicate("Far", named("b", reason="far"), Footprint(LOCAL | Reads.ALL_PODS))
 NODES = [make_node(name) for name in "abcd"]
 PODS = [make_pod(f"p-{name}", node=name) for name in "abc"]
 POD = make_pod("in", priority=5)
@@ -67,7 +68,7 @@ def test_rules_that_look_at_one_row_are_tried_together() -> None:
     """And rows with equal pods by one of them, where rules look at nothing but amounts."""
     assert kinds(attempt(ROOM, NOT_A)) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
     assert kinds(attempt(ROOM, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 3])]
-    narrow = msgspec.structs.replace(ROOM, amounts=False)
+    narrow = msgspec.structs.replace(ROOM, footprint=Footprint())
     assert kinds(attempt(narrow, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
 
 
@@ -75,7 +76,9 @@ def test_rules_that_look_further_are_tried_row_by_row() -> None:
     """Unless they say that for this pod they do not, or do not apply to it at all."""
     assert kinds(attempt(ROOM, FAR)) == [("RowTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
     for changed in (
-        msgspec.structs.replace(FAR, alone=lambda pod, snapshot: True),
+        msgspec.structs.replace(
+            FAR, footprint=msgspec.structs.replace(FAR.footprint, row_local=lambda pod, snapshot: True)
+        ),
         msgspec.structs.replace(FAR, applies=lambda pod: False),
     ):
         assert kinds(attempt(ROOM, changed))[0][0] == "BatchTrial"
@@ -134,7 +137,7 @@ def test_refusals_are_counted(kind: Any) -> None:
 @pytest.mark.parametrize("kind", [BatchTrial, RowTrial])
 def test_where_a_rule_errs_the_pod_does_not_fit(kind: Any) -> None:
     """Whatever the error."""
-    broken = FitPredicate("Broken", named("d", reason=NodeError("broken")), LOCAL)
+    broken = FitPredicate("Broken", named("d", reason=NodeError("broken")))
     trial = kind(attempt(broken), ALL)
     assert trial.fits(WHERE).tolist() == [True, True, True, False]
     if kind is RowTrial:
@@ -145,7 +148,7 @@ def test_where_a_rule_errs_the_pod_does_not_fit(kind: Any) -> None:
 def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
     """Those that are at least as important count."""
     nodes = [make_node(name, allocatable=resources(cpu=1000, pods=2)) for name in "abcd"]
-    two = FitPredicate("Two", lambda pod, snapshot: {"crowded": snapshot.pod_count >= 2}, LOCAL)
+    two = FitPredicate("Two", lambda pod, snapshot: {"crowded": snapshot.pod_count >= 2})
     tried = attempt(two, cluster=(*nodes, *PODS))
     tried.cache.nominate(make_pod("equal", priority=5), "a")
     tried.cache.nominate(make_pod("lower", priority=4), "b")
@@ -161,7 +164,7 @@ def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
 
 def test_nominated_pods_are_no_company() -> None:
     """A rule that asks for pods on a node is not met by those that have yet to come."""
-    company = FitPredicate("Company", lambda pod, snapshot: {"lonely": snapshot.pod_count < 1}, LOCAL)
+    company = FitPredicate("Company", lambda pod, snapshot: {"lonely": snapshot.pod_count < 1})
     tried = attempt(company)
     tried.cache.nominate(make_pod("equal", priority=5), "d")
     for trial in (RowTrial(tried, ALL), NominatedTrial(tried, ALL, nominated_changes(POD, 3, tried.cache))):
@@ -171,7 +174,7 @@ def test_nominated_pods_are_no_company() -> None:
 
 def test_errors_beside_nominated_pods() -> None:
     """The pod does not fit there; where refusals are counted the first row's error is raised."""
-    broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}")), LOCAL) for at in "dc"]
+    broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}"))) for at in "dc"]
     tried = attempt(*broken)
     tried.cache.nominate(make_pod("equal", priority=5), "a")
     trial = NominatedTrial(tried, ALL, nominated_changes(POD, 0, tried.cache))
@@ -193,5 +196,7 @@ def test_only_the_rows_asked_about_are_tried() -> None:
 def test_who_reads_pods() -> None:
     """Only what the rule says of itself counts, and of the pod where it says less for it."""
     info = cache_of().info(POD)
-    narrow = msgspec.structs.replace(ROOM, narrow=lambda pod: Reads.NODE)
+    narrow = msgspec.structs.replace(
+        ROOM, footprint=msgspec.structs.replace(ROOM.footprint, narrow=lambda pod: Reads.NODE)
+    )
     assert [reads_pods(rule, info) for rule in (ROOM, NOT_A, FAR, narrow)] == [True, False, True, False]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -106,8 +107,12 @@ class Asked:
         self.pre_filters = self.pre_scores = 0
 
     def plugin(self, reads: Reads = Reads.SERVICES) -> ColumnPlugin:
-        check = FitPredicate("A", lambda pod, snapshot: {}, reads, pre_filter=self._pre_filter, pre_reads=reads)
-        scoring = PriorityConfig("A", lambda pod, snapshot: snapshot.pod_count, reads=reads, pre_score=self._pre_score)
+        check = FitPredicate(
+            "A", lambda pod, snapshot: {}, Footprint(reads, pre_reads=reads), pre_filter=self._pre_filter
+        )
+        scoring = PriorityConfig(
+            "A", lambda pod, snapshot: snapshot.pod_count, footprint=Footprint(reads), pre_score=self._pre_score
+        )
         points = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
         return ColumnPlugin("A", points, check, scoring)
 
@@ -155,10 +160,12 @@ def test_a_plugin_that_raised_is_asked_again() -> None:
     rule = FitPredicate(
         "A",
         lambda pod, snapshot: {},
-        Reads.ALL_PODS,
+        Footprint(
+            Reads.ALL_PODS,
+            pre_reads=Reads.ALL_PODS,
+            pre_scope=lambda pod, snapshot: TopologyScope(snapshot, (), every_sign),
+        ),
         pre_filter=pre_filter,
-        pre_reads=Reads.ALL_PODS,
-        pre_scope=lambda pod, snapshot: TopologyScope(snapshot, (), every_sign),
     )
     cluster = Cluster([make_node("n1")])
     state = state_of(cluster, ColumnPlugin("A", frozenset({Point.PRE_FILTER, Point.FILTER}), rule))

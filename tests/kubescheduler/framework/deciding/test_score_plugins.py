@@ -11,6 +11,7 @@ import pytest
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Code, Status
@@ -124,7 +125,7 @@ def test_skip_gives_no_score_in_1_36(own: bool) -> None:
     made = (
         plugin("A", **answers(pre_score=Status(Code.Skip), score=7))
         if own
-        else scoring("A", 7, 7, 7, pre_score=lambda pod, snapshot: False, reads=Reads.SERVICES)
+        else scoring("A", 7, 7, 7, pre_score=lambda pod, snapshot: False, footprint=Footprint(Reads.SERVICES))
     )
     cycle = CycleState()
     decision = deciding("1.36", made, scoring("B", 1, 2, 3)).schedule(make_pod(), cycle=cycle)

@@ -91,12 +91,12 @@ def test_what_a_device_class_provides(gate: bool, refusing: list[str]) -> None:
 
 def test_what_it_reads() -> None:
     """Each node alone; device classes only for pods that ask for scalar resources."""
-    check = check_of(node_resources_fit_1_36(None, HANDLE))
-    assert check.narrow is not None
+    footprint = check_of(node_resources_fit_1_36(None, HANDLE)).footprint
+    assert footprint.narrow is not None
     cluster = Cluster(NODES, view=VIEW_1_36)
     plain, gpu = cluster.info(make_pod(requests=resources(cpu=1))), cluster.info(make_pod(requests=GPUS))
-    assert (check.narrow(plain), check.narrow(gpu)) == (LOCAL, LOCAL | Reads.RESOURCES)
-    assert check.by_row(gpu, cluster.snapshot)
+    assert (footprint.narrow(plain), footprint.narrow(gpu)) == (LOCAL, LOCAL | Reads.RESOURCES)
+    assert footprint.is_row_local(gpu, cluster.snapshot)
 
 
 SHAPE = ((0, 0), (100, 10))
@@ -133,7 +133,7 @@ def test_devices_are_scored(gate: bool, expected: list[int]) -> None:
     """Where a node has none of the resource natively: of two devices of the class one is held, the pod adds one."""
     args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("MostAllocated", ((GPU, 1),)))
     plugin = node_resources_fit_1_36(args, _handle(gate))
-    assert scoring_of(plugin).reads == (LOCAL | Reads.RESOURCES | Reads.ALL_NODES if gate else LOCAL)
+    assert scoring_of(plugin).footprint.reads == (LOCAL | Reads.RESOURCES | Reads.ALL_NODES if gate else LOCAL)
     nodes = [make_node("small"), make_node("large", allocatable=resources(**{GPU: 3}))]
     cluster, pod = Cluster(nodes, others=SEEN, view=VIEW_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
     assert scores(plugin, cluster, pod)[0] == expected

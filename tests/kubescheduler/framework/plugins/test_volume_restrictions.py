@@ -130,15 +130,15 @@ def test_namespaces_are_not_compared_when_pods_move() -> None:
 
 def test_rows_depend_on_others_only_while_a_claim_is_in_use() -> None:
     """So that preemption can try many rows at once."""
-    rule = check_of(NEW)
+    footprint = check_of(NEW).footprint
     busy, idle = world(claiming("c", name="old", node="b")), world()
     disks = make_pod(volumes=(GCEPersistentDisk("d"),))
-    assert not rule.by_row(busy.info(claiming("c")), busy.snapshot)
-    assert rule.by_row(idle.info(claiming("c")), idle.snapshot)
-    assert rule.by_row(busy.info(claiming("none")), busy.snapshot)
-    assert rule.narrow is not None
-    assert rule.narrow(busy.info(disks)) == Reads.PODS
-    assert Reads.STORAGE in rule.narrow(busy.info(claiming("c")))
+    assert not footprint.is_row_local(busy.info(claiming("c")), busy.snapshot)
+    assert footprint.is_row_local(idle.info(claiming("c")), idle.snapshot)
+    assert footprint.is_row_local(busy.info(claiming("none")), busy.snapshot)
+    assert footprint.narrow is not None
+    assert footprint.narrow(busy.info(disks)) == Reads.PODS
+    assert Reads.STORAGE in footprint.narrow(busy.info(claiming("c")))
 
 
 def test_a_missing_claim_leaves_the_disks() -> None:

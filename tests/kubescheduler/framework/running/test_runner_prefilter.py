@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clusterstate.changes import NOTHING
 from clusterstate.errors import SchedulingError
+from clusterstate.footprint import Footprint
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.plugin import ColumnPlugin, PreFilterResult
@@ -105,6 +107,7 @@ def column(answer: PreFiltered, *, applies: bool = True) -> ColumnPlugin:
     check = FitPredicate(
         "Column",
         lambda pod, snapshot: {},
+        Footprint(pre_reads=NOTHING),
         applies=lambda pod: applies,
         pre_filter=lambda pod, snapshot: answer,
         unresolvable=lambda reason: reason == "hopeless",

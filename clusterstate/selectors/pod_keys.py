@@ -13,7 +13,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import selected_keys
 from clusterstate.snapshot import Snapshot
 
-Traits = Callable[[PodInfo, Snapshot], Hashable]
+PodKey = Callable[[PodInfo, Snapshot], Hashable]
 """Equal for pods that the rule cannot tell apart, as services, controllers and terms of pod affinity are now. All but
 ``whole_pod`` read no more of a pod than ``as_read`` has."""
 
@@ -21,7 +21,7 @@ Traits = Callable[[PodInfo, Snapshot], Hashable]
 CONTROLLERS_READ = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
 """The kinds of controllers that a rule may look for: nodes can avoid their pods, and default selectors are theirs."""
 
-StorageTraits = Callable[[PodInfo, Snapshot], object]
+StorageKey = Callable[[PodInfo, Snapshot], object]
 """Equal while claims and volumes that the rule reads for the pod are; see ``storage_traits``."""
 
 

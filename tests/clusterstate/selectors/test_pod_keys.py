@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import FrozenMap, PodSpec
 from clusterstate.podinfo import Controller, PodInfo
-from clusterstate.selectors.pod_traits import as_read
+from clusterstate.selectors.pod_keys import as_read
 from clusterstate.usage import account_1_16
 
 
