@@ -33,9 +33,9 @@ import click
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.fuzzing.fuzz_cases import Case, Reader, execute
-from benchmarks.fuzzing.fuzz_inputs import readers
-from kubescheduler.cli.unexpected import VARIABLE
+from benchmarks.fuzz_cases import Case, Reader, execute
+from benchmarks.fuzz_inputs import readers
+from kubescheduler.cli import TRACEBACK
 
 ROOT = Path(__file__).resolve().parent.parent
 DETAILS = "details.txt"
@@ -106,7 +106,7 @@ def _in_the_child(numbers: Sequence[int], chosen: Sequence[Reader], writing: int
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     status = 0
     try:
-        os.environ[VARIABLE] = str(folder / DETAILS)
+        os.environ[TRACEBACK] = str(folder / DETAILS)
         for number in numbers:
             rng = random.Random(number)
             reader = rng.choice(chosen)

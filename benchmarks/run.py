@@ -34,13 +34,10 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.child_process import MEBIBYTE
-from benchmarks.figures.all_figures import Course, all_figures
-from benchmarks.figures.figure_rows import HEAD, row, save
-from benchmarks.figures.headline import Headline, Measurement
-from benchmarks.figures.samples import median_of, sample_workload
-from benchmarks.figures.side_by_side import Measured
-from benchmarks.workload_runs import measure_comparison
-from benchmarks.workloads import WORKLOADS
+from benchmarks.figures import Course, all_figures
+from benchmarks.samples import Headline, Measurement, median_of, sample_workload
+from benchmarks.side_by_side import HEAD, Measured, row, save
+from benchmarks.workloads import WORKLOADS, measure_comparison
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.names import RELEASE_NAMES
 

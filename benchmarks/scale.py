@@ -26,10 +26,8 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.child_process import MEBIBYTE, FailedError, measured_in_child
-from benchmarks.growing.growth import AXES, Axis, Judgement, Point, exponents, judgement, saved_points
-from benchmarks.growing.growth_chart import growth_chart
-from benchmarks.growing.scale_point import measure_point
-from benchmarks.growing.scale_world import ClusterSize
+from benchmarks.growth import AXES, Axis, Judgement, Point, exponents, growth_chart, judgement, saved_points
+from benchmarks.scale_point import ClusterSize, measure_point
 from kubescheduler.releases.names import RELEASE_NAMES
 
 QUICK_SIZE = 20_000

@@ -22,8 +22,7 @@ from typing import Any
 import aiohttp
 import click
 
-from benchmarks.live import OURS, RunningScheduler, kubeconfig
-from benchmarks.live_cluster import BOUND, PODS, SHORT_LIST, LiveCluster
+from benchmarks.live import BOUND, OURS, PODS, SHORT_LIST, LiveCluster, RunningScheduler, kubeconfig
 from benchmarks.workloads import pod
 
 MEBI = 1024

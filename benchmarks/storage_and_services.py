@@ -33,8 +33,7 @@ if not __package__:
 
 import kubescheduler
 from benchmarks.child_process import MEBIBYTE, peak_memory
-from benchmarks.workload_runs import one_by_one
-from benchmarks.workloads import Manifest, node, node_name, pod
+from benchmarks.workloads import Manifest, node, node_name, one_by_one, pod
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.figures.all_figures import all_figures
-from benchmarks.figures.figure_rows import save, saved
-from benchmarks.figures.headline import Headline, Sample
-from benchmarks.figures.side_by_side import Measured
-from benchmarks.growing.growth import Point, saved_points
+from benchmarks.figures import all_figures
+from benchmarks.growth import Point, saved_points
+from benchmarks.samples import Headline, Sample
+from benchmarks.side_by_side import Measured, save, saved
 from docs.generate import speed_tables
 from docs.generate.speed_tables import CHART, FIGURES, GROWTH, MOST_IMPORTANT, chart
 from kubescheduler.releases.names import RELEASE_NAMES

@@ -12,13 +12,10 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from benchmarks.child_process import MEBIBYTE
-from benchmarks.figures.decision_figures import NODES
-from benchmarks.figures.figure_rows import NONE, aim, mebibytes, saved
-from benchmarks.figures.headline import Headline
-from benchmarks.figures.samples import median_of
-from benchmarks.figures.side_by_side import Measured
-from benchmarks.growing.growth import AXES, Axis, Point, exponent, saved_points
-from benchmarks.growing.growth_chart import growth_chart
+from benchmarks.figures import NODES
+from benchmarks.growth import AXES, Axis, Point, exponent, growth_chart, saved_points
+from benchmarks.samples import Headline, median_of
+from benchmarks.side_by_side import NONE, Measured, aim, mebibytes, saved
 from benchmarks.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,8 @@ from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
-from kubescheduler.api.cluster_entries import Entries, Entry, key_of
+from kubescheduler.api.cluster_entries import Entries, Entry, key_of, shared
 from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
-from kubescheduler.api.shared_entries import shared
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache

@@ -11,11 +11,12 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import parse_json
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import Node, Pod, PriorityClass
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item
     from clusterstate.objects import ClusterObject
+
 
 Key = tuple[str, str]
 """(kind, ``namespace/name`` or name)."""
@@ -124,3 +125,19 @@ def _put(entries: list[Entry], positions: dict[Key, int], entry: Entry) -> None:
         entries.append(entry)
     else:
         entries[position] = entry
+
+
+def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Entry], list[Entry]] | None:
+    """(key → the entry of ``after`` that is kept, the entries of ``now`` that have to be read). ``after`` is what
+    another release makes of ``before``. None: everything has to be read, as priority classes, which say the priority of
+    pods, are not the same."""
+    kept: dict[Key, Entry] = {}
+    fresh: list[Entry] = []
+    for entry in now:
+        there = after.find(entry.key) if before.find(entry.key) is entry else None
+        if there is None:
+            fresh.append(entry)
+        else:
+            kept[entry.key] = there
+    classes = [[entry for entry in entries if isinstance(entry.obj, PriorityClass)] for entries in (now, before)]
+    return (kept, fresh) if classes[0] == classes[1] else None

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.api import node_edits
+from kubescheduler.api import manifest_builders
 from kubescheduler.api.cluster_entries import key_of
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node
     from kubescheduler.api.cluster_entries import Entry, Key
-    from kubescheduler.api.manifest_builders import Amount
-    from kubescheduler.api.node_edits import Edit, Manifest
+    from kubescheduler.api.manifest_builders import Amount, Edit, Manifest
 
 STAYS_ON_NODE = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to one node: they are not made anew elsewhere."""
@@ -69,7 +68,7 @@ class WhatIf(ABC):
         (True, 1)
         """
         leaving = {key: edit for key, edit in self._pods_off(names).items() if edit is not None}
-        return self._nodes(names, node_edits.cordoned)._changed(leaving)
+        return self._nodes(names, manifest_builders.cordoned)._changed(leaving)
 
     def cordoned(self, *names: str) -> Self:
         """With nodes that take no more pods.
@@ -78,7 +77,7 @@ class WhatIf(ABC):
         >>> Cluster().node("a").cordoned("a").nodes[0].unschedulable
         True
         """
-        return self._nodes(names, node_edits.cordoned)
+        return self._nodes(names, manifest_builders.cordoned)
 
     def uncordoned(self, *names: str) -> Self:
         """With nodes that take pods again.
@@ -87,7 +86,7 @@ class WhatIf(ABC):
         >>> Cluster().node("a", unschedulable=True).uncordoned("a").nodes[0].unschedulable
         False
         """
-        return self._nodes(names, node_edits.uncordoned)
+        return self._nodes(names, manifest_builders.uncordoned)
 
     def with_taint(self, name: str, taint: str | Manifest) -> Self:
         """With a taint on a node: ``"key=value:NoSchedule"``, as kubectl writes it, or a manifest.
@@ -96,7 +95,7 @@ class WhatIf(ABC):
         >>> Cluster().node("a").with_taint("a", "maintenance:NoExecute").nodes[0].taints[0].key
         'maintenance'
         """
-        return self._nodes([name], node_edits.tainted(taint))
+        return self._nodes([name], manifest_builders.tainted(taint))
 
     def without_taint(self, name: str, taint: str) -> Self:
         """Without a node's taints of a key, or of ``key:Effect``.
@@ -105,7 +104,7 @@ class WhatIf(ABC):
         >>> Cluster().node("a", taints=["gpu:NoSchedule"]).without_taint("a", "gpu").nodes[0].taints
         ()
         """
-        return self._nodes([name], node_edits.untainted(taint))
+        return self._nodes([name], manifest_builders.untainted(taint))
 
     def with_label(self, name: str, labels: Mapping[str, str | None] | str, value: str | None = None) -> Self:
         """With labels on a node: a key and its value, or several as a mapping; the value None removes a label.
@@ -115,7 +114,7 @@ class WhatIf(ABC):
         'ssd'
         """
         pairs = {labels: value} if isinstance(labels, str) else labels
-        return self._nodes([name], node_edits.labelled(pairs))
+        return self._nodes([name], manifest_builders.labelled(pairs))
 
     def resized(self, name: str, **amounts: Amount | Mapping[str, Amount | None] | None) -> Self:
         """With other allocatable amounts on a node: ``cpu=``, ``memory=``, ``pods=``, ``resources={"gpu": 2}``.
@@ -126,7 +125,7 @@ class WhatIf(ABC):
         """
         further = amounts.pop("resources", None)
         more = further if isinstance(further, Mapping) else {}
-        return self._nodes([name], node_edits.resized({**amounts, **more}))
+        return self._nodes([name], manifest_builders.resized({**amounts, **more}))
 
     def cloned(self, name: str, count: int = 1) -> Self:
         """With copies of a node, empty and called ``name-1``, ``name-2`` and so on, but for taken names.
@@ -138,7 +137,7 @@ class WhatIf(ABC):
         manifest = self._known("Node", name).manifest()
         taken = {node.name for node in self.nodes}
         free = (fresh for number in itertools.count(1) if (fresh := f"{name}-{number}") not in taken)
-        return self.add([node_edits.renamed(fresh)(manifest) for fresh in itertools.islice(free, count)])
+        return self.add([manifest_builders.renamed(fresh)(manifest) for fresh in itertools.islice(free, count)])
 
     # --- pods --------------------------------------------------------------------------------
 
@@ -158,7 +157,7 @@ class WhatIf(ABC):
         >>> [pod.key for pod in Cluster().node("a").pod("web-1", node="a").unbound("web-1").pending()]
         ['default/web-1']
         """
-        return self._changed({self._known("Pod", name).key: node_edits.unbound for name in names})
+        return self._changed({self._known("Pod", name).key: manifest_builders.unbound for name in names})
 
     def bound(self, name: str, node: str) -> Self:
         """With a pending pod that runs on a node.
@@ -179,7 +178,9 @@ class WhatIf(ABC):
         """
         for node in set(hosts.values()):
             self._known("Node", node)
-        return self._changed({self._known("Pod", name).key: node_edits.bound(node) for name, node in hosts.items()})
+        return self._changed(
+            {self._known("Pod", name).key: manifest_builders.bound(node) for name, node in hosts.items()}
+        )
 
     def scaled(self, name: str, replicas: int) -> Self:
         """With so many pods like one: further ones are pending copies, and those there are too many of are gone.
@@ -197,14 +198,14 @@ class WhatIf(ABC):
         if replicas <= len(order):
             return self._changed({key_of(pod): None for pod in order[replicas:]})
         first = order[0]
-        model = node_edits.unbound(self._known("Pod", first.key.removeprefix("/")).manifest())
+        model = manifest_builders.unbound(self._known("Pod", first.key.removeprefix("/")).manifest())
         taken = {pod.key for pod in self.pods}
         fresh: list[Manifest] = []
         number = 1
         while len(fresh) < replicas - len(order):
             name = f"{first.metadata.name}-{number}"
             if f"{first.metadata.namespace}/{name}" not in taken:
-                fresh.append(node_edits.renamed(name)(model))
+                fresh.append(manifest_builders.renamed(name)(model))
             number += 1
         return self.add(fresh)
 
@@ -237,7 +238,7 @@ class WhatIf(ABC):
     def _pods_off(self, names: Any) -> dict[Key, Edit | None]:
         """What becomes of the pods of nodes that go."""
         there = [pod for pod in self.pods if pod.node_name in set(names)]
-        return {key_of(pod): None if stays_on_node(pod) else node_edits.unbound for pod in there}
+        return {key_of(pod): None if stays_on_node(pod) else manifest_builders.unbound for pod in there}
 
     def _replicas(self, name: str) -> list[Pod]:
         full = name if "/" in name else f"default/{name}"

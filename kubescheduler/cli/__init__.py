@@ -17,18 +17,18 @@ from kubescheduler.cli.common_options import FILE, FOUND
 
 COMMANDS: dict[str, str] = {
     "schedule": "kubescheduler.cli.schedule",
-    "hint": "kubescheduler.cli.hint.hint_command",
+    "hint": "kubescheduler.cli.hint",
     "simulate": "kubescheduler.cli.simulate",
     "capacity": "kubescheduler.cli.capacity",
     "compare": "kubescheduler.cli.compare",
     "evaluate": "kubescheduler.cli.evaluate",
     "sweep": "kubescheduler.cli.sweep",
     "migrate": "kubescheduler.cli.migrate",
-    "explain": "kubescheduler.cli.explaining.explain_command",
-    "run": "kubescheduler.cli.running.run_command",
-    "snapshot": "kubescheduler.cli.running.snapshot_command",
-    "lab": "kubescheduler.cli.lab.lab_command",
-    "registry": "kubescheduler.cli.registry_command",
+    "explain": "kubescheduler.cli.explain",
+    "run": "kubescheduler.cli.run_command",
+    "snapshot": "kubescheduler.cli.snapshot",
+    "lab": "kubescheduler.cli.lab",
+    "registry": "kubescheduler.cli.registry",
     "completion": "kubescheduler.cli.completion",
 }
 """Command → the module that has it, under the command's own name."""
@@ -37,6 +37,10 @@ SETTINGS = "kubescheduler.toml"
 
 console = False
 """Whether this is the console script, whose process is its own; a caller in Python keeps its process."""
+
+TRACEBACK = "KUBESCHEDULER_TRACEBACK"
+"""Names a file for the details of an unexpected fault."""
+_REPORT = f"to report it, run the same with {TRACEBACK}=FILE, which writes the details there"
 
 EXIT_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -53,7 +57,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in groups."""
-        from kubescheduler.cli.terminal.help_groups import write_commands
+        from kubescheduler.cli.help_groups import write_commands
 
         found = {name: self.get_command(ctx, name) for name in COMMANDS}
         write_commands({name: command for name, command in found.items() if command is not None}, formatter)
@@ -197,7 +201,7 @@ def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> No
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending
       kubescheduler schedule cluster/ --pod web.yaml --policy-config-file policy.json --explain
     """
-    from kubescheduler.cli.terminal.empty_values import check_values
+    from kubescheduler.cli.help_groups import check_values
 
     check_values(ctx)
     if limits:
@@ -259,8 +263,6 @@ def run(args: list[str] | None = None) -> int:
         _discard_output()
         return EXIT_BROKEN_PIPE
     except Exception as error:  # nothing else may end with status 1, which says that some pod fits nowhere
-        from kubescheduler.cli.unexpected import unexpected_problem
-
         _discard_output()
         _show([unexpected_problem(error)])
         return EXIT_INPUT
@@ -292,3 +294,31 @@ def _usage_problem(error: click.UsageError) -> str:
     if context is None or param is None or context.get_parameter_source(param.name) != ParameterSource.DEFAULT_MAP:
         return error.format_message()
     return f"{context.obj}: {context.command.name}.{param.name}: {error.message}"
+
+
+def unexpected_problem(error: Exception) -> str:
+    """One message without Python's words; the details go to the file that the variable names, if it is set."""
+    _write_details(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this input"
+    if isinstance(error, RecursionError):
+        return f"the input is nested too deeply to be read; {_REPORT}"
+    if isinstance(error, OSError) and error.strerror:
+        what = f"{error.filename}: cannot be used" if error.filename else "the output cannot be written"
+        return f"{what}: {error.strerror}"
+    return f"a fault in kubescheduler: nothing was decided, and this input is not to blame alone; {_REPORT}"
+
+
+def _write_details(error: Exception) -> None:
+    import os
+
+    path = os.environ.get(TRACEBACK)
+    if not path:
+        return
+    import traceback
+    from pathlib import Path
+
+    try:
+        Path(path).write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError:
+        return

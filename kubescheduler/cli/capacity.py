@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
-    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
-    from kubescheduler.cli.terminal.screen import Screen
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.cli.output import Screen
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.simulation.room import Observe, Room
 
@@ -80,6 +80,7 @@ def capacity(
     import sys
 
     from clusterstate.errors import InputError
+    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
     from kubescheduler.cli.inputs import (
         attempt,
         notes_on_cluster,
@@ -87,8 +88,7 @@ def capacity(
         read_pods_for,
         read_shown,
     )
-    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
-    from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.cli.output import screen_of
 
     check_standard_input(cluster, pod_files)
     defaulting, release, gates = not no_defaulting, engine.release, engine.gates
@@ -132,13 +132,12 @@ def rendered_rooms(
     rooms: Iterable[Room], output: str, notes: Sequence[str] = (), screen: Screen | None = None
 ) -> Iterator[str]:
     """The answers in pieces; output: table, wide or json. screen: what tables are shown on; None: no terminal."""
-    from kubescheduler.cli.tables import table
-    from kubescheduler.cli.terminal.screen import PLAIN
+    from kubescheduler.cli.output import PLAIN, table
 
     screen = screen or PLAIN
 
     if output == "json":
-        from kubescheduler.cli.list_documents import list_document
+        from kubescheduler.cli.output import list_document
 
         yield from list_document(
             {"kind": "CapacityList", **({"notes": list(notes)} if notes else {})}, map(_document, rooms), "json"
@@ -155,7 +154,7 @@ def rendered_rooms(
 
 
 def _row(room: Room) -> tuple[str, ...]:
-    from kubescheduler.cli.tables import ERROR, NONE
+    from kubescheduler.cli.output import ERROR, NONE
 
     metadata, stopped = room.pod.metadata, room.stopped
     if room.error is not None:

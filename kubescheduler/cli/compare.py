@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.cli.cluster_access.cluster_options import MIRROR, check_mirror, check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import MIRROR, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     NO_DEFAULTING,
@@ -19,17 +19,17 @@ from kubescheduler.cli.common_options import (
     VALIDATE,
     OneOf,
     pod_files_option,
+    specs,
 )
 from kubescheduler.cli.engine_options import remark
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
-from kubescheduler.cli.terminal.known_names import specs
+from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.comparing import Cause, Comparison
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.engine.spec import EngineSpec
@@ -154,7 +154,7 @@ def compare(
     from clusterstate.errors import InputError
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import attempt, nothing_collected
-    from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.cli.output import screen_of
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
     _check_usage(cluster, pod_files, mirror, running, pending=pending)
@@ -185,7 +185,7 @@ def compare(
 
 def _status(found: Comparison, tolerated: frozenset[Cause]) -> int:
     """The exit status; says on standard error what kept pods from being compared."""
-    from kubescheduler.cli.terminal.failed_pods import given_up
+    from kubescheduler.cli.decision_text import given_up
     from kubescheduler.comparison.outcomes import Cause
 
     failed = [(pod.pod, one.text) for pod in found.errors for one in pod.changes if one.cause is Cause.ERROR]
@@ -349,7 +349,7 @@ def _read(
 def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
     """Every object that was there at some time, as it was first, and the pods that came. Raises DecodeError."""
     from clusterstate.objects import Node
-    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
+    from kubescheduler.cli.inputs import mirrored_inputs
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.releases.lookup import newest
     from kubescheduler.simulation.object_traffic import came_later

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.tables import ERROR, NONE, table
-from kubescheduler.cli.terminal.screen import PLAIN, Screen
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, table
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread

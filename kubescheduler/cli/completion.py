@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kubescheduler.cli.terminal.empty_values import CheckedCommand
+from kubescheduler.cli.help_groups import CheckedCommand
 
 
 @click.command(cls=CheckedCommand, epilog="Exit status: 0 the script is printed, 2 wrong usage.")

@@ -1,4 +1,4 @@
-"""Decisions as text."""
+"""Decisions as text: tables, names, and documents in JSON and YAML."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, message_line
-from kubescheduler.cli.tables import ERROR, NONE, table
-from kubescheduler.cli.terminal.screen import PLAIN, Screen, Toned
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, table
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
-    from kubescheduler.cli.explaining.explaining import Explaining
+    from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.bulk.bulk_run import BulkPlacement
-    from kubescheduler.core.decision import Decision
+
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
@@ -36,7 +36,7 @@ def rendered(
     the explanations, when it is known how wide it is. notes: on all decisions.
     """
     if output in ("json", "yaml"):
-        from kubescheduler.cli.list_documents import list_document
+        from kubescheduler.cli.output import list_document
 
         document = decision_document if explaining is None else partial(explained_document, explaining=explaining)
         yield from list_document(
@@ -52,7 +52,7 @@ def rendered(
         for decision in decisions:
             every_note.update(dict.fromkeys(decision.notes))
             if explaining is not None:
-                from kubescheduler.cli.explaining.explanation import explanation
+                from kubescheduler.cli.explanation import explanation
 
                 yield explanation(decision, explaining, screen) + "\n\n"
             rows.append(_placed(decision, wide=output == "wide") if is_placement(decision) else row(decision))
@@ -73,8 +73,6 @@ def _wide(decision: Decision) -> tuple[str, ...]:
 
 def is_placement(answer: Any) -> bool:
     """Whether it is a pod that was placed in bulk, of which there is no Decision."""
-    from kubescheduler.core.decision import Decision
-
     return not isinstance(answer, Decision)
 
 

@@ -1,14 +1,19 @@
-"""What is said of one decision in a word or a line."""
+"""What is said of one decision in a word or a line, and of pods that nobody knows the right node of.
+
+That is so where an error ended their attempts, or an extender did not answer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from kubescheduler.cli.tables import NONE
-from kubescheduler.core.failed_attempts import gave_up
+import click
+import msgspec
 
-if TYPE_CHECKING:
-    from kubescheduler.core.decision import Decision
+from kubescheduler.cli.output import NONE
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.failed_attempts import failures, gave_up
+from kubescheduler.sources.foreign_text import shown
 
 
 def message_line(decision: Decision) -> str:
@@ -37,3 +42,45 @@ def fits(decision: Decision) -> str:
 def best(decision: Decision) -> list[str]:
     """The only node that fits is the best, though it is not scored."""
     return decision.best() or ([decision.host] if decision.host else [])
+
+
+NAMED = 3
+"""Pods that a message names."""
+SHOWN = 5
+"""Texts of errors that are shown; further ones are counted."""
+
+EXIT_ERROR = 2
+
+
+def given_up(failed: Iterable[tuple[str, str]]) -> int:
+    """Says on standard error what ended the attempts of which pods, each text once; the exit status.
+
+    failed: (namespace/name of the pod, text of the error).
+    """
+    pods: dict[str, list[str]] = {}
+    for pod, text in failed:
+        pods.setdefault(text, []).append(pod)
+    for text, names in list(pods.items())[:SHOWN]:
+        named = ", ".join(dict.fromkeys(names[:NAMED]))
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        click.echo(f"error: no decision on {shown(named)}{more}: {shown(text)}", err=True)
+    if len(pods) > SHOWN:
+        click.echo(f"error: {len(pods) - SHOWN} more errors ended attempts", err=True)
+    return EXIT_ERROR
+
+
+class PassedOverExtenders(msgspec.Struct, eq=False):
+    """The extenders that did not answer and that the release went on without."""
+
+    _pods: dict[str, set[str]] = msgspec.field(default_factory=dict)
+
+    def note(self, decision: Decision) -> None:
+        """Notes what a decision lacks; nothing of one that an error ended."""
+        if decision.error is None:
+            for text in failures(decision):
+                self._pods.setdefault(text, set()).add(decision.pod.key)
+
+    def remarks(self) -> list[str]:
+        """A sentence for each error, with the number of pods that were decided without the extender."""
+        counts = {text: len(pods) for text, pods in self._pods.items()}
+        return [f"{text} ({count} {'pod' if count == 1 else 'pods'})" for text, count in counts.items()]

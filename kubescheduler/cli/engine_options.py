@@ -17,9 +17,9 @@ from kubescheduler.cli.common_options import (
     PLUGIN,
     RELEASE,
     OneOf,
+    providers,
     spec_option,
 )
-from kubescheduler.cli.terminal.known_names import providers
 from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
 if TYPE_CHECKING:

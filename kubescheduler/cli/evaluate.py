@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kubescheduler.cli.common_options import RELEASE
-from kubescheduler.cli.terminal.empty_values import CheckedCommand
+from kubescheduler.cli.help_groups import CheckedCommand
 
 
 @click.command(

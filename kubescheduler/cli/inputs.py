@@ -16,9 +16,11 @@ from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Stric
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace, ServerCluster
+from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
+from kubescheduler.cli.engine_options import remark
 from kubescheduler.cli.progress import progress
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
+from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cross_objects import uid_problems
 
 LONG = 5000
@@ -159,3 +161,15 @@ def nothing_collected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def mirrored_inputs(path: str, release: str, gates: Mapping[str, bool] | None = None) -> tuple[Cluster, Workload]:
+    """The cluster as it was at the start, and what came to it; notes go to standard error. Raises DecodeError."""
+    from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
+
+    traffic = MirroredTraffic.read(path)
+    found = Cluster(*traffic.start(), release=release, defaulting=False, validate="ignore", gates=gates)
+    workload, notes = traffic.workload(found.objects)
+    for note in notes:
+        remark(note)
+    return found, workload

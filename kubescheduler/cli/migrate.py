@@ -9,7 +9,7 @@ import click
 
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, ReleaseName
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, POLICY_RELEASES
 
 if TYPE_CHECKING:
@@ -207,8 +207,7 @@ def _tables(translation: Translation) -> Iterator[str]:
     """The notes, then the shares of the scores before and after."""
     import sys
 
-    from kubescheduler.cli.tables import NONE, table
-    from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.cli.output import NONE, screen_of, table
     from kubescheduler.translate.translating import note_lines
 
     screen = screen_of(sys.stdout)

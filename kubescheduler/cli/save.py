@@ -1,4 +1,4 @@
-"""Writing a cluster back with its pods bound."""
+"""Writing a cluster to a file: one that was read with its pods bound, or a server's as it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import click
 import msgspec
 
 from clusterstate.errors import InputError
@@ -14,12 +15,17 @@ from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.cli.list_documents import list_document
+from kubescheduler.cli.cluster_options import ServerCluster
+from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.output import list_document
 from kubescheduler.sources.files import check_place
 from kubescheduler.sources.whole_file import whole_file
 
 if TYPE_CHECKING:
     import gzip
+
+    from kubescheduler.live.listing.cluster_lists import ClusterLists
+
 
 COMPRESSED = ".gz"
 FORMATS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -117,3 +123,28 @@ def _bound(pod: Pod, host: str | None) -> Mapping[str, Any]:
     if host is None:
         return manifest
     return {**manifest, "spec": {**(manifest.get("spec") or {}), "nodeName": host}}
+
+
+def save_server_cluster(server: ServerCluster, path: str, option: str, *, redact: bool = False) -> None:
+    """Writes a List of everything, and says on standard error what it is. option: for errors. Raises InputError."""
+    from kubescheduler.sources.redaction import redacted
+
+    address, found = server.lists()
+    for note in found.notes():
+        remark(note)
+    metadata = {"metadata": {"resourceVersion": found.version}} if found.version else {}
+    head = {"apiVersion": "v1", "kind": "List", **metadata}
+    manifests = _without_managed_fields(found)
+    items = redacted((Item(address, manifest) for manifest in manifests), remark) if redact else manifests
+    save_list(path, head, items, option)
+    counts = ", ".join(f"{number} {kind}" for kind, number in found.counts.items())
+    at = f" at resourceVersion {found.version}" if found.version else ""
+    click.echo(f"{address}{at}: {counts}", err=True)
+
+
+def _without_managed_fields(found: ClusterLists) -> Iterator[Any]:
+    """The objects without the record of who wrote which field, which is most of a manifest and decides nothing."""
+    for raw in found.objects:
+        manifest = msgspec.json.decode(raw)
+        manifest["metadata"].pop("managedFields", None)
+        yield manifest

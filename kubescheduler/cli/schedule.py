@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
-from kubescheduler.cli.explaining.explaining import Explaining, explain_options
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.explaining import Explaining, explain_options
+from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
-    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.bulk.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
@@ -190,8 +190,8 @@ def _run(
 
     from clusterstate.manifests.documents import Item
     from kubescheduler.cli.decision_output import rendered
-    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
-    from kubescheduler.cli.terminal.screen import screen_of
+    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
+    from kubescheduler.cli.output import screen_of
     from kubescheduler.core.bulk.placing_in_order import placed_in_order
     from kubescheduler.core.failed_attempts import gave_up
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import (
+from kubescheduler.cli.cluster_options import (
     MIRROR,
     WorkloadOption,
     check_mirror,
@@ -15,14 +15,14 @@ from kubescheduler.cli.cluster_access.cluster_options import (
 )
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
+from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.report.simulator_export import Results
     from kubescheduler.simulation.run_events import RunEvent
@@ -113,7 +113,7 @@ def simulate(
 
 
 def _mirrored(mirror: str, engine: EngineOptions) -> tuple[Cluster, Workload]:
-    from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
+    from kubescheduler.cli.inputs import mirrored_inputs
 
     return mirrored_inputs(mirror, engine.release, engine.gates)
 
@@ -141,10 +141,10 @@ def _run(
     """Runs the workload, draws and prints; the exit status."""
     import sys
 
+    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
+    from kubescheduler.cli.output import screen_of
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
-    from kubescheduler.cli.terminal.failed_pods import PassedOverExtenders, given_up
-    from kubescheduler.cli.terminal.screen import screen_of
     from kubescheduler.simulation.run_events import Kind, RunEvent
     from kubescheduler.simulation.simulation import Simulation
 

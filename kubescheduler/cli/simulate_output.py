@@ -7,8 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.tables import NONE, table
-from kubescheduler.cli.terminal.screen import PLAIN, Screen
+from kubescheduler.cli.output import NONE, PLAIN, Screen, table
 from kubescheduler.sources.foreign_text import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_access.cluster_options import cluster_options
+from kubescheduler.cli.cluster_options import cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     FILE,
@@ -19,17 +19,17 @@ from kubescheduler.cli.common_options import (
     VALIDATE,
     OneOf,
     pod_files_option,
+    specs,
 )
-from kubescheduler.cli.terminal.help_groups import GroupedCommand
-from kubescheduler.cli.terminal.known_names import specs
+from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.manifests.strictness import Judgement
-    from kubescheduler.cli.cluster_access.server_cluster import ClusterPlace
+    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.sweep.cases import Case, Configuration
-    from kubescheduler.sweep.rows_file import Rows
+    from kubescheduler.sweep.rows import Rows
     from kubescheduler.sweep.sweeping import Runner, SweepSummary
 
 FEW = 10
@@ -125,12 +125,10 @@ def sweep(
     """
     from clusterstate.errors import InputError
     from kubescheduler.cli.inputs import attempt
-    from kubescheduler.sweep.case_engine import with_certificates
-    from kubescheduler.sweep.cases import SweepOptions, cases_of, find_snapshots, parse_seeds
-    from kubescheduler.sweep.custom_modules import CustomModules
+    from kubescheduler.sweep.cases import CustomModules, SweepOptions, cases_of, find_snapshots, parse_seeds
     from kubescheduler.sweep.dask_workers import check_dask
-    from kubescheduler.sweep.rows import columns_of
-    from kubescheduler.sweep.rows_file import check_output, open_rows
+    from kubescheduler.sweep.rows import check_output, columns_of, open_rows
+    from kubescheduler.sweep.run_case import with_certificates
 
     _check_usage(scheduler, workers)
     if pod_files and running is not None:
@@ -173,8 +171,7 @@ def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
     """Names of files; of a server's cluster one that is saved now, unless it was saved before. Raises InputError."""
     import os
 
-    from kubescheduler.cli.cluster_access.saving_clusters import save_server_cluster
-    from kubescheduler.cli.save import check_target
+    from kubescheduler.cli.save import check_target, save_server_cluster
 
     names: list[str] = []
     for place in places:
@@ -199,7 +196,7 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
     from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.sweep.cases import Configuration
-    from kubescheduler.sweep.weight_grid import DEFAULT_BASE, read_grid
+    from kubescheduler.sweep.weights import DEFAULT_BASE, read_grid
 
     problems: list[str] = []
     out: list[Configuration] = []
@@ -226,7 +223,7 @@ def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
 
     from clusterstate.errors import InputError
     from kubescheduler.sources.files import is_special
-    from kubescheduler.sweep.case_files import manifests
+    from kubescheduler.sweep.cases import manifests
 
     problems = [f"--pods {path}: no such file or folder; check the path" for path in paths if not os.path.exists(path)]
     problems += [
@@ -258,7 +255,7 @@ def _runner(scheduler: str | None, workers: int | None) -> Runner:
         from kubescheduler.sweep.dask_workers import run_on_dask
 
         return functools.partial(run_on_dask, address=scheduler)
-    from kubescheduler.sweep.local_workers import run_locally
+    from kubescheduler.sweep.sweeping import run_locally
 
     return functools.partial(run_locally, workers=workers or os.cpu_count() or 1)
 
@@ -283,7 +280,7 @@ def _report(summary: SweepSummary, out: str) -> int:
     from collections import Counter
 
     from kubescheduler.cli.engine_options import remark
-    from kubescheduler.cli.tables import table
+    from kubescheduler.cli.output import table
     from kubescheduler.sources.foreign_text import shown
 
     counts = (summary.cases, summary.there, summary.new, len(summary.failed))

@@ -12,11 +12,10 @@ from kubescheduler.comparison.comparison_document import effects_document, pod_d
 from kubescheduler.comparison.effects import Effects
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, PodComparison
 from kubescheduler.comparison.workload_summaries import WorkloadSummary, workload_summaries
-from kubescheduler.notebook.comparison_views import ComparisonViews
 
 
 @attrs.frozen
-class Comparison(ComparisonViews):
+class Comparison:
     """The outcome of a comparison."""
 
     names: tuple[str, ...]
@@ -105,3 +104,25 @@ class Comparison(ComparisonViews):
             "workloads": [workload_document(self.names, workload) for workload in self.workloads],
             "pods": [pod_document(self.names, pod) for pod in self.pods],
         }
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each pod: whether it moves, its host in each column, and by each new column
+        the cause; with runs that draw among equal totals also the share of those in which it moves.
+
+        Raises ConfigError without pandas.
+        """
+        from kubescheduler.notebook.views import comparison_columns, data_frame
+
+        return data_frame(comparison_columns(self), "pod")
+
+    def to_arrow(self) -> Any:
+        """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
+        from kubescheduler.notebook.views import arrow_table, comparison_columns
+
+        return arrow_table(comparison_columns(self))
+
+    def _repr_html_(self) -> str:
+        """A small static page: how many pods go elsewhere, which, and why."""
+        from kubescheduler.notebook.views import comparison_html
+
+        return comparison_html(self)

@@ -22,7 +22,6 @@ from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.core.score_table import Scores, ScoreTable
 from kubescheduler.core.turns import in_turn
 from kubescheduler.core.unstated_amounts import unstated_notes
-from kubescheduler.notebook.decision_views import DecisionViews
 from priorities.score_evidence import ScoreEvidence
 
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
@@ -35,7 +34,7 @@ def kept_ranking_note(pod: str, host: str) -> str:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Decision(CopiedAsItself, FilterResults, DecisionViews):
+class Decision(CopiedAsItself, FilterResults):
     """Where one pod goes, and why; the same class for every release.
 
     What was refused is in the fields of FilterResults. A legacy release's priorities and a framework release's Score
@@ -236,3 +235,50 @@ class Decision(CopiedAsItself, FilterResults, DecisionViews):
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
         return self.scores.by_node(numbers)
+
+    # How it is shown is imported when somebody looks: whoever only decides does without.
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as plain data: the pod, host, message, and by node what fits, scores, totals and reasons."""
+        return {
+            "pod": self.pod.key.removeprefix("/"),
+            "release": self.release,
+            "host": self.host,
+            "message": self.message,
+            "fits": self.fits(),
+            "scores": {name: self.score(name) for name in self.scores},
+            "weights": dict(self.weights),
+            "total": self.total(),
+            "reasons": self.reasons(),
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each node: whether it fits and is chosen, its total, its score by each
+        priority before the weight, and the reasons of a refused one. Raises ConfigError without pandas."""
+        from kubescheduler.notebook.views import data_frame, decision_columns
+
+        return data_frame(decision_columns(self), "node")
+
+    def to_arrow(self) -> Any:
+        """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
+        from kubescheduler.notebook.views import arrow_table, decision_columns
+
+        return arrow_table(decision_columns(self))
+
+    def _repr_html_(self) -> str:
+        """A small static page: the best nodes with their scores, and why the others were refused."""
+        from kubescheduler.notebook.views import decision_html
+
+        return decision_html(self)
+
+    def __str__(self) -> str:
+        """In 15 lines: where the pod goes, the best nodes with their scores, and why the others were refused."""
+        from kubescheduler.notebook.views import decision_text
+
+        return decision_text(self)
+
+    def __repr__(self) -> str:
+        """``<Decision default/web: worker-1 (5/7 nodes fit, release 1.36)>``."""
+        from kubescheduler.notebook.views import decision_title
+
+        return f"<Decision {decision_title(self)}>"

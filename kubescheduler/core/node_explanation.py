@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.nominated.nominated_judging import nominated_changes
-from kubescheduler.notebook.static_html import Shown, ShownTable
+from kubescheduler.core.shown_table import Shown, ShownTable
 from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 

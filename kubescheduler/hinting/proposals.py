@@ -10,8 +10,8 @@ import msgspec
 
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.notebook.static_html import Shown, ShownTable
 
 POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"
 TARGETS = (POD, CLUSTER, NODE, RUNNING, CONFIGURATION)

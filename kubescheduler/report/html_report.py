@@ -9,20 +9,437 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
+from typing import Any
+
+import msgspec
 
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.effects import Effects, ServiceSpread
 from kubescheduler.comparison.headline import headline
-from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
-from kubescheduler.comparison.workload_summaries import by_controller
-from kubescheduler.report.html_data import embedded, payload
-from kubescheduler.report.html_effects import histograms, nodes_moved, numbers, services
-from kubescheduler.report.html_summary import causes, glance
-from kubescheduler.report.html_workloads import workloads
-from kubescheduler.sources.foreign_text import escaped
+from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause, Contribution, HostChange, Outcome
+from kubescheduler.comparison.workload_summaries import ALONE, WorkloadSummary, by_controller
+from kubescheduler.report.html_charts import bar, binned, diverging, histogram, zone_bars
+from kubescheduler.sources.foreign_text import escaped, json_shown
+
+MOST_NAMES = 10
+"""Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
+
+MOST_EXACT = 2**53 - 1
+
+UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""Inside a JSON string the escape means the same; outside of strings none of them occurs."""
+
+
+def payload(comparison: Comparison) -> dict[str, Any]:
+    """Plain data. What is empty is left out; a contribution is a list that begins with the number of its term, and ends
+    with what its scores were made of, as numbers of ``texts``."""
+    terms: dict[tuple[str | None, str | None], int] = {}
+    texts: dict[str, int] = {}
+    pods = [
+        {
+            "pod": pod.pod,
+            "outcomes": [_outcome(outcome) for outcome in pod.outcomes],
+            "changes": [_change(change, terms, texts) for change in pod.changes],
+            **({} if pod.workload.startswith(ALONE) else {"workload": pod.workload}),
+            **({} if pod.runs_on is None else {"runsOn": pod.runs_on}),
+        }
+        for pod in comparison.pods
+    ]
+    return {
+        "names": comparison.titles,
+        "meanings": {cause.value: meaning for cause, meaning in MEANINGS.items()},
+        "terms": list(terms),
+        "texts": list(texts),
+        "pods": pods,
+    }
+
+
+def embedded(data: Any) -> str:
+    """As JSON that can stand in a ``<script type="application/json">`` whatever names it holds."""
+    text = msgspec.json.encode(data).decode()
+    for character, written in UNSAFE.items():
+        text = text.replace(character, written)
+    return json_shown(text)
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return _filled(
+        {
+            "host": outcome.host,
+            "total": _exact(outcome.total),
+            "tied": _some(outcome.tied) if len(outcome.tied) > 1 else None,
+            "fits": outcome.fits,
+            "nodes": outcome.nodes,
+            "message": outcome.message,
+            "error": outcome.error,
+            "evicts": _some(outcome.evicts),
+            "evictsFrom": outcome.evicts_from,
+        }
+    )
+
+
+def _change(
+    change: HostChange, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]
+) -> dict[str, Any]:
+    found = {
+        "text": change.text,
+        "terms": [_term(term, terms, texts) for term in change.contributions],
+        "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
+        "moves": None if change.moves is None else [change.moves.moved, change.moves.runs],
+        "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
+    }
+    return {
+        "cause": change.cause,
+        **_filled(found),
+        **(
+            {"old": _exact(change.old_difference), "new": _exact(change.new_difference)} if change.contributions else {}
+        ),
+    }
+
+
+def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]) -> list[Any]:
+    number = terms.setdefault((term.old_name, term.new_name), len(terms))
+    amounts = (term.old, term.new, term.old_weight, term.new_weight)
+    scores = [pair and tuple(map(_exact, pair)) for pair in (term.old_scores, term.new_scores)]
+    evidence = [
+        [[texts.setdefault(sentence, len(texts)) for sentence in pair] for pair in side]
+        for side in (term.old_evidence, term.new_evidence)
+    ]
+    return [number, *map(_exact, amounts), *scores, *(evidence if any(evidence) else ())]
+
+
+def _exact(value: int | None) -> int | str | None:
+    """As text where a script's numbers would be rounded."""
+    return value if value is None or abs(value) <= MOST_EXACT else str(value)
+
+
+def _some(names: Iterable[str]) -> list[Any] | None:
+    """[how many, the first of them]."""
+    found = list(names)
+    return [len(found), found[:MOST_NAMES]] if found else None
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and value not in ("", [], {})
+    }
+
+
+Fact = tuple[str, str, str]
+"""What it is, the number, a note."""
+
+DAEMONS = ", by other than DaemonSet and static pods"
+
+
+def glance(comparison: Comparison, column: int) -> str:
+    """The numbers that most readers came for."""
+    facts = "".join(
+        f"<div><dt>{name}</dt><dd><b>{number}</b> {note}</dd></div>"
+        for name, number, note in _facts(comparison, column)
+    )
+    return f'<dl class="facts">{facts}</dl>'
+
+
+def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
+    pods = comparison.pods
+    moved = sum(pod.changes[column].moved for pod in pods)
+    hosts = [(pod.outcomes[0].host, pod.outcomes[column + 1].host) for pod in pods]
+    chance = sum(pod.changes[column].cause is Cause.COULD_HAVE_BEEN for pod in pods)
+    refused = sum(pod.changes[column].cause is Cause.DIFFERENT_REASONS for pod in pods)
+    evicting = sum(pod.changes[column].cause is Cause.DIFFERENT_VICTIMS for pod in pods)
+    lost = sum(old is not None and new is None for old, new in hosts)
+    found = sum(old is None and new is not None for old, new in hosts)
+    old, new = comparison.effects[0], comparison.effects[column + 1]
+    yield "pods compared", f"{len(pods):,}", ""
+    yield "go elsewhere", f"{moved:,}", f"of {len(pods):,}, {moved / len(pods):.0%}" if pods else ""
+    yield (
+        "without a node",
+        f"{sum(host is None for host, _ in hosts):,} → {sum(host is None for _, host in hosts):,}",
+        f"{lost:,} newly without, {found:,} newly placed" if lost or found else "",
+    )
+    if chance:
+        yield "could have been", f"{chance:,}", "on one of the old scheduler's equal best"
+    if ties := sum(pod.changes[column].cause is Cause.DIFFERENT_TIES for pod in pods):
+        yield "other equal best", f"{ties:,}", "the same node by name"
+    if refused:
+        yield "refused otherwise", f"{refused:,}", "no node before and now, for different reasons"
+    if evicting:
+        yield "evict other pods", f"{evicting:,}", ""
+    yield (
+        "nodes used",
+        f"{old.nodes_used:,} → {new.nodes_used:,}",
+        f"of {len(new.nodes):,}{DAEMONS * bool(new.daemons)}",
+    )
+    if old.evicted or new.evicted:
+        yield "pods evicted", f"{old.evicted:,} → {new.evicted:,}", ""
+    if errors := sum(pod.changes[column].cause is Cause.ERROR for pod in pods):
+        yield "not compared", f"{errors:,}", "an error ended an attempt"
+
+
+def causes(comparison: Comparison, column: int, tolerated: Collection[Cause] = ()) -> str:
+    """A button per cause with its bar, the most frequent first and ``same`` last."""
+    counts = comparison.summary[column]
+    moved = [(cause, count) for cause, count in counts.items() if cause is not Cause.SAME]
+    same = [(Cause.SAME, counts[Cause.SAME])] if Cause.SAME in counts else []
+    none = "" if moved else "<p>Every pod goes where it went.</p>"
+    highest = max((count for _, count in moved), default=0)
+    items = "".join(f"<li>{_button(cause, count, highest, cause in tolerated)}</li>" for cause, count in moved + same)
+    return f'{none}<ul class="bars">{items}</ul>'
+
+
+def _button(cause: Cause, count: int, highest: int, tolerated: bool) -> str:
+    drawn = "" if cause is Cause.SAME else bar(count, highest)
+    meaning = escape(MEANINGS[cause]) + " (tolerated)" * tolerated
+    return (
+        f'<button type="button" data-cause="{cause}" aria-pressed="false">'
+        f'<span class="name"><b>{cause}</b> <span>{meaning}</span></span>{drawn}'
+        f'<span class="amount">{count:,}</span></button>'
+    )
+
+
+FIRST_RESOURCES = ("cpu", "memory")
+MOST_RESOURCES = 4
+MOST_NODES = 12
+MOST_SERVICES = 30
+LONGEST_WORD = 24
+"""Characters of a heading that stay in one line."""
+MOST_ZONES = 12
+"""Drawn and written out; of more only the skew is shown."""
+
+Row = tuple[str, list[str]]
+"""Heading, one text per column."""
+
+
+def numbers(comparison: Comparison) -> str:
+    """The table of the cluster's numbers: a row per measure, a column per configuration."""
+    columns = [comparison.before, *comparison.effects]
+    heads = ["as it runs" if runs_already(comparison) else "without the pods", *comparison.titles]
+    rows = "".join(
+        f'<tr><th scope="row">{escape(head)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for head, cells in _number_rows(columns, comparison)
+    )
+    top = "".join(map(head_cell, heads))
+    return boxed("Numbers of the cluster", f'<thead><tr><th scope="col">Measure</th>{top}</tr></thead>', rows)
+
+
+def runs_already(comparison: Comparison) -> bool:
+    """Whether some of the pods run in the cluster."""
+    return any(pod.runs_on is not None for pod in comparison.pods)
+
+
+def _number_rows(columns: Sequence[Effects], comparison: Comparison) -> Iterator[Row]:
+    def row(head: str, value: Callable[[Effects], str]) -> Row:
+        return head, [value(column) for column in columns]
+
+    placed = row("pods placed", lambda e: f"{e.placed:,}")
+    unplaced = row("pods without a node", lambda e: f"{e.unplaced:,}")
+    for head, (before, *cells) in (placed, unplaced):
+        yield head, [before if runs_already(comparison) else "–", *cells]
+    if any(e.evicted for e in columns):
+        yield row("pods evicted", lambda e: f"{e.evicted:,}")
+    yield row("nodes used", lambda e: f"{e.nodes_used:,} of {len(e.nodes):,}")
+    yield row("pods on the fuller half of the nodes", lambda e: f"{e.fullest_half:.0%}")
+    if any(e.daemons for e in columns):
+        yield row("pods of DaemonSets and static pods, not counted above", lambda e: f"{e.daemons:,}")
+    for resource in resources(comparison):
+        found = [next((u for u in e.utilisation if u.resource == resource), None) for e in columns]
+        for name, text in (
+            ("mean", [f"{u.mean:.1%}" if u else "–" for u in found]),
+            ("least to most", [f"{u.least:.0%} to {u.most:.0%}" if u else "–" for u in found]),
+            ("deviation", [f"{u.deviation:.1%}" if u else "–" for u in found]),
+        ):
+            yield f"{resource}, {name}", text
+
+
+def resources(comparison: Comparison) -> list[str]:
+    """Cpu and memory first, then the others that some node has."""
+    found = dict.fromkeys(u.resource for effects in comparison.effects for u in effects.utilisation)
+    rest = [name for name in found if name not in FIRST_RESOURCES]
+    return [*(name for name in FIRST_RESOURCES if name in found), *rest][:MOST_RESOURCES]
+
+
+def histograms(comparison: Comparison) -> str:
+    """Per resource one histogram of the nodes for each column, all of one scale."""
+    parts = []
+    for resource in resources(comparison):
+        counts = [binned([n.used[resource] for n in e.nodes if resource in n.used]) for e in comparison.effects]
+        highest = max((max(c) for c in counts), default=0)
+        figures = []
+        for at, (name, found) in enumerate(zip(comparison.titles, counts, strict=True)):
+            mean = next((u.mean for u in comparison.effects[at].utilisation if u.resource == resource), None)
+            chart = histogram(f"{resource} under {name}, nodes", found, highest, "new" if at else "old", mean)
+            note = "" if mean is None else f" <span>mean {mean:.1%}</span>"
+            figures.append(f"<figure><figcaption>{escape(name)}{note}</figcaption>{chart}</figure>")
+        parts.append(f"<h4>{escape(resource)}</h4><div class='figures'>{''.join(figures)}</div>")
+    return "".join(parts)
+
+
+def nodes_moved(comparison: Comparison, column: int) -> str:
+    """The nodes that gain or lose most pods in one new column."""
+    old = {node.name: node.pods for node in comparison.effects[0].nodes}
+    new = {node.name: node.pods for node in comparison.effects[column + 1].nodes}
+    names = [*old, *(name for name in new if name not in old)]
+    deltas = [(new.get(name, 0) - old.get(name, 0), name) for name in names]
+    changed = sorted(((d, name) for d, name in deltas if d), key=lambda pair: (-abs(pair[0]), pair[1]))
+    if not changed:
+        return "<p>Every node has as many pods as before.</p>"
+    reach = abs(changed[0][0])
+    items = "".join(
+        f'<li class="line"><span class="name">{escape(name)}</span>{diverging(delta, reach)}'
+        f'<span class="amount">{old.get(name, 0)} → {new.get(name, 0)} ({signed(delta)})</span></li>'
+        for delta, name in changed[:MOST_NODES]
+    )
+    more = _more(len(changed) - MOST_NODES, "more node changes", "more nodes change")
+    return f'<ul class="bars">{items}</ul>{more}'
+
+
+def services(comparison: Comparison) -> str:
+    """The services that some column spreads otherwise, those first whose skew changes most; closed at first, as there
+    may be many."""
+    found = [{s.service: s for s in effects.spread} for effects in comparison.effects]
+    names = list(dict.fromkeys(name for column in found for name in column))
+    rows = [(name, [column.get(name) for column in found]) for name in names]
+    differ = sorted(
+        (row for row in rows if len({_shape(s) for s in row[1]}) > 1), key=lambda row: (-_gained(row[1]), row[0])
+    )
+    same = _more(len(rows) - len(differ), "service spreads as before", "services spread as before")
+    if not differ:
+        return f"<h3>Spread of services</h3>{same or '<p>The cluster has no services with pods.</p>'}"
+    top = "".join(head_cell(name) for name in comparison.titles)
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>{"".join(_cells(spreads))}</tr>'
+        for name, spreads in differ[:MOST_SERVICES]
+    )
+    more = _more(len(differ) - MOST_SERVICES, "more service differs", "more services differ")
+    head = f'<thead><tr><th scope="col">Service</th>{top}</tr></thead>'
+    number = f"{len(differ):,} {'service is' if len(differ) == 1 else 'services are'} spread differently"
+    return (
+        f"<details><summary><h3>Spread of services</h3> {number}</summary>"
+        '<p class="hint">Pods per zone, and the skew: most minus least over the zones.</p>'
+        f"{boxed('Spread of services', head, body)}{more}</details>{same}"
+    )
+
+
+def _cells(spreads: Sequence[ServiceSpread | None]) -> Iterator[str]:
+    highest = max((max(s.zones.values(), default=0) for s in spreads if s), default=0)
+    for at, spread in enumerate(spreads):
+        if spread is None:
+            yield "<td>–</td>"
+            continue
+        skew = f"zone skew {spread.zone_skew}, on {spread.hosts} {'node' if spread.hosts == 1 else 'nodes'}"
+        if not spread.zones or len(spread.zones) > MOST_ZONES:
+            yield f"<td>{skew}</td>"
+            continue
+        told = " · ".join(f"<span>{escape(zone) or '(none)'}&nbsp;{pods}</span>" for zone, pods in spread.zones.items())
+        yield f"<td>{zone_bars(spread.zones, highest, 'new' if at else 'old')} {told}<br>{skew}</td>"
+
+
+def _shape(spread: ServiceSpread | None) -> object:
+    return spread and (tuple(spread.zones.items()), spread.hosts, spread.host_skew)
+
+
+def _gained(spreads: Iterable[ServiceSpread | None]) -> int:
+    skews = [spread.zone_skew for spread in spreads if spread]
+    return max(skews) - min(skews)
+
+
+def head_cell(text: str) -> str:
+    """The heading of a column. It breaks between words, and inside of one only where that is very long."""
+    long = any(len(word) > LONGEST_WORD for word in text.split())
+    return f'<th scope="col"{" class=long" if long else ""}>{escape(text)}</th>'
+
+
+def boxed(caption: str, head: str, body: str) -> str:
+    """A table that scrolls inside its own box where the screen is narrow."""
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<div class="box" role="region" aria-label="{caption}" tabindex="0">{table}</div>'
+
+
+def _more(count: int, one: str, several: str) -> str:
+    return f"<p>{count:,} {one if count == 1 else several}.</p>" if count > 0 else ""
+
+
+def signed(value: int) -> str:
+    """With a real minus sign."""
+    return f"+{value:,}" if value > 0 else f"{value:,}".replace("-", "−")
+
+
+MOST_SHOWN = 10
+"""Workloads that are shown at first; the others are a press away."""
+
+HEADS = ("Workload", "Pods", "Go elsewhere", "Could have been", "Without a node", "Main cause")
+ANYTHING = "pods of no workload"
+
+
+def workloads(comparison: Comparison) -> str:
+    """A section with a table for each new column; empty where no workload differs."""
+    found = by_controller(comparison.pods)
+    if not found:
+        return ""
+    several = len(comparison.titles) > 2
+    tables = "".join(
+        f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{_table(found, at)}</div>'
+        for at, name in enumerate(comparison.titles[1:])
+    )
+    return (
+        '<section aria-labelledby="workloads">\n<h2 id="workloads">Workloads</h2>\n'
+        f'<p class="hint screen">Choose a workload to see its pods.</p>\n{tables}\n</section>'
+    )
+
+
+def _table(found: tuple[WorkloadSummary, ...], column: int) -> str:
+    """Of the workloads that differ in this column; those after the first ones are closed at first."""
+    rows = [_workload_row(one, column) for one in found if one.changes[column].cause is not Cause.SAME]
+    if not rows:
+        return "<p>Every pod of a workload goes where it went.</p>"
+    left = len(rows) - MOST_SHOWN
+    if left <= 0:
+        return _workload_table(rows)
+    more = f"{left:,} more {'workload' if left == 1 else 'workloads'}"
+    rest = f"<details><summary>{more}</summary>{_workload_table(rows[MOST_SHOWN:])}</details>"
+    return _workload_table(rows[:MOST_SHOWN]) + rest
+
+
+def _workload_table(rows: list[str]) -> str:
+    """A table that is one card for each row where the screen is narrow."""
+    heads = "".join(
+        f'<th scope="col" role="columnheader"{" class=number" if head in HEADS[1:-1] else ""}>{head}</th>'
+        for head in HEADS
+    )
+    return (
+        '<table class="cards workloads" role="table" aria-label="Workloads">'
+        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>'
+    )
+
+
+def _workload_row(found: WorkloadSummary, column: int) -> str:
+    change = found.changes[column]
+    unplaced = f"{found.unplaced:,}"
+    if change.unplaced != found.unplaced:
+        unplaced += f" → {change.unplaced:,}"
+    share = f" ({change.causes[change.cause]:,})" if len(change.causes) > 1 else ""
+    cells = (f"{found.pods:,}", f"{change.moved:,}", f"{change.could_have_been:,}", unplaced)
+    numbers = "".join(
+        f'<td role="cell" class="number" data-label="{head}">{cell}</td>'
+        for head, cell in zip(HEADS[1:-1], cells, strict=True)
+    )
+    cause = f'<td role="cell" class="cause" data-label="{HEADS[-1]}">{change.cause}{share}</td>'
+    return f'<tr role="row"><th scope="row" role="rowheader">{_name(found)}</th>{numbers}{cause}</tr>'
+
+
+def _name(found: WorkloadSummary) -> str:
+    """A button that leaves only its pods in the table below. In the data the pods of no workload have none."""
+    name = f"{found.namespace}/{found.workload}" if found.workload else ""
+    text = f"{escape(found.workload)} <small>{escape(found.namespace)}</small>" if name else ANYTHING
+    return f'<button type="button" class="picks" data-workload="{escape(name)}" aria-pressed="false">{text}</button>'
+
 
 TEMPLATE, STYLE, SCRIPTS = "report.html", "report.css", ("report_detail.js", "report_address.js", "report.js")
 MARK = re.compile(r"\{\{ (\w+) \}\}")

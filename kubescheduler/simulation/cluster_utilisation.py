@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from kubescheduler.notebook.data_frames import data_frame
-from kubescheduler.notebook.static_html import Shown, ShownTable
+from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.simulation.utilisation import UsageRecorder, share, tracked_resources
 from predicates.refusal_evidence import amount
 
@@ -56,6 +55,8 @@ class ClusterUtilisation(Shown, msgspec.Struct, frozen=True):
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for each node, and the share of each resource. Raises ConfigError without
         pandas."""
+        from kubescheduler.notebook.views import data_frame
+
         nodes = list(dict.fromkeys(row.node for row in self.rows))
         resources = list(dict.fromkeys(row.resource for row in self.rows))
         shares = {(row.node, row.resource): row.share for row in self.rows}

@@ -14,8 +14,8 @@ from kubescheduler.core.bulk.bulk_run import PlacedRun
 from kubescheduler.core.bulk.placing_in_order import MOST, placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.notebook.static_html import Shown, ShownTable
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed

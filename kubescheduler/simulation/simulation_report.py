@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import attrs
 import msgspec
 
-from kubescheduler.notebook.simulation_views import SimulationViews
 from kubescheduler.simulation.pod_records import ERROR, OUTCOMES, WAITING, WITHDRAWN, PodRecord, PreemptionRecord
 from kubescheduler.simulation.utilisation import Level, NodeUsage, Sample, levels, share
 from kubescheduler.simulation.workload import timestamp
@@ -22,7 +22,7 @@ class ReasonCount(msgspec.Struct, frozen=True):
 
 
 @attrs.frozen(eq=False)
-class Report(SimulationViews):
+class Report:
     """Times are seconds after the start, which is ``epoch`` seconds after 1970."""
 
     release: str
@@ -97,3 +97,22 @@ class Report(SimulationViews):
         capacity = node.capacity[resource]
         shares = [share(used[resource], capacity) for _, used in node.changes]
         return levels([time for time, _ in node.changes], shares, self.end)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each pod: its outcome and node, when it arrived, was placed and left in
+        seconds after the start, and its attempts. Raises ConfigError without pandas."""
+        from kubescheduler.notebook.views import data_frame, simulation_columns
+
+        return data_frame(simulation_columns(self), "pod")
+
+    def to_arrow(self) -> Any:
+        """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
+        from kubescheduler.notebook.views import arrow_table, simulation_columns
+
+        return arrow_table(simulation_columns(self))
+
+    def _repr_html_(self) -> str:
+        """A small static page: counts, waiting times, how much was in use, and why pods wait."""
+        from kubescheduler.notebook.views import simulation_html
+
+        return simulation_html(self)

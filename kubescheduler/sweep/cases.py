@@ -4,21 +4,232 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import importlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+import attrs
 import msgspec
 
+from algorithmprovider.registration import registered_until_the_end
 from clusterstate.errors import InputError
 from clusterstate.manifests.strictness import Judgement
+from kubescheduler.engine.plugin_options import plugins_for_all
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
-from kubescheduler.sources.files import is_special
+from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.sources.files import EXTENSIONS, is_special
 from kubescheduler.sources.limits import exceeded, limit
-from kubescheduler.sweep.case_files import digest_of, is_manifest, manifests
-from kubescheduler.sweep.custom_modules import NO_MODULES, CustomModules
+from kubescheduler.sources.manifest_texts import COMPRESSED
+
+Contents = Mapping[str, bytes]
+"""A file's name as the user gave it → its bytes, compressed."""
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a folder's reader takes this file."""
+    return path.name.removesuffix(COMPRESSED).endswith(EXTENSIONS) and not path.name.startswith(".")
+
+
+def manifests(path: str) -> tuple[str, ...]:
+    """The manifests below a folder in the order in which they are read; of a file the file itself."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return (path,)
+    hidden = {below for below in folder.rglob(".*") if below.is_dir()}
+    found = (
+        file
+        for file in folder.rglob("*")
+        if is_manifest(file) and not is_special(file) and not hidden.intersection(file.parents)
+    )
+    return tuple(sorted(map(str, found)))
+
+
+def digest_of(files: Iterable[str]) -> str:
+    """A SHA-256 of the contents of files, in their order. Of a file that cannot be read its last name counts."""
+    whole = hashlib.sha256()
+    for name in files:
+        try:
+            part = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        except OSError:
+            part = f"unreadable {Path(name).name}"
+        whole.update(f"{part}\n".encode())
+    return whole.hexdigest()
+
+
+def packed(files: Iterable[str]) -> dict[str, bytes]:
+    """The contents of files, to be sent. Those that cannot be read are left out."""
+    out = {}
+    for name in files:
+        try:
+            out[name] = zlib.compress(Path(name).read_bytes(), level=1)
+        except OSError:
+            continue
+    return out
+
+
+class FileLocations(msgspec.Struct, frozen=True):
+    """Where files are on this machine."""
+
+    paths: Mapping[str, str]
+    """The name as given → path; empty: every file is where its name says."""
+
+    def path(self, name: str) -> str:
+        """Where the file of this name is."""
+        return self.paths.get(name, name)
+
+    def by_given_names(self, text: str) -> str:
+        """A text with the files by the names that the user gave them."""
+        for name, path in self.paths.items():
+            text = text.replace(path, name)
+        return text
+
+
+@contextmanager
+def placed(contents: Contents | None, files: Iterable[str]) -> Iterator[FileLocations]:
+    """Puts files where they can be read by path, until the end. contents: None: they are where their names say."""
+    if contents is None:
+        yield FileLocations({})
+        return
+    with tempfile.TemporaryDirectory(prefix="kubescheduler-sweep-") as folder:
+        paths = {name: Path(folder, str(at), Path(name).name) for at, name in enumerate(files)}
+        for name, path in paths.items():
+            path.parent.mkdir()
+            if name in contents:
+                path.write_bytes(zlib.decompress(contents[name]))
+        yield FileLocations({name: str(path) for name, path in paths.items()})
+
+
+# --- custom modules --------------------------------------------------------------------------
+
+INSTALLED = frozenset({"algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities"})
+"""Packages that every process has which runs cases."""
+
+
+class CustomModules(msgspec.Struct, frozen=True):
+    """What ``--plugin`` names, and the modules that it needs."""
+
+    names: tuple[str, ...] = ()
+    """As they were given."""
+    files: tuple[tuple[str, str], ...] = ()
+    """(path within the folder of the modules, path) of every file of the modules that come from the current folder."""
+    digest: str = ""
+    """Of the names and of the code."""
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> CustomModules:
+        """Loads what is named. Raises ConfigError with every one that cannot be loaded.
+
+        Modules that were imported from the current folder go along, each with the whole of its package; what is
+        installed has to be installed where cases run.
+        """
+        if not names:
+            return cls()
+        with registered_until_the_end():
+            plugins_for_all(names)
+        tops = sorted(_tops_below(Path.cwd()))
+        files = [path for top in tops for path in _code_of(Path(top))]
+        named = [sys.modules.get(_module(name)) for name in names]
+        installed = [file for module in named if (file := getattr(module, "__file__", None)) is not None]
+        whole = digest_of([*map(str, files), *installed])
+        return cls(tuple(names), tuple((str(path), str(path)) for path in files), f"{' '.join(names)} {whole}")
+
+
+NO_MODULES = CustomModules()
+"""Of a sweep without ``--plugin``."""
+
+
+def _module(name: str) -> str:
+    """The module of ``module:function`` or ``NAME=module:Factory``."""
+    return name.rpartition("=")[2].partition(":")[0]
+
+
+def _tops_below(folder: Path) -> Iterator[str]:
+    """The modules and packages, by their path in a folder, that this process has imported from there."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if "." in name or file is None or name in INSTALLED:
+            continue
+        for candidate in (f"{name}.py", f"{name}/__init__.py"):
+            if Path(file).absolute() == folder / candidate:
+                yield candidate.removesuffix("/__init__.py")
+
+
+def _code_of(top: Path) -> list[Path]:
+    return sorted(top.rglob("*.py")) if top.is_dir() else [top]
+
+
+# --- in a process that runs cases ----------------------------------------------------------------
+
+
+@attrs.define
+class _Unpacked:
+    """The modules that were sent to this process last."""
+
+    digest: str = ""
+    folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def change_to(self, modules: CustomModules, contents: Contents) -> None:
+        """Puts the files where they can be imported, in place of those of another sweep."""
+        if modules.digest == self.digest:
+            return
+        self.leave()
+        self.folder = tempfile.TemporaryDirectory(prefix="kubescheduler-plugins-")
+        for below, name in modules.files:
+            path = Path(self.folder.name, below)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(zlib.decompress(contents[name]))
+        sys.path.insert(0, self.folder.name)
+        _forget({Path(below).parts[0].removesuffix(".py") for below, _ in modules.files})
+        importlib.invalidate_caches()
+        self.digest = modules.digest
+
+    def leave(self) -> None:
+        """Forgets the modules."""
+        if self.folder is None:
+            return
+        _forget(
+            name
+            for name, module in sys.modules.items()
+            if (getattr(module, "__file__", None) or "").startswith(f"{self.folder.name}/")
+        )
+        sys.path[:] = [path for path in sys.path if path != self.folder.name]
+        self.folder.cleanup()
+        self.folder, self.digest = None, ""
+
+
+def _forget(tops: Iterable[str]) -> None:
+    """Has modules imported anew, with all that is in them."""
+    names = set(tops)
+    for name in [name for name in sys.modules if name.partition(".")[0] in names]:
+        del sys.modules[name]
+
+
+_LOCK = threading.RLock()
+_UNPACKED = _Unpacked()
+
+
+@contextmanager
+def loaded(modules: CustomModules, contents: Contents | None) -> Iterator[tuple[PluginOption, ...]]:
+    """The plugins, with custom rules registered, until the end: an engine is made meanwhile, which keeps its rules.
+
+    contents: of the modules' files, where this machine does not have them. One thread at a time.
+    Raises ConfigError with every one that cannot be loaded.
+    """
+    with _LOCK, registered_until_the_end():
+        if contents is not None and modules.files:
+            _UNPACKED.change_to(modules, contents)
+        yield plugins_for_all(modules.names)
+
+
+# --- cases -----------------------------------------------------------------------------------
 
 FORMAT = "kubescheduler sweep 1"
 """Goes into every case's id; changes when the same case would give another row."""

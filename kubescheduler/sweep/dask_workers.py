@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from clusterstate.errors import InputError
 from kubescheduler.extender.recorded_answers import record_of
-from kubescheduler.sweep.case_files import Contents, packed
-from kubescheduler.sweep.cases import Case
+from kubescheduler.sweep.cases import Case, Contents, packed
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 
 RETRIES = 2

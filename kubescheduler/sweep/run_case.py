@@ -6,6 +6,8 @@ import hashlib
 import math
 import random
 import time
+import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -16,20 +18,190 @@ import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.daemon_pods import is_daemon_pod
-from clusterstate.errors import InputError, listed
-from clusterstate.objects import Pod
+from clusterstate.errors import DecodeError, InputError, listed
+from clusterstate.manifests.strictness import STRICT, strictness_of
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.usage import CPU, MEMORY
-from kubescheduler.comparison.tracks import Track
+from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
+from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.sweep.case_engine import case_engine, gained
-from kubescheduler.sweep.case_files import Contents, FileLocations, placed
-from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.cluster_memory import InputsReader
+from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
+from kubescheduler.engine.spec_fields import FILES
+from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.extender.recorded_answers import forget_record
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
+from kubescheduler.sources.cluster_input import read_cluster
+from kubescheduler.sources.cross_objects import UnreadableManifests, check_references, uid_problems
+from kubescheduler.sweep.cases import (
+    Case,
+    Configuration,
+    Contents,
+    CustomModules,
+    FileLocations,
+    digest_of,
+    loaded,
+    placed,
+)
 from kubescheduler.sweep.rows import CASE, ERROR, MOVED, PLACEMENTS, PREEMPTIONS, SECONDS, VICTIMS, Row, Value
+from kubescheduler.sweep.weights import weighted_engine
+
+
+def case_engine(case: Case, contents: Contents | None, here: FileLocations, notes: list[str]) -> Engine:
+    """The engine. here: where the configuration's files are. notes: gets what may be unexpected.
+
+    Raises InputError with every fault, also when a file is no longer what the case's id stands for.
+    """
+    configuration = case.configuration
+
+    def note(text: str) -> None:
+        notes.append(f"{configuration.label}: {here.by_given_names(text)}")
+
+    local = msgspec.structs.replace(configuration, spec=_located(configuration, here))
+    if local.digest() != case.configured:
+        names = ", ".join(configuration.files)
+        raise InputError(f"{names}: changed after the sweep began; run the same command again")
+    return _made(local, case.options.modules, contents, note)
+
+
+def _made(configuration: Configuration, modules: CustomModules, contents: Contents | None, notice: Notice) -> Engine:
+    """With the custom rules and plugins."""
+    spec = configuration.spec
+    with loaded(modules, contents) as plugins:
+        if spec.record.framework is not None:
+            spec = msgspec.structs.replace(spec, plugins=(*spec.plugins, *plugins))
+        return weighted_engine(spec, dict(configuration.weights), notice)
+
+
+def _located(configuration: Configuration, here: FileLocations) -> EngineSpec:
+    """The spec with its files where they are on this machine."""
+    spec = configuration.spec
+    paths: dict[str, Any] = {field: here.path(name) for field in FILES if (name := getattr(spec, field)) is not None}
+    if configuration.recorded is not None:
+        mode = ExtenderAccess.named(spec.extenders).mode
+        paths["extenders"] = f"{mode} {here.path(configuration.recorded)}"
+    if here.paths:
+        paths["certificate_places"] = {name: here.path(name) for name in configuration.certificates}
+    return msgspec.structs.replace(spec, **paths)
+
+
+def with_certificates(configuration: Configuration, modules: CustomModules) -> Configuration:
+    """The configuration with the certificate and key files of its extenders, to be sent along.
+
+    Without any where no engine can be made of it: its cases say why.
+    """
+    try:
+        engine = _made(configuration, modules, None, no_notice)
+    except InputError:
+        return configuration
+    http = (extender for extender in engine.extenders if isinstance(extender, HTTPExtender))
+    names = (name for extender in http for name in files_of(extender.config))
+    return msgspec.structs.replace(configuration, certificates=tuple(dict.fromkeys(names)))
+
+
+def gained(case: Case, contents: Contents, here: FileLocations) -> bytes:
+    """What a record of extenders' answers gained while the case ran on a machine that was sent the file so far.
+
+    The file is forgotten: it goes when the case ends.
+    """
+    name = case.configuration.recorded
+    if name is None:
+        return b""
+    forget_record(here.path(name))
+    if ExtenderAccess.named(case.configuration.spec.extenders).mode != RECORD:
+        return b""
+    try:
+        with open(here.path(name), "rb") as file:
+            found = file.read()
+    except OSError:  # nothing was asked
+        return b""
+    return found[len(zlib.decompress(contents[name])) if name in contents else 0 :]
+
+
+REMEMBERED = 2
+"""Clusters: that of the cases under way, and the next one's."""
+
+
+class SweepInputs(msgspec.Struct, frozen=True):
+    """A cluster that was read, and its pods to schedule."""
+
+    objects: tuple[ClusterObject, ...]
+    """The cluster."""
+    pods: tuple[Pod, ...]
+    """What to schedule, in order."""
+    running: Mapping[str, Pod] = NOTHING_RUNS
+    """``namespace/name`` → the pod as it runs, of those that are taken out first."""
+
+
+class InputsReader:
+    """Reads the clusters of cases, each once while its cases follow one another. Several threads may use it."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[object, SweepInputs] = OrderedDict()
+
+    def inputs(self, case: Case, contents: Contents | None) -> SweepInputs:
+        """Raises InputError with every fault, also when a file is no longer what the case's id stands for."""
+        release = case.configuration.spec.release
+        gates = case.configuration.spec.gates
+        options = case.options
+        how = options.defaulting, options.validate, options.running, release, gates
+        key = (case.snapshot, options.pod_files, case.pods_digest, how)
+        found = self._read.get(key)
+        if found is None:
+            files = (*case.snapshot.files, *case.options.pod_files)
+            with placed(contents, files) as here:
+                try:
+                    found = _read(case, here, release)
+                except InputError as error:
+                    raise InputError(here.by_given_names(problem) for problem in error.problems) from error
+        self._read[key] = found
+        for old in list(self._read)[:-REMEMBERED]:
+            self._read.pop(old, None)
+        return found
+
+
+def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
+    files = [here.path(name) for name in case.snapshot.files]
+    pod_files = [here.path(name) for name in case.options.pod_files]
+    if digest_of(files) != case.snapshot.digest:
+        raise InputError(f"{case.snapshot.name}: it was changed after the sweep began; run the same command again")
+    if pod_files and digest_of(pod_files) != case.pods_digest:
+        names = ", ".join(case.options.pod_files)
+        raise InputError(f"{names}: changed after the sweep began; run the same command again")
+    validate, defaulting = case.options.validate, case.options.defaulting
+    filling = release_named(release).filling
+    accepted = release_named(release).accepted_values(case.configuration.spec.gates)
+    strictness = strictness_of(validate).under(accepted)
+    try:
+        found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness)
+    except UnreadableManifests as error:
+        raise error.with_references() from error
+    if problems := check_references(found.with_sources()):
+        raise DecodeError(problems)
+    objects = found.objects
+    if case.options.running:
+        pods = running_pods(objects, case.options.running).pods
+    elif not pod_files:
+        pods = release_named(release).queue_order(objects)
+    else:
+        strictness = strictness_of(validate, STRICT).under(accepted)
+        asked = read_pods_to_place(pod_files, objects, defaulting=defaulting, release=release, strictness=strictness)
+        pods = asked.pods
+        given = {pod.key for pod in pods}
+        objects = [obj for obj in objects if not (isinstance(obj, Pod) and not obj.node_name and obj.key in given)]
+        objects = joined(objects, asked.objects)
+        pods = without_stayers(pods).pods
+    there = [obj for obj in objects if isinstance(obj, Pod)]
+    if problems := list(uid_problems([*there, *(pods if pod_files else ())])):
+        raise DecodeError(problems)
+    each = taken_out(objects, pods)
+    return SweepInputs(tuple(each.objects), tuple(each.pods), each.running)
+
 
 DIGITS = 6
 """Of shares, after the point."""

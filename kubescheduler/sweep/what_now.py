@@ -20,7 +20,7 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause, Contribution, HostChange
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.sweep.reweighting import weighted_engine
+from kubescheduler.sweep.weights import weighted_engine
 
 MOST_TRIED = 500
 """Pods that are compared again with another weight."""

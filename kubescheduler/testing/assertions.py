@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.testing.usage_errors import UsageErrors
+from kubescheduler.testing.running_session import UsageErrors
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison

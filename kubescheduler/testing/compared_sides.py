@@ -24,7 +24,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.arguments import attempt, spec_of
 from kubescheduler.testing.cluster_argument import cluster_of, pods_of
-from kubescheduler.testing.explanations import difference_text
+from kubescheduler.testing.placements import difference_text
 from kubescheduler.testing.running_session import judgement, note
 
 SIDES = ("old", "new")

@@ -18,10 +18,8 @@ from kubescheduler.testing.arguments import attempt, spec_of
 from kubescheduler.testing.cluster_argument import SharedCluster, cluster_of
 from kubescheduler.testing.compared_sides import to_compare
 from kubescheduler.testing.placements import Placer
-from kubescheduler.testing.placements_fixture import PlacementRecords
-from kubescheduler.testing.record_files import names_of
-from kubescheduler.testing.running_session import judgement, note
-from kubescheduler.testing.usage_errors import UsageErrors, faults
+from kubescheduler.testing.records import PlacementRecords, names_of
+from kubescheduler.testing.running_session import UsageErrors, faults, judgement, note
 
 CLUSTER, SCHEDULER = "cluster", "scheduler"
 """Names of markers and fixtures."""

@@ -2,18 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+import attrs
 import msgspec
+import pytest
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, InputError
 from clusterstate.manifests.fields import describe
 from kubescheduler.core.decision import Decision
+from kubescheduler.sources.whole_file import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
-from kubescheduler.testing.explanations import why_not
-from kubescheduler.testing.placements import Placements, shown
+from kubescheduler.testing.placements import Placements, Placer, shown, why_not
+from kubescheduler.testing.running_session import UsageErrors
+
+FIXTURE = "placements"
+FOLDER = "__placements__"
+ENDING = ".yaml"
+MARK = "@"
+"""Stands between a test's name and that of one of its records."""
+LONGEST = 120
+
+_ODD = re.compile(r"[^\w.,=+\-\[\] ]")
+
+
+def record_path(test_file: Path, test: str, name: str = "") -> Path:
+    """``__placements__/<test file>/<test>.yaml`` beside the test file; with a name ``<test>@<name>.yaml``."""
+    end = f"{MARK}{name}" if name else ""
+    return test_file.parent / FOLDER / test_file.stem / f"{_file_name(test)}{end}{ENDING}"
+
+
+def _file_name(test: str) -> str:
+    """A test's name as that of a file; one that had to be changed gets a few digits that make it unique."""
+    plain = _ODD.sub("_", test)[:LONGEST]
+    return plain if plain == test else f"{plain}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+
+
+def names_of(item: pytest.Item) -> list[str]:
+    """The names of its classes and its own."""
+    return [node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item)]
+
+
+def unused(items: Iterable[pytest.Item]) -> Iterator[Path]:
+    """The records of the files of these items that none of the items checks. They have to be all items of a file."""
+    used: dict[Path, set[str]] = {}
+    files = set()
+    for item in items:
+        files.add(item.path)
+        if FIXTURE in getattr(item, "fixturenames", ()):
+            path = record_path(item.path, ".".join(names_of(item)))
+            used.setdefault(path.parent, set()).add(path.stem)
+    for folder in sorted({file.parent / FOLDER for file in files}):
+        if folder.is_dir():
+            yield from _unused_in(folder, files, used)
+
+
+def _unused_in(folder: Path, files: set[Path], used: dict[Path, set[str]]) -> Iterator[Path]:
+    looked_at = {file.stem for file in files if file.parent == folder.parent}
+    there = {path.stem for path in folder.parent.glob("*.py")}
+    for below in sorted(path for path in folder.iterdir() if path.is_dir()):
+        if below.name in looked_at or below.name not in there:
+            tests = used.get(below, set())
+            yield from (path for path in sorted(below.glob(f"*{ENDING}")) if _test_of(path) not in tests)
+
+
+def _test_of(path: Path) -> str:
+    return path.name.removesuffix(ENDING).partition(MARK)[0]
+
+
+def shortest(path: Path) -> str:
+    """From the working directory, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 class RecordedPlacement(msgspec.Struct, frozen=True):
@@ -146,3 +211,106 @@ def _details(before: RecordedPlacement, now: RecordedPlacement) -> Iterator[str]
 
 def _said(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else repr(value) if isinstance(value, str) else str(value)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OPTION = "--placements-update"
+
+_NAME = re.compile(r"[\w.-]+")
+
+
+@attrs.define(eq=False, repr=False)
+class PlacementRecords:
+    """The records of one test."""
+
+    file: Path
+    """The test's file."""
+    test: str
+    """The test's name."""
+    typed: str
+    """How the test is selected on the command line."""
+    update: bool
+    """Whether records are written."""
+    notes: list[str]
+    """Collects the files that were written."""
+    _used: set[Path] = attrs.field(factory=set, init=False)
+
+    def __repr__(self) -> str:
+        return f"<PlacementRecords of {self.test}>"
+
+    def check(
+        self, scheduler: Placer, pods: Any, *, name: str = "", exact: bool = False, validate: str | None = None
+    ) -> Placements:
+        """Has the scheduler place the pods, and fails if they go elsewhere than recorded; the message says why.
+
+        With ``--placements-update`` the record is written instead. name: distinguishes several records of one test.
+        exact: totals, ties and messages have to be as recorded too. validate: as for ``scheduler.place``. Raises
+        pytest.UsageError with every fault.
+        """
+        __tracebackhide__ = True
+        with UsageErrors():
+            path = self._path(name)
+            placements = _placer(scheduler).place(pods, validate=validate)
+            if self.update:
+                self._write(path, placements)
+                return placements
+            lines = differences(_usable(read, path), placements, exact=exact) if _is_there(path) else None
+        command = f"pytest {OPTION} {shlex.quote(self.typed)}"
+        if lines is None:
+            raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
+        if lines:
+            told = "\n".join(lines)
+            raise AssertionError(f"not as recorded in {shortest(path)}\n\n{told}\n\nto accept this: {command}")
+        return placements
+
+    def _path(self, name: str) -> Path:
+        """Raises InputError for a name that cannot be one, or is there twice."""
+        if name and not _NAME.fullmatch(name):
+            raise InputError(f"name: {name!r}: letters, digits, '_', '.' and '-' are possible")
+        path = record_path(self.file, self.test, name)
+        if path in self._used:
+            raise InputError(f"{shortest(path)}: checked a second time; give each check of a test its own name=")
+        self._used.add(path)
+        return path
+
+    def _write(self, path: Path, placements: Placements) -> None:
+        text = written(placed(placements), f"Where the pods of {self.test} go. To write it anew: pytest {OPTION}")
+        if not _is_there(path) or _usable(Path.read_bytes, path) != text.encode():
+            _usable(_make_folder, path)
+            _usable(_write_whole, path, text)
+            self.notes.append(str(path))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a record. Raises InputError for what is no regular file, which nothing is read from."""
+    if not path.exists():
+        return False
+    if not path.is_file():
+        raise InputError(f"{shortest(path)}: cannot be used: it is no regular file")
+    return True
+
+
+def _usable(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What an action on a file gives. Raises InputError where the system refuses it."""
+    try:
+        return action(*args, **kwargs)
+    except OSError as error:
+        name = shortest(Path(error.filename)) if error.filename else "the record"
+        raise InputError(f"{name}: cannot be used: {error.strerror}") from None
+
+
+def _make_folder(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def _placer(scheduler: Any) -> Placer:
+    if not isinstance(scheduler, Placer):
+        raise InputError(f"scheduler: expected what the fixture scheduler gives, found {type(scheduler).__name__}")
+    return scheduler

@@ -6,12 +6,14 @@ import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
+
 
 VALIDATE = "validate"
 """The marker that says how manifests are judged."""
@@ -80,3 +82,29 @@ def judgement(given: str | None = None) -> Judgement | None:
         return judgement_named(named, '@pytest.mark.validate: name one, as in @pytest.mark.validate("warn")')
     setting = _running[-1].config.getini(VALIDATE_SETTING) if _running else ""
     return judgement_named(setting, VALIDATE_SETTING) if setting else None
+
+
+def faults(problems: Iterable[str]) -> str:
+    """Every fault, each once, in one text; files below the working directory as seen from there."""
+    from clusterstate.errors import listed
+    from kubescheduler.sources.foreign_text import shown
+
+    here = f"{Path.cwd()}{os.sep}"
+    texts = [shown(text.replace(here, "")) for text in dict.fromkeys(problems)]
+    if len(texts) == 1:
+        return f"kubescheduler: {texts[0]}"
+    return "\n".join([f"kubescheduler: {len(texts)} faults", *(f"- {text}" for text in listed(texts))])
+
+
+class UsageErrors:
+    """Within it wrong input raises pytest.UsageError with every fault."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        __tracebackhide__ = True
+        from clusterstate.errors import InputError
+
+        if isinstance(value, InputError):
+            raise pytest.UsageError(faults(value.problems)) from None

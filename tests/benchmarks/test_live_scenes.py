@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.live_scenes import compare_records, main
-from benchmarks.scene_requests import Record
+from benchmarks.live_scenes import Record, compare_records, main
 
 BINDING = {"kind": "Binding", "metadata": {"name": "p", "uid": "6d2e0c52-8f0a-4b1e-9d0b-0c5a3c9d7e11"}}
 CONDITION = {"type": "PodScheduled", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import run
+from benchmarks import run, side_by_side
 from benchmarks.child_process import FailedError
-from benchmarks.figures import side_by_side
-from benchmarks.figures.figure_rows import saved
+from benchmarks.side_by_side import saved
 
 FIGURES = ["--figures", "--only", "1.16 Basic", "--rounds", "2"]
 

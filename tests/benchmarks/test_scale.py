@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from benchmarks import scale
 from benchmarks.child_process import FailedError
-from benchmarks.growing.growth import Axis, Point
+from benchmarks.growth import Axis, Point
 
 Asked = Callable[..., Result]
 

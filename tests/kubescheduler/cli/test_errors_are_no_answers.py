@@ -164,7 +164,7 @@ def test_sweep(
     kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, address: str, kind: ErrorKind
 ) -> None:
     """A row has the error and no number, and the command ends as all others do."""
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: run_here(cases))
+    monkeypatch.setattr("kubescheduler.sweep.sweeping.run_locally", lambda cases, workers: run_here(cases))
     kind.write(folder, address)
     module = kind.module(folder)
     plugin = ["--plugin", f"Mine={module}:Mine"] if module else []

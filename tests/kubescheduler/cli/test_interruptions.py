@@ -61,7 +61,7 @@ def test_an_interrupt_while_modules_are_imported(folder: Path, module: str) -> N
         ("comparing.py:column_names", COMPARE),
         ("html_report.py:render", (*COMPARE, "-o", "html")),
         ("migrate.py:_translation", ("migrate", "policy.json")),
-        ("registry_command.py:registry_table", ("registry",)),
+        ("registry.py:registry_table", ("registry",)),
         ("cases.py:cases_of", (*SWEEP, "rows.csv")),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -91,7 +91,7 @@ def test_a_sweep_that_is_ended(folder: Path, name: str, number: signal.Signals) 
     """Its rows so far are kept, nothing else is left, and it goes on to what an undisturbed one writes."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    with stopped(folder, "rows_file.py:append", *SWEEP, name, times=5) as process:
+    with stopped(folder, "rows.py:append", *SWEEP, name, times=5) as process:
         status, out, err = process.send(number)
     assert (status, out) == (128 + number, "")
     assert "Traceback" not in err
@@ -110,7 +110,7 @@ def test_two_sweeps_into_one_file(folder: Path, name: str) -> None:
     """The second refuses while the first is at work, which then has all its rows."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    with stopped(folder, "rows_file.py:append", *SWEEP, name, times=2) as first:
+    with stopped(folder, "rows.py:append", *SWEEP, name, times=2) as first:
         status, out, err = finished(folder, (*SWEEP, name))
         assert (status, out) == (2, "")
         assert "another sweep is writing into it" in err

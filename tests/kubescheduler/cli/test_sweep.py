@@ -33,7 +33,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def runner(cases: Sequence[Case], workers: int) -> Generator[CaseOutcome]:
         yield from map(run_case, cases)
 
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", runner)
+    monkeypatch.setattr("kubescheduler.sweep.sweeping.run_locally", runner)
 
 
 def rows(name: str = "rows.csv") -> list[dict[str, str]]:
@@ -133,7 +133,7 @@ def test_an_interrupt(kubescheduler: Run, monkeypatch: pytest.MonkeyPatch) -> No
         yield run_case(cases[0])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", runner)
+    monkeypatch.setattr("kubescheduler.sweep.sweeping.run_locally", runner)
     outcome = kubescheduler("sweep", "snaps", "--seeds", "0..4", "--out", "rows.csv")
     assert (outcome.status, outcome.out) == (130, "")
     assert outcome.err.splitlines() == [

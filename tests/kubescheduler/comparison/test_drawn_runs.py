@@ -12,7 +12,7 @@ from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.comparison.drawn_runs import drawn_note
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.html_data import payload
+from kubescheduler.report.html_report import payload
 from kubescheduler.report.junit import junit
 from kubescheduler.sources.limits import changed_limits
 from tests.support.comparing.compared import Policies, node, pod

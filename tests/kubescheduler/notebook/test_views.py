@@ -13,7 +13,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler import RELEASES, Cluster, Decision, Scheduler, compare, pod, simulate
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.notebook.data_frames import arrow_table, data_frame
+from kubescheduler.notebook.views import arrow_table, data_frame
 from kubescheduler.simulation.simulation_report import Report
 
 NASTY = '<script>alert("x")</script>&'

@@ -35,9 +35,7 @@ from kubescheduler.report.html_charts import (
     histogram,
     mean_line,
 )
-from kubescheduler.report.html_data import MOST_NAMES, embedded, payload
-from kubescheduler.report.html_effects import signed
-from kubescheduler.report.html_report import render
+from kubescheduler.report.html_report import MOST_NAMES, embedded, payload, render, signed
 from kubescheduler.sources.foreign_text import escaped
 from tests.support.comparing.comparisons import comparison, effects, every_cause, pod, three_columns
 

@@ -14,7 +14,7 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
-from kubescheduler.cli.cluster_access.mirrored_inputs import mirrored_inputs
+from kubescheduler.cli.inputs import mirrored_inputs
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic

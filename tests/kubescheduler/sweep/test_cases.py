@@ -11,7 +11,7 @@ import pytest
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sweep.cases import Configuration, SweepOptions, cases_of, find_snapshots, parse_seeds
-from kubescheduler.sweep.weight_grid import grid_of, read_grid
+from kubescheduler.sweep.weights import grid_of, read_grid
 from tests.support.comparing.sweep_build import OPTIONS, node, one_case, write, write_snapshots
 
 

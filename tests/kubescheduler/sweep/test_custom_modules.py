@@ -12,11 +12,8 @@ import pytest
 import trustme
 
 from algorithmprovider import FIT_PREDICATES
-from kubescheduler.sweep.case_engine import with_certificates
-from kubescheduler.sweep.case_files import packed
-from kubescheduler.sweep.cases import Case, cases_of
-from kubescheduler.sweep.custom_modules import CustomModules
-from kubescheduler.sweep.run_case import run_case
+from kubescheduler.sweep.cases import Case, CustomModules, cases_of, packed
+from kubescheduler.sweep.run_case import run_case, with_certificates
 from tests.support.comparing.sweep_build import node, one_case, pod, write
 from tests.support.custom.extender_process import extender
 

@@ -14,7 +14,7 @@ import pytest
 from clusterstate.errors import InputError
 from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.dask_workers import check_dask, run_on_dask
-from kubescheduler.sweep.rows_file import open_rows
+from kubescheduler.sweep.rows import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
 from tests.support.comparing.sweep_build import COLUMNS, deadly_case, run_here, two_hundred

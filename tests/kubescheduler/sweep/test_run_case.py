@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kubescheduler.sweep.case_files import packed
+from kubescheduler.sweep.cases import packed
 from kubescheduler.sweep.run_case import failed, run_case
 from tests.support.comparing.sweep_build import node, one_case, pod, write
 

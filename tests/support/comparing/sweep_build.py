@@ -13,10 +13,9 @@ import kubescheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_registration import PluginOption
 from kubescheduler.sweep.cases import Case, Configuration, SweepOptions, cases_of, find_snapshots
-from kubescheduler.sweep.rows import columns_of
-from kubescheduler.sweep.rows_file import open_rows
+from kubescheduler.sweep.rows import columns_of, open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, run_case
-from kubescheduler.sweep.weight_grid import grid_of
+from kubescheduler.sweep.weights import grid_of
 
 COLUMNS = columns_of(placements=False, timings=False)
 OPTIONS = SweepOptions(version=kubescheduler.__version__)

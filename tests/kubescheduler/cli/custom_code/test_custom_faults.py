@@ -229,7 +229,7 @@ def test_commands_over_many_pods(
     kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, release: str
 ) -> None:
     """A custom rule or plugin that raises ends each command with exit status 2 and one message; it is no answer."""
-    monkeypatch.setattr("kubescheduler.sweep.local_workers.run_locally", lambda cases, workers: run_here(cases))
+    monkeypatch.setattr("kubescheduler.sweep.sweeping.run_locally", lambda cases, workers: run_here(cases))
     if release == "1.16":
         module = written(folder, rule("return 1 / 0", PREDICATE))
         name, given, flag = f"{module}:mine", "policy=mine.json", "--policy-config-file"

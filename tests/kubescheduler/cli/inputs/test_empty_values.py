@@ -9,7 +9,7 @@ import click
 import pytest
 
 from kubescheduler.cli import COMMANDS
-from kubescheduler.cli.terminal.empty_values import EMPTY, MAY_BE_EMPTY
+from kubescheduler.cli.help_groups import EMPTY, MAY_BE_EMPTY
 from tests.kubescheduler.cli.conftest import Run
 
 BASES = {

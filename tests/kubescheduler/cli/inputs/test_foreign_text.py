@@ -14,7 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzzing.fuzz_cases import Case, Outcome, execute
+from benchmarks.fuzz_cases import Case, Outcome, execute
 
 HOSTILE = (
     "\x1b[31mred\x1b]0;title\x07",

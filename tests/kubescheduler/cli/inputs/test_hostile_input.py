@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzzing.fuzz_cases import execute
-from benchmarks.fuzzing.fuzz_inputs import readers
+from benchmarks.fuzz_cases import execute
+from benchmarks.fuzz_inputs import readers
 from kubescheduler.sources.foreign_text import one_line, shown
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
 

@@ -1,1 +1,0 @@
-"""The figures that speed is judged by, before a change and after it."""

@@ -1,0 +1,536 @@
+"""Command lines of every command and option, with values that nobody means."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import click
+import yaml
+
+from benchmarks.fuzz_cases import (
+    Case,
+    Reader,
+    check_exercise,
+    check_kubeconfig,
+    check_placements,
+    execute,
+    plugin_case,
+    rule_case,
+)
+from benchmarks.fuzz_documents import (
+    ANSWERS,
+    BUSY_FILE,
+    CONFIG,
+    CONFIG_MAP,
+    CONFIGS,
+    EXTENDER,
+    FIXED_FILES,
+    GRID,
+    KUBECONFIGS,
+    MANIFEST,
+    MIRROR,
+    NODES,
+    PLACED,
+    POD_FILE,
+    PODS,
+    POLICY,
+    RELEASE_NAMES,
+    SETTINGS,
+    WORKLOAD,
+    dumped,
+    mutated,
+    scenarios,
+    section,
+    to_yaml,
+    toml_of,
+    yaml_of,
+)
+from kubescheduler.cli import COMMANDS
+from kubescheduler.releases.lookup import RELEASES
+
+GOOD = {
+    "schedule": (
+        ("given.yaml", "--pod", "pod.yaml"),
+        ("busy.yaml", "--pending", "--preempt", "--explain"),
+        ("given.yaml", "--pod", "pod.yaml", "--release", "1.36", "--config", "config.yaml"),
+        ("given.yaml", "--pod", "trace.csv", "--policy-config-file", "policy.json", "--extenders", "pass"),
+    ),
+    "simulate": (("given.yaml", "--workload", "workload.yaml"), ("busy.yaml", "--workload", "trace.csv", "-o", "csv")),
+    "capacity": (("given.yaml", "--pod", "pod.yaml", "--limit", "9"),),
+    "compare": (
+        ("given.yaml", "--pods", "workload.yaml", "--new", "release=1.36"),
+        ("busy.yaml", "--pending", "--old", "release=1.20", "--new", "release=1.36,config=config.yaml", "-o", "html"),
+        ("busy.yaml", "--pods", "trace.csv", "--new", "policy=policy.json,extenders=pass", "--mode", "sequence"),
+    ),
+    "evaluate": ((), ("--release", "1.36")),
+    "sweep": (
+        ("busy.yaml", "--out", "rows.csv"),
+        ("busy.yaml", "--grid", "grid.toml", "--seeds", "0..2", "--out", "rows.parquet"),
+        ("folder", "--whole-folders", "--config-spec", "release=1.36", "--out", "rows.csv"),
+    ),
+    "migrate": (("policy.json",), ("config.yaml", "--to", "1.36", "-o", "table"), ("--algorithm-provider", "X")),
+    "explain": (("PodFitsResources",), ("Insufficient", "cpu"), ("NodeResourcesFit",)),
+    "registry": ((), ("--release", "1.36", "-o", "json"), ("--policy-config-file", "policy.json")),
+    "completion": (("bash",), ("fish",)),
+}
+NUMBERS = (
+    "0",
+    "1",
+    "-1",
+    "101",
+    "1e3",
+    "0x10",
+    "+5",
+    "٣",
+    "9" * 30,
+    "9" * 5000,
+    "1.5",
+    "nan",
+    "inf",
+    "1_0",
+    " 5 ",
+    "-0",
+)
+TEXTS = (
+    *("", " ", "-", "--", "---", "=", ",", ";", ":", "a=b", "=,=", "a,,b", "x" * 5000, "é", "\u202eabc", "\x1b[31m"),
+    *("a\nb", "a\tb", "\udcff", "%s", "{}", "{0}", "*", "[", "[a", "**", "~", "$(x)", "--help=1", "-o=json", "@x"),
+    *("release=1.36", "release=", "release=9", "policy=gone.json", "policy=", "polcy=x", "release=1.16,release=1.20"),
+    *(
+        "extenders=pass",
+        "extenders=replay gone",
+        "record ",
+        "replay given.yaml",
+        "record folder",
+        "replay ",
+        "pass pass",
+    ),
+    *("0..", "..", "0..-5", "5..1", "0..9999999999", "1..2..3", "0,1", "depth=9", "size=1", "pods=x", "pods=0"),
+    *("A=true", "A=maybe", "AllAlpha=true", "=true", "os:system", "os:", ":x", "a=b:c", "..:x", "tcp://", "tcp://h"),
+    *("tcp://h:99999", "default-scheduler", "NodeAffinity", "tie-break", "error", "DefaultProvider", "table", "json"),
+)
+FILES = (
+    *FIXED_FILES,
+    *("gone.yaml", "folder", "loop.yaml", "given.yaml/x", "gone/x.yaml", "/dev/null", "/dev/full", "x" * 300, "."),
+    *("save.json", "save.yaml.gz", "save.txt", "rows.csv", "rows.parquet", "plot.svg", "plot.bmp", "*.yaml", "-"),
+)
+
+
+@cache
+def _parameters(name: str) -> Sequence[click.Option]:
+    command: click.Command = getattr(importlib.import_module(COMMANDS[name]), name)
+    return [one for one in command.params if isinstance(one, click.Option)]
+
+
+def arguments_case(rng: Random) -> Case:
+    """A good command line with one to four changes."""
+    name = rng.choice(list(GOOD))
+    words = list(rng.choice(GOOD[name]))
+    for _ in range(rng.randint(1, 4)):
+        match rng.randrange(6):
+            case 0 if words:
+                del words[rng.randrange(len(words))]
+            case 1 if words:
+                words[rng.randrange(len(words))] = _value(rng)
+            case 2:
+                words.insert(rng.randint(0, len(words)), _value(rng))
+            case 3 if len(words) > 1:
+                words.insert(rng.randrange(len(words)), words.pop(rng.randrange(len(words))))
+            case _:
+                words += _option(rng, name)
+    before = rng.choice([[]] * 8 + [["--max", _value(rng)], ["--settings", _value(rng)]])
+    return Case((*before, name, *words) if rng.random() < 0.98 else (*before, *words))
+
+
+def _option(rng: Random, name: str) -> list[str]:
+    option = rng.choice(_parameters(name) or _parameters("schedule"))
+    spelling = rng.choice(option.opts)
+    if option.is_flag:
+        return [spelling]
+    if option.name == "release" and rng.random() < 0.7:
+        return [spelling, rng.choice(RELEASE_NAMES)]
+    if isinstance(option.type, click.Choice) and rng.random() < 0.7:
+        return [spelling, str(rng.choice(list(option.type.choices)))]
+    return [spelling, _value(rng)] if rng.random() < 0.9 else [f"{spelling}={_value(rng)}"]
+
+
+def _value(rng: Random) -> str:
+    return rng.choice(rng.choice((NUMBERS, TEXTS, FILES)))
+
+
+SHIPPED = Path(__file__).parents[2] / "kubescheduler" / "lab" / "exercises" / "shipped"
+Command = tuple[str, ...]
+LEGACY = RELEASE_NAMES[:3]
+ASKING = dumped({"kind": "Policy", "apiVersion": "v1", "extenders": [{**EXTENDER, "nodeCacheCapable": True}]})
+RECORDING = ("schedule", "given.yaml", "--pod", "pod.yaml", "--policy-config-file", "e.json", "--extenders")
+
+
+def mutating(
+    name: str,
+    file: str,
+    documents: Sequence[bytes],
+    commands: Sequence[Command],
+    beside: Mapping[str, bytes] | None = None,
+) -> Reader:
+    """A reader of one document, which is mutated.
+
+    file: what it is called; ``-``: it comes on standard input. beside: files that stay as they are.
+    """
+
+    def case(rng: random.Random) -> Case:
+        data, command = mutated(rng, rng.choice(documents), file), rng.choice(commands)
+        return Case(command, stdin=data) if file == "-" else Case(command, {file: data, **(beside or {})})
+
+    return Reader(name, case)
+
+
+@cache
+def readers() -> tuple[Reader, ...]:
+    """Every reader of the command line and of the pytest plugin."""
+    lines = [line for release in RELEASE_NAMES for line in scenarios(release)]
+    clusters = [dumped(section(line)) for line in lines]
+    pods = [dumped({"kind": "Pod", **query["pod"]}) for line in lines for query in line["queries"][:2]]
+    policies = [dumped(query["policy"]) for line in lines for query in line["queries"][:3] if query.get("policy")]
+    return (
+        *_of_clusters(clusters),
+        *_of_pods(pods),
+        *_of_policies([*policies, dumped(POLICY)]),
+        *_of_runs(pods),
+        *_of_sweeps(clusters),
+        mutating("evaluate", "-", list(map(dumped, lines)), _all(("evaluate",))),
+        Reader("answers of extenders", extender_case),
+        Reader("kubeconfigs", kubeconfig_case),
+        Reader("mirrors", mirror_case),
+        Reader("exercises", exercise_case),
+        mutating("recorded answers", "a.jsonl", [_recorded()], [(*RECORDING, "replay a.jsonl")], {"e.json": ASKING}),
+        Reader("custom plugins", plugin_case),
+        Reader("custom predicates and priorities", rule_case),
+        Reader("command lines", arguments_case),
+        Reader("placements of pytest", placements_case),
+    )
+
+
+def _of_clusters(clusters: Sequence[bytes]) -> list[Reader]:
+    few = [*map(to_yaml, clusters[:12]), WORKLOAD, BUSY_FILE.encode()]
+    leniently = [("schedule", "c.json", "--pod", "pod.yaml", "--explain", "--validate", "ignore")]
+    return [
+        mutating(
+            "cluster.json",
+            "c.json",
+            clusters,
+            [
+                *_all(("schedule", "c.json", "--pod", "pod.yaml", "--explain")),
+                *(one for command in leniently for one in _all(command)),
+            ],
+        ),
+        mutating("cluster.yaml", "c.yaml", few, _all(("schedule", "c.yaml", "--pending", "--save", "s.yaml"))),
+        mutating(
+            "cluster.gz", "c.json.gz", clusters, _all(("schedule", "c.json.gz", "--pod", "pod.yaml", "--preempt"))
+        ),
+        mutating("cluster on standard input", "-", clusters, _all(("schedule", "-", "--pending", "-o", "name"))),
+        mutating(
+            "cluster of a run",
+            "c.json",
+            clusters,
+            [
+                *_all(
+                    ("simulate", "c.json", "--workload", "pod.yaml", "--pending", "-o", "json", "--validate", "ignore")
+                ),
+                *_all(("capacity", "c.json", "--pod", "pod.yaml", "-o", "wide")),
+            ],
+        ),
+    ]
+
+
+def _of_pods(pods: Sequence[bytes]) -> list[Reader]:
+    lenient = ("--validate", "ignore")
+    explained = ("schedule", "busy.yaml", "--pod", "p.json", "--explain")
+    capacity = ("capacity", "given.yaml", "--pod", "p.yaml")
+    return [
+        mutating("pod.json", "p.json", pods, [*_all(explained), *_all((*explained, *lenient))]),
+        mutating(
+            "pod.yaml",
+            "p.yaml",
+            [*map(to_yaml, pods[:40]), POD_FILE.encode()],
+            [*_all(capacity), *_all((*capacity, *lenient, "-o", "json"))],
+        ),
+        mutating(
+            "pod in other outputs",
+            "p.json",
+            pods,
+            [
+                *_all(("schedule", "busy.yaml", "--pod", "p.json", "-o", "simulator", *lenient)),
+                *_all(
+                    (
+                        "schedule",
+                        "busy.yaml",
+                        "--pod",
+                        "p.json",
+                        "-o",
+                        "wide",
+                        "--preempt",
+                        "--save",
+                        "s.json",
+                        *lenient,
+                    )
+                ),
+            ],
+        ),
+    ]
+
+
+def _of_policies(policies: Sequence[bytes]) -> list[Reader]:
+    given = ("given.yaml", "--pod", "pod.yaml", "-o", "json")
+    old = [("schedule", *given, "--release", release) for release in LEGACY]
+    documents = [
+        *policies,
+        *map(dumped, CONFIGS),
+        dumped(CONFIG_MAP),
+        dumped(MANIFEST),
+        yaml_of(CONFIG_MAP),
+        yaml_of(MANIFEST) + b"---\n" + yaml_of(CONFIG_MAP),
+    ]
+    migrate = [
+        ("migrate", "m.yaml", *more)
+        for more in (
+            (),
+            ("-o", "table"),
+            ("-o", "json"),
+            ("--bare", "--to", "1.20"),
+            ("--from", "1.20"),
+            ("--from", "1.4"),
+            ("--cluster", "busy.yaml", "-o", "table"),
+            ("--keep-emphasis", "--with-new-filters"),
+        )
+    ]
+    configured = [
+        ("schedule", *given, "--release", release, "--config", "k.yaml") for release in ("1.20", "1.36", "1.36")
+    ]
+    return [
+        mutating("policy.json", "p.json", policies, [(*one, "--policy-config-file", "p.json") for one in old]),
+        mutating("policy.yaml", "p.yaml", [yaml_of(POLICY)], [(*one, "--policy-config-file", "p.yaml") for one in old]),
+        mutating("policy.toml", "p.toml", [toml_of(POLICY)], [(*one, "--policy-config-file", "p.toml") for one in old]),
+        mutating(
+            "ConfigMap",
+            "m.yaml",
+            [dumped(CONFIG_MAP), yaml_of(CONFIG_MAP)],
+            [(*one, "--policy-configmap", "m.yaml") for one in old],
+        ),
+        mutating("migrate", "m.yaml", documents, migrate),
+        mutating(
+            "configuration",
+            "k.yaml",
+            [*map(dumped, CONFIGS), yaml_of(CONFIG)],
+            [
+                *configured,
+                ("schedule", *given, "--release", "1.16", "--config", "k.yaml"),
+                ("schedule", *given, "--release", "1.36", "--config", "k.yaml", "--write-config-to", "-"),
+            ],
+        ),
+        mutating("settings", "s.toml", [SETTINGS], [("--settings", "s.toml", "schedule", *given)]),
+        mutating(
+            "settings of all",
+            "kubescheduler.toml",
+            [SETTINGS],
+            [("schedule", *given), ("sweep", "busy.yaml", "--out", "r.csv"), ("migrate", "policy.json"), ("registry",)],
+        ),
+    ]
+
+
+def _of_runs(pods: Sequence[bytes]) -> list[Reader]:
+    sides = ("--old", "release=1.16", "--new", "release=1.36")
+    compared = [
+        ("compare", "busy.yaml", "--pods", "w.yaml", *sides, *more)
+        for more in (
+            (),
+            ("-o", "html"),
+            ("-o", "junit", "--validate", "ignore"),
+            ("-o", "json", "--mode", "sequence", "--preempt"),
+        )
+    ]
+    simulated = [
+        ("simulate", "given.yaml", "--workload", "w.yaml", "--validate", "ignore", "-o", output)
+        for output in ("table", "csv", "timeline", "events", "simulator")
+    ]
+    return [
+        mutating(
+            "trace of nodes",
+            "n.csv",
+            [NODES],
+            [
+                ("simulate", "n.csv", "--workload", "pod.yaml"),
+                ("capacity", "n.csv", "--pod", "pod.yaml", "--limit", "20"),
+            ],
+        ),
+        mutating(
+            "trace of pods",
+            "t.csv",
+            [PODS],
+            [
+                ("simulate", "given.yaml", "--workload", "t.csv"),
+                ("schedule", "given.yaml", "--pod", "t.csv", "--release", "1.36"),
+            ],
+        ),
+        mutating(
+            "compressed trace",
+            "t.csv.gz",
+            [PODS],
+            [
+                ("simulate", "given.yaml", "--workload", "t.csv.gz", "-o", "csv"),
+                ("compare", "given.yaml", "--pods", "t.csv.gz", *sides),
+            ],
+        ),
+        mutating("workload", "w.yaml", [WORKLOAD, *map(to_yaml, pods[:10])], [*simulated, *compared]),
+        mutating("workload.json", "w.yaml", pods[:40], [*simulated, *compared]),
+    ]
+
+
+def _of_sweeps(clusters: Sequence[bytes]) -> list[Reader]:
+    rows = (
+        b"case,snapshot,config,seed,pods,error\nabc,busy.yaml,release=1.16,,1,\n",
+        _rows("--placements"),
+        _rows(),
+    )
+    return [
+        mutating("grid", "g.toml", [GRID], [("sweep", "busy.yaml", "--grid", "g.toml", "--out", "r.csv")]),
+        mutating(
+            "rows of a sweep",
+            "r.csv",
+            rows,
+            [
+                ("sweep", "busy.yaml", "--out", "r.csv"),
+                ("sweep", "busy.yaml", "--out", "r.csv", "--placements"),
+                ("sweep", "busy.yaml", "--out", "r.csv", "--retry-errors"),
+            ],
+        ),
+        mutating("journal of a sweep", "r.parquet.journal.csv", rows, [("sweep", "busy.yaml", "--out", "r.parquet")]),
+        mutating(
+            "snapshot of a sweep",
+            "c.json",
+            clusters,
+            [
+                ("sweep", "c.json", "--out", "r.csv", "--placements", "--config-spec", f"release={release}", *more)
+                for release in RELEASE_NAMES
+                for more in ((), ("--validate", "ignore", "--seeds", "0..1"))
+            ],
+        ),
+    ]
+
+
+@cache
+def _rows(*more: str) -> bytes:
+    """What a sweep of one case writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        execute(Path(folder), Case(("sweep", "busy.yaml", "--out", "r.csv", *more)))
+        return (Path(folder) / "r.csv").read_bytes()
+
+
+def extender_case(rng: random.Random) -> Case:
+    """A good policy or configuration, and an extender with mutated answers."""
+    release = rng.choice(RELEASE_NAMES)
+    extender: dict[str, Any] = {**EXTENDER, "nodeCacheCapable": rng.random() < 0.5, "ignorable": rng.random() < 0.2}
+    if RELEASES[release].reads_policies:
+        config: Any = {"kind": "Policy", "apiVersion": "v1", "extenders": [extender]}
+        options: Command = ("--policy-config-file", "e.json")
+    else:
+        config = {**CONFIG, "extenders": [{**extender, "httpTimeout": "1s"}]}
+        options = ("--config", "e.json")
+    exchanges = [_exchange(rng) for _ in range(rng.randint(1, 6))]
+    command = rng.choice(
+        [
+            ("schedule", "busy.yaml", "--pending", "--preempt", "-o", "json"),
+            ("schedule", "given.yaml", "--pod", "pod.yaml", "--explain"),
+            ("schedule", "given.yaml", "--pod", "pod.yaml", "--bind"),
+            ("simulate", "busy.yaml", "--pending", "--workload", "pod.yaml", "--preempt"),
+            ("schedule", "busy.yaml", "--pending", "--extenders", "record r.jsonl"),
+        ]
+    )
+    return Case((*command, "--release", release, *options), {"e.json": dumped(config)}, exchanges=exchanges)
+
+
+def _exchange(rng: random.Random) -> bytes:
+    """One answer: mostly good HTTP around a mutated document, sometimes broken HTTP."""
+    body = dumped(rng.choice(ANSWERS))
+    if rng.random() < 0.6:
+        body = mutated(rng, body, "")
+    if rng.random() < 0.1:
+        body, gzipped = gzip.compress(body, 1, mtime=0), b"Content-Encoding: gzip\r\n"
+    else:
+        gzipped = b""
+    length = rng.choice([len(body)] * 12 + [-5, "abc", 0, 10**30, len(body) + 5, len(body) - 5, ""])
+    status = rng.choice(
+        ["200 OK"] * 12
+        + [
+            "500 Internal Server Error",
+            "302 Found",
+            "307 X",
+            "103 Early",
+            "204 No Content",
+            "999 X",
+            "100 Continue",
+            "x",
+        ]
+    )
+    headers = rng.choice(
+        [b""] * 9
+        + [
+            b"Transfer-Encoding: chunked\r\n",
+            b"Content-Encoding: gzip\r\n",
+            b"no colon\r\n",
+            b"X: a\r\n" * 300,
+            b"Location: /\r\n",
+            b": \r\n",
+            b"X: " + b"x" * 50_000 + b"\r\n",
+        ]
+    )
+    answer = f"HTTP/1.1 {status}\r\nContent-Length: {length}\r\n".encode() + gzipped + headers + b"\r\n" + body
+    return answer if rng.random() < 0.8 else mutated(rng, answer, "")
+
+
+def kubeconfig_case(rng: random.Random) -> Case:
+    """A kubeconfig, which is read and not used."""
+    return Case(("k.yaml",), {"k.yaml": mutated(rng, rng.choice(KUBECONFIGS), "")}, entry=check_kubeconfig)
+
+
+def exercise_case(rng: random.Random) -> Case:
+    """The description of an exercise."""
+    given = rng.choice(sorted(SHIPPED.glob("*/exercise.yaml"))).read_bytes()
+    text = mutated(rng, given if rng.random() < 0.3 else dumped(yaml.safe_load(given)), "")
+    return Case((".",), {"exercise.yaml": text}, entry=check_exercise)
+
+
+def mirror_case(rng: random.Random) -> Case:
+    """A recorded day with one or two lines that are mutated."""
+    lines = [dumped(line) for line in MIRROR]
+    for _ in range(rng.randint(1, 2)):
+        at = rng.randrange(len(lines))
+        lines[at] = mutated(rng, lines[at], "")
+    command = rng.choice(
+        [("simulate", "--mirror", "m.jsonl"), ("compare", "--mirror", "m.jsonl", "--new", "release=1.36")]
+    )
+    return Case(command, {"m.jsonl": b"\n".join(lines)})
+
+
+def placements_case(rng: random.Random) -> Case:
+    """A record of the pytest plugin."""
+    return Case(("r.yaml",), {"r.yaml": mutated(rng, PLACED.encode(), "")}, entry=check_placements)
+
+
+def _recorded() -> bytes:
+    """A file of recorded answers."""
+    answers = [dumped(ANSWERS[1]), dumped(ANSWERS[2])]
+    exchanges = [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(one), one) for one in answers]
+    with tempfile.TemporaryDirectory() as folder:
+        execute(Path(folder), Case((*RECORDING, "record a.jsonl"), {"e.json": ASKING}, exchanges=exchanges))
+        return (Path(folder) / "a.jsonl").read_bytes()
+
+
+def _all(command: Command) -> list[Command]:
+    return [(*command, "--release", release) for release in RELEASE_NAMES]

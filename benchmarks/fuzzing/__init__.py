@@ -1,1 +1,0 @@
-"""What the fuzzer is made of: inputs, mutations and stand-ins."""

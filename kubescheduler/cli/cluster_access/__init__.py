@@ -1,1 +1,0 @@
-"""Clusters that a command line names: by files, or by a kubeconfig."""

@@ -1,0 +1,154 @@
+"""The argument CLUSTER and what takes its place: a kubeconfig's server, a mirror."""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.engine_options import NeededArgument, NeededOption
+from kubescheduler.cli.progress import progress
+
+if TYPE_CHECKING:
+    from kubescheduler.live.listing.cluster_lists import ClusterLists
+
+
+LONG = 2000
+"""Objects that take long enough to list for a progress bar."""
+EXTRA = "reading a cluster from its API server needs the extra 'live': pip install 'kubescheduler[live]'"
+
+
+class ServerCluster(NamedTuple):
+    """The cluster that a kubeconfig's context names."""
+
+    kubeconfig: str = ""
+    """A file's path; empty: as kubectl finds it."""
+    context: str | None = None
+    """None: the current one."""
+
+    def lists(self) -> tuple[str, ClusterLists]:
+        """(the server's address, its cluster), with a progress bar on a terminal. Raises InputError."""
+        import importlib.util
+        import os
+
+        from clusterstate.errors import InputError
+
+        if importlib.util.find_spec("httptools") is None:
+            raise InputError(EXTRA)
+        from kubescheduler.live.listing.listed_server import ListedServer, read_server
+        from kubescheduler.live.transport.api_answers import ApiError
+
+        try:
+            with progress("listing", sys.stderr, smallest=LONG) as tell:
+                return read_server(ListedServer(self.kubeconfig, self.context), os.environ, tell)
+        except ApiError as error:
+            raise InputError(f"the cluster cannot be read: {error}") from None
+
+    def open(self) -> BinaryIO:
+        """The cluster as a file with a List; what is missing from it is said on standard error. Raises InputError."""
+        from kubescheduler.cli.engine_options import remark
+
+        address, found = self.lists()
+        for note in found.notes():
+            remark(note)
+        stream = io.BytesIO(found.document())
+        stream.name = address
+        return stream
+
+
+ClusterPlace = str | ServerCluster
+"""Where a cluster is: a file's name, a folder's, ``-``, or a server."""
+
+
+KUBECONFIG = click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=FILE,
+    is_eager=True,
+    help="Read the cluster from its API server.  [default with --context: as kubectl finds it]",
+)
+CONTEXT = click.option(
+    "--context", metavar="NAME", is_eager=True, help="The context of the kubeconfig.  [default: its current one]"
+)
+
+
+class ClusterArgument(NeededArgument):
+    """Files of a cluster, which nobody has to name who names a server or a mirror."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The names that were given; none where a server or a mirror takes their place."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            if not any(isinstance(ctx.params.get(name), str) for name in ("kubeconfig", "context", "mirror")):
+                raise
+            return ()
+
+
+class WorkloadOption(NeededOption):
+    """Files of a workload, which nobody has to name who names a mirror."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The names that were given; none where a mirror takes their place."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter:
+            if not isinstance(ctx.params.get("mirror"), str):
+                raise
+            return ()
+
+
+MIRROR = click.option(
+    "--mirror",
+    metavar="FILE",
+    type=FILE,
+    is_eager=True,
+    help="A cluster and its pods as run --dry-run recorded them, instead of CLUSTER and files of pods.",
+)
+
+
+def check_mirror(mirror: str | None, *files: Sequence[object]) -> None:
+    """Raises UsageError when files are named beside a mirror."""
+    if mirror is not None and any(files):
+        raise click.UsageError("--mirror has a cluster and its pods: leave out CLUSTER, --kubeconfig and files of pods")
+
+
+def check_standard_input(*files: Sequence[object]) -> None:
+    """Raises UsageError when standard input is named more than once."""
+    if sum(list(names).count("-") for names in files) > 1:
+        raise click.UsageError("standard input can be read once: give - once")
+
+
+def cluster_options(command: Callable[..., int], name: str = "cluster", *, required: bool = True) -> Callable[..., int]:
+    """Gives a command the argument ``name``: where its cluster is, a ServerCluster or names of files; none if that may
+    be left out."""
+
+    @functools.wraps(command)
+    def called(*, kubeconfig: str | None, context: str | None, **given: Any) -> int:
+        given[name] = _places(given[name], kubeconfig, context, name.upper())
+        return command(**given)
+
+    decorated: Callable[..., int] = called
+    argument = click.argument(name, cls=ClusterArgument, nargs=-1, required=required, type=FILE)
+    for option in (CONTEXT, KUBECONFIG, argument):
+        decorated = option(decorated)
+    return decorated
+
+
+def _places(
+    files: tuple[str, ...], kubeconfig: str | None, context: str | None, argument: str
+) -> tuple[ClusterPlace, ...]:
+    """Files that are named go before a kubeconfig that only a settings file names. Raises UsageError for both."""
+    if not files:
+        return () if kubeconfig is None and context is None else (ServerCluster(kubeconfig or "", context),)
+    current = click.get_current_context()
+    for name in ("kubeconfig", "context"):
+        if current.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"say where the cluster is: either {argument} or --{name}")
+    return files

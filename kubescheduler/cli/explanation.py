@@ -1,0 +1,359 @@
+"""Why a decision came out as it did: all nodes in tables, or some of them in full.
+
+``explanation`` lays it out; below it are scores, refusals, preemption, and all that is known of one node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from kubescheduler.cli.decision_text import fits, would_evict
+from kubescheduler.cli.explaining import by_total
+from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, table
+from kubescheduler.core.failed_attempts import gave_up
+
+if TYPE_CHECKING:
+    from kubescheduler.cli.explaining import Explaining
+    from kubescheduler.core.decision import Decision
+    from kubescheduler.core.node_explanation import RefusalEvidence
+    from priorities.score_evidence import ScoreEvidence
+
+
+def explanation(decision: Decision, explaining: Explaining, screen: Screen) -> str:
+    """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom preemption
+    would evict where. Or, of the nodes that are named, all that their scores and refusals are made of."""
+    head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
+    if gave_up(decision):
+        head = f"{decision.pod.key}: {ERROR}"
+    said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
+    parts = [screen.paint(screen.filled(head), "head"), *(_paragraphs(text, screen) for text in said)]
+    if explaining.nodes:
+        parts += [node_evidence(decision, node, screen) for node in dict.fromkeys(explaining.nodes)]
+    else:
+        parts += [scores(decision, screen, explaining.top), refusals(decision, screen, explaining.top)]
+        parts += [candidates(decision, screen), _paragraphs(would_evict(decision), screen)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _paragraphs(text: str | None, screen: Screen) -> str:
+    return "\n".join(screen.filled(line) for line in text.split("\n")) if text else ""
+
+
+def _failed_calls(decision: Decision) -> str:
+    """What the release only logs: extenders that failed and were passed over."""
+    return "\n".join(
+        f"extender {trace.name}: {error}"
+        for trace in decision.extenders
+        for error in (trace.filter_error, trace.prioritize_error)
+        if error is not None
+    )
+
+
+def pre_filter_text(decision: Decision) -> str:
+    """What a PreFilter plugin said that rejected the pod whatever the node."""
+    found = decision.pre_filter_rejection
+    if found is None:
+        return ""
+    return f"{found.plugin} rejects the pod before any node is looked at: {found.message} ({found.code.name})"
+
+
+# --- scores --------------------------------------------------------------------------------
+
+UNSCORED = "-"
+NOTHING = "0"
+RAW = "In brackets: the plugin's own score, before it was normalised."
+UNSCORED_SCORES = "The scores that it would have, which the release does not compute:"
+
+BLOCKS = 3
+"""So many blocks of nodes beside one another are read as one table; of more nodes each has lines of its own."""
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[^A-Za-z0-9]+")
+_HEADER_WIDTH = 12
+
+Scores = Mapping[str, Mapping[str, str]]
+"""Rule and weight, as ``ImageLocality*1`` → node → its score."""
+
+
+def scores(decision: Decision, screen: Screen, top: int | None) -> str:
+    """The scores of the ``top`` best nodes, or of all; empty where no node fits."""
+    if not len(decision.feasible):
+        return ""
+    if not len(decision.totals):
+        alone = f"{decision.host} is the only node that fits, so nothing was scored."
+        scored = decision.thorough()
+        if not len(scored.totals):
+            return screen.filled(alone)
+        return f"{screen.filled(f'{alone} {UNSCORED_SCORES}')}\n\n{_score_table(scored, screen, top)}"
+    return _score_table(decision, screen, top)
+
+
+def _score_table(decision: Decision, screen: Screen, top: int | None) -> str:
+    found = _columns(decision)
+    order = by_total(decision)
+    telling = {name: by_node for name, by_node in found.items() if set(by_node.values()) != {NOTHING}}
+    silent = [name for name in found if name not in telling]
+    parts = [_laid_out(decision, telling, order[:top], screen)]
+    if any("(" in score for by_node in telling.values() for score in by_node.values()):
+        parts.append(screen.filled(RAW))
+    if silent:
+        parts.append(screen.filled(f"0 on every node: {', '.join(silent)}"))
+    if len(rest := order[len(order[:top]) :]):
+        parts.append(screen.filled(_further_scored(decision, rest)))
+    return "\n".join(parts)
+
+
+def _columns(decision: Decision) -> Scores:
+    found: dict[str, Mapping[str, str]] = {}
+    for name in decision.scores:
+        found[f"{name}*{decision.weights[name]}"] = _with_raw(decision, name)
+    for trace in decision.extenders:
+        if trace.scores is not None:
+            found[f"{trace.name}*{trace.weight}"] = {host: str(score) for host, score in trace.scores}
+    return found
+
+
+def _with_raw(decision: Decision, name: str) -> dict[str, str]:
+    """Node → score, with the raw one behind it where normalising changed it."""
+    normalised = decision.score(name)
+    raws = decision.raw(name)
+    return {node: str(s) if s == raws.get(node, s) else f"{s} ({raws[node]})" for node, s in normalised.items()}
+
+
+def _further_scored(decision: Decision, rest: Sequence[str]) -> str:
+    """What there is of the nodes that are not shown."""
+    total = decision.total()
+    if len(rest) == 1:
+        return f"1 more node fits, with a total of {total[rest[0]]}."
+    return f"{len(rest)} more nodes fit, with totals of {total[rest[-1]]} to {total[rest[0]]}."
+
+
+# --- layouts -------------------------------------------------------------------------------
+
+
+def _laid_out(decision: Decision, found: Scores, order: Sequence[str], screen: Screen) -> str:
+    """A line for each node; if that is too wide, one for each rule; if that is too, some for each node."""
+    total = decision.total()
+    highest = max(total.values())
+    rows = [
+        (
+            node,
+            *(by_node.get(node, UNSCORED) for by_node in found.values()),
+            str(total[node]),
+            _mark(chosen=node == decision.host, tied=total[node] == highest),
+        )
+        for node in order
+    ]
+    stacked = list(_stacked(("NODE", *found, "TOTAL", "")))
+    if screen.fits(table([*stacked, *rows])):
+        return table([*stacked, *rows], screen, heads=len(stacked))
+    for blocks in range(1, BLOCKS + 1):
+        turned = list(_turned(("NODE", *found, "TOTAL", ""), rows, -(-len(rows) // blocks)))
+        if all(screen.fits(table(block)) for block in turned):
+            return "\n\n".join(table(block, screen) for block in turned)
+    return table([("NODE", "TOTAL", "", "SCORES"), *_listed(found, rows)], screen, gives_way=3)
+
+
+def _turned(head: Sequence[str], rows: Sequence[Sequence[str]], size: int) -> Iterator[list[tuple[str, ...]]]:
+    """A line for each rule, in blocks of ``size`` nodes."""
+    for at in range(0, len(rows), size):
+        yield list(zip(head, *rows[at : at + size], strict=True))
+
+
+def _listed(found: Scores, rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """The scores of each node as a sentence."""
+    for node, *given, total, mark in rows:
+        pairs = (f"{name} {score}".replace(" ", UNBROKEN) for name, score in zip(found, given, strict=True))
+        yield node, total, mark, ", ".join(pairs)
+
+
+def _mark(*, chosen: bool, tied: bool) -> str:
+    if chosen:
+        return Toned("chosen", "good")
+    return Toned("tied", "even") if tied else ""
+
+
+def _stacked(header: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Long names in several lines, broken between their words, so that the columns stay narrow."""
+    yield from zip_longest(*map(_lines, header), fillvalue="")
+
+
+def _lines(name: str) -> list[str]:
+    name, star, weight = name.partition("*")
+    if "/" in name:
+        return [name, star + weight]
+    lines = [""]
+    for word in _WORD.findall(name):
+        if lines[-1] and len(lines[-1] + word) > _HEADER_WIDTH:
+            lines.append("")
+        lines[-1] += word
+    return [*lines, star + weight] if star else lines
+
+
+NOMINATED = "with the pods nominated there"
+
+
+def refusals(decision: Decision, screen: Screen, top: int | None) -> str:
+    """Every reason of every check on its own, for the first ``top`` nodes by name, or for all; those that the release
+    reports, as it stops at the first, are marked, in framework releases with the code of the node's status."""
+    reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
+    if decision.pre_filter_rejection is not None:
+        return ""
+    refused = sorted(reported.keys() | checks.keys(), key=str.encode)
+    if not refused:
+        return ""
+    explained = set(decision.refused_nodes())
+    rows: list[tuple[str, ...]] = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
+    for node in refused[:top]:
+        made_of = _evidence(decision, node) if node in explained else {}
+        rows += _rows_of(decision, node, made_of, codes.get(node, "yes"))
+    shown = table(rows, screen, gives_way=2)
+    rest = refused[len(refused[:top]) :]
+    return f"{shown}\n{screen.filled(_further_refused(decision, rest))}" if rest else shown
+
+
+def _rows_of(
+    decision: Decision, node: str, made_of: Mapping[tuple[str, str], str], yes: str
+) -> Iterator[tuple[str, ...]]:
+    left = list(decision.reasons().get(node, ()))
+    for check, reasons in decision.checks().get(node, {}).items():
+        for reason in reasons:
+            said = made_of.get((check, reason), reason)
+            yield (node, check, said, yes if reason in left else Toned("no", "quiet"))
+            if reason in left:
+                left.remove(reason)
+    beside = {reason: text for (_, reason), text in made_of.items()}
+    for reason in left:
+        yield (node, _source(decision, node, reason), beside.get(reason, reason), yes)
+
+
+def _further_refused(decision: Decision, rest: Sequence[str]) -> str:
+    """``40 more nodes do not fit: 38 Insufficient cpu, 2 node(s) were unschedulable.``"""
+    counts = Counter(reason for node in rest for reason in decision.reasons().get(node, ()))
+    said = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1]))
+    return f"{len(rest)} more {'node does' if len(rest) == 1 else 'nodes do'} not fit{said and ': ' + said}."
+
+
+def _evidence(decision: Decision, node: str) -> dict[tuple[str, str], str]:
+    """(check, reason) → the reason with what it was made of."""
+    return {(found.rule, found.reason): found.sentence for found in decision.why(node).refusals}
+
+
+def _source(decision: Decision, node: str, reason: str) -> str:
+    """Who gave a reason that no check gives."""
+    said = (trace.name for trace in decision.extenders if (trace.failed or {}).get(node) == reason)
+    return next(said, _outside(decision, reason) or NOMINATED)
+
+
+def _outside(decision: Decision, reason: str) -> str:
+    """The PreFilter plugins that left a node out."""
+    if decision.absent is None:
+        return ""
+    return ", ".join(decision.pre_filter_plugins) if reason in decision.absent.all_reasons else ""
+
+
+# --- preemption ----------------------------------------------------------------------------
+
+
+def candidates(decision: Decision, screen: Screen) -> str:
+    """Whom preemption would evict on each node where that would help."""
+    found = decision.preemption
+    if found is None or not found.candidates:
+        return ""
+    rows = [
+        (
+            node,
+            ", ".join(f"{pod.key} ({pod.priority})" for pod in victims.pods) or NONE,
+            str(victims.violations),
+            Toned("chosen", "good")
+            if node == found.chosen[0]
+            else Toned("alike" if node in found.chosen else "", "even"),
+        )
+        for node, victims in sorted(found.candidates.items(), key=lambda item: item[0].encode())
+    ]
+    return table([("NODE", "WOULD EVICT (PRIORITY)", "BUDGETS VIOLATED", ""), *rows], screen, gives_way=1)
+
+
+def node_evidence(decision: Decision, node: str, screen: Screen) -> str:
+    """A paragraph for the node, and one for each rule that scored or refused it: formulas, facts, the rule's page."""
+    fitting = node in decision.fits()
+    if not fitting and node not in decision.refused_nodes():
+        return screen.paint(screen.filled(f"{node} was not looked at."), "head")
+    paragraphs = [screen.paint(screen.filled(_verdict(decision, node, fitting=fitting)), "head")]
+    if fitting:
+        found = decision.thorough().score_evidence(node)
+        paragraphs += [_paragraph(_score_head(score), _score_lines(score), screen) for score in found]
+    else:
+        reported = set(decision.reasons().get(node, ()))
+        for refusal in decision.why(node).refusals:
+            head = f"{refusal.rule}: {refusal.reason}{'' if refusal.reason in reported else ' (not reported)'}"
+            paragraphs.append(_paragraph(head, _refusal_lines(refusal), screen))
+    return "\n\n".join(paragraphs)
+
+
+def _verdict(decision: Decision, node: str, *, fitting: bool) -> str:
+    if not fitting:
+        code = decision.codes().get(node)
+        return f"{node} does not fit{f' ({code})' if code else ''}."
+    scored = decision.thorough()
+    total = f": total {scored.total()[node]}" if len(scored.totals) else ""
+    unscored = "" if scored is decision else ", which the release does not compute as no other node fits"
+    return f"{node} fits{total}{unscored}{', chosen' if node == decision.host else ''}."
+
+
+def _paragraph(head: str, lines: Iterator[str], screen: Screen) -> str:
+    return "\n".join([screen.filled(head), *(screen.filled(line, INDENT) for line in lines)])
+
+
+def _score_head(score: ScoreEvidence) -> str:
+    return f"{score.rule}: {score.normalised} * {score.weight} = {score.product}"
+
+
+def _score_lines(score: ScoreEvidence) -> Iterator[str]:
+    yield f"score: {score.raw}" if score.formula is None else _equation(score.formula, score.raw, "score")
+    if score.normalisation is not None:
+        yield _equation(score.normalisation, score.normalised, "normalised")
+    elif score.normalised != score.raw:
+        yield f"normalised: {score.normalised}"
+    yield from facts(score.inputs)
+    yield from _see(score.upstream, score.page)
+
+
+def _equation(formula: str, number: int, name: str) -> str:
+    return f"{name}: {number}" if formula == str(number) else f"{name}: {formula} = {number}"
+
+
+def _refusal_lines(refusal: RefusalEvidence) -> Iterator[str]:
+    if refusal.text:
+        yield refusal.text
+    if refusal.beside_nominated:
+        yield "only beside the pods that are nominated to the node"
+    yield from facts({name: value for name, value in refusal.facts.items() if value != refusal.reason})
+    yield from _see(refusal.upstream, refusal.page)
+
+
+def _see(upstream: str, page: str) -> Iterator[str]:
+    """Where more is said of a rule: a command for what comes with the scheduler, the page of what users bring."""
+    name, heading = upstream.rpartition(" ")[2], page.partition("#")[2].removeprefix("argument-")
+    if upstream and heading:
+        yield f"see: kubescheduler explain {name if name.lower() == heading else heading}"
+    elif page:
+        yield f"see {page}"
+
+
+def facts(inputs: Mapping[str, Any]) -> Iterator[str]:
+    """``cpu: requested 1500m, allocatable 4`` for each of them."""
+    yield from (f"{name}: {_said(value)}" for name, value in inputs.items())
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_said(inner)}" for name, inner in value.items()) or "none"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return "; ".join(map(_said, value)) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,167 @@
+"""Help in groups: commands by what they are for, options by what they are about, each group with an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+MAY_BE_EMPTY = frozenset({"feature_gates", "tolerate", "flags"})
+"""Parameters that list what may be none, and the flags of ``run``, which kube-scheduler's own rules read."""
+
+EMPTY = "it is empty; leave it out for the default, or see to the variable that it comes from"
+
+
+def check_values(ctx: click.Context) -> None:
+    """Raises BadParameter for a name, file or text that is empty, wherever it was said."""
+    for param in ctx.command.params:
+        value = ctx.params.get(str(param.name))
+        values = value if isinstance(value, tuple) else (value,)
+        if param.name not in MAY_BE_EMPTY and any(isinstance(one, str) and not one.strip(" ,") for one in values):
+            raise click.BadParameter(EMPTY, ctx, param)
+
+
+class CheckedCommand(click.Command):
+    """A command that does not run with empty values."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. Raises BadParameter for an empty value."""
+        check_values(ctx)
+        return super().invoke(ctx)
+
+
+class OptionGroup(NamedTuple):
+    """Options that are read together."""
+
+    title: str
+    """What they are about."""
+    example: tuple[tuple[str, str], ...]
+    """Option → how it is used; a command shows those that it has."""
+    options: tuple[str, ...]
+    """Parameters of commands."""
+
+
+GROUPED_FROM = 8
+"""Options; fewer are easier to read in one list."""
+
+OPTION_GROUPS = (
+    OptionGroup(
+        "What is decided",
+        (("pod", "--pod web.yaml"), ("pod_files", "--pods web.yaml"), ("workload_files", "--workload jobs.yaml")),
+        (
+            "kubeconfig",
+            "context",
+            "mirror",
+            "pod",
+            "pod_files",
+            "pending",
+            "workload_files",
+            "validate",
+            "no_defaulting",
+            "preempt",
+            "bind",
+            "whole_folders",
+            "grace",
+            "limit",
+        ),
+    ),
+    OptionGroup(
+        "What decides",
+        (
+            ("release", "--release 1.36"),
+            ("config", "--config scheduler.yaml"),
+            ("old", "--old release=1.20"),
+            ("new", "--new release=1.36"),
+            ("config_specs", "--config-spec release=1.36"),
+            ("seeds", "--seeds 0..9"),
+        ),
+        (
+            *("release", "algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config"),
+            *("config", "write_config_to", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains"),
+            "scheduler_name",
+            *(
+                "percentage_of_nodes_to_score",
+                "tie_break",
+                "seed",
+                "seeds",
+                "runs",
+                "plugin",
+                "extenders",
+                "strict",
+                "old",
+                "new",
+                "config_spec",
+                "grid",
+            ),
+        ),
+    ),
+    OptionGroup(
+        "What is shown",
+        (
+            ("top", "--top 5"),
+            ("output", "-o json"),
+            ("out", "--out rows.csv"),
+        ),
+        ("output", "explain", "top", "node", "save", "out", "placements", "timings", "plot", "pairs", "applied"),
+    ),
+)
+
+COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Decide",
+        "kubescheduler schedule cluster.yaml --pod pod.yaml --explain",
+        ("schedule", "hint", "simulate", "capacity", "evaluate"),
+    ),
+    (
+        "Change a scheduler",
+        "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
+        ("compare", "sweep", "migrate"),
+    ),
+    ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run", "snapshot")),
+    ("Learn", "kubescheduler lab start taints my-taints", ("lab",)),
+    ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),
+)
+"""(title, example, commands)."""
+
+
+class GroupedCommand(CheckedCommand):
+    """A command whose help has its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The groups in order, then what is in none of them."""
+        records = {
+            str(param.name): record
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
+        }
+        for title, names in _grouped(records):
+            with formatter.section(title):
+                formatter.write_dl([records[name] for name in names])
+
+
+def _grouped(records: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """(heading, parameters) of each group that has some."""
+    left = dict.fromkeys(records)
+    for group in OPTION_GROUPS if len(records) >= GROUPED_FROM else ():
+        names = [name for name in records if name in group.options]
+        example = " ".join(text for name, text in group.example if name in records)
+        if names:
+            yield (f"{group.title}, as {example}" if example else group.title), names
+        for name in names:
+            del left[name]
+    if left:
+        yield "Options", list(left)
+
+
+def write_commands(commands: Mapping[str, click.Command], formatter: click.HelpFormatter) -> None:
+    """The commands of the program by what they are for."""
+    width = formatter.width - 6 - max(map(len, commands))
+    for title, example, names in COMMAND_GROUPS:
+        with formatter.section(f"{title}, as {example}"):
+            formatter.write_dl(_rows(commands, names, width))
+
+
+def _rows(commands: Mapping[str, click.Command], names: Sequence[str], width: int) -> list[tuple[str, str]]:
+    longest = max(map(len, commands))
+    return [(name.ljust(longest), commands[name].get_short_help_str(width)) for name in names]

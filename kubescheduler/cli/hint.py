@@ -1,0 +1,202 @@
+"""``kubescheduler hint``: what would make a pod fit, or go to a node."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+
+from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.help_groups import GroupedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.objects import Node, Pod
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.cli.inputs import Inputs
+    from kubescheduler.cli.output import Screen
+    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.hinting.proposals import PodHints
+
+
+@click.command(
+    cls=GroupedCommand,
+    short_help="What would make a pod fit, or go to a node.",
+    epilog=f"Exit status: 0 a hint for each pod that needs one, 1 none for some pod, {ERROR_STATUS}",
+)
+@cluster_options
+@pod_files_option("pod", "--pod", "Pods to ask about: manifests, controllers with a pod template, or a .csv trace.")
+@click.option("--pending", is_flag=True, help="Ask about every pending pod of the cluster, in queue order.")
+@click.option("--node", metavar="NAME", help="What would make each pod go to this node.")
+@engine_options
+@click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
+)
+@click.option("--pairs/--no-pairs", default=True, show_default=True, help="Also two changes at a time.")
+@click.option(
+    "--apply",
+    "applied",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Only write the changed manifests of the hint of this number, as YAML or with -o json as JSON.",
+)
+@NO_DEFAULTING
+@VALIDATE
+@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+def hint(
+    cluster: tuple[ClusterPlace, ...],
+    pod: tuple[str, ...],
+    pending: bool,
+    node: str | None,
+    engine: EngineOptions,
+    top: int,
+    pairs: bool,
+    applied: int | None,
+    no_defaulting: bool,
+    validate: Judgement | None,
+    output: str,
+) -> int:
+    """What would make pods fit in CLUSTER: files, folders, or - for standard input.
+
+    Each hint is a change, or two, with which the pod was decided again and then fits; the smallest comes first. Several
+    pods are one run: those that fit are bound before the next is asked about. With --node each is asked about alone.
+
+    \b
+    Examples:
+      kubescheduler hint cluster.yaml --pod web.yaml
+      kubescheduler hint cluster.yaml --pending --release 1.36 -o json
+      kubescheduler hint cluster.yaml --pod web.yaml --node worker-3
+      kubescheduler hint cluster.yaml --pod web.yaml --apply 1 > changed.yaml
+    """
+    from clusterstate.errors import InputError
+    from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
+
+    if bool(pod) == pending:
+        raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")
+    check_standard_input(cluster, pod)
+    problems: list[str] = []
+
+    def read() -> Inputs:
+        return read_inputs(
+            cluster,
+            pod,
+            pending=pending,
+            defaulting=not no_defaulting,
+            keep_manifests=False,
+            release=engine.release,
+            validate=validate,
+            gates=engine.gates,
+        )
+
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        inputs = attempt(problems, read)
+    if configured is None or inputs is None or problems:
+        raise InputError(problems)
+    for note in inputs.notes:
+        remark(note)
+    found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
+    return _printed(found, inputs, output, applied, engine.notes(configured))
+
+
+def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: int | None, notes: Sequence[str]) -> int:
+    """The exit status. applied: the number of the hints whose manifests are written; None: all are shown."""
+    from kubescheduler.cli.decision_text import given_up
+
+    if applied is None:
+        pieces = rendered_hints(found, output, notes)
+    else:
+        pieces = applied_text(found, applied, inputs.cluster.nodes, output)
+    for piece in pieces:
+        click.echo(piece, nl=False)
+    if errors := [(one.pod.key, text) for one in found for text in one.errors]:
+        return given_up(errors)
+    return 0 if all(one.hints or one.reached for one in found) else 1
+
+
+def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) -> Iterator[PodHints]:
+    """The hints for each pod; one that fits is bound before the next, unless it is asked about a node.
+
+    Replicas that come one after the other are asked about once, by the first that does not fit.
+    """
+    from kubescheduler.engine.engine_contract import cache_for
+    from kubescheduler.hinting.hint_search import HintSearch
+
+    search = HintSearch(engine, cache_for(engine, inputs.cluster.objects))
+    for _, alike in groupby(inputs.pods, key=_workload):
+        pods = list(alike)
+        for at, pod in enumerate(pods):
+            found = search.hints(pod, node=node, top=top, pairs=pairs, others=pods[at + 1 :])
+            yield found
+            if not found.reached:
+                break
+            if found.host is not None and not node:
+                search.cache.assume_pod(pod, found.host)
+
+
+def _workload(pod: Pod) -> object:
+    """What replicas have in common; a pod without a controller is alone."""
+    owners = pod.metadata.owner_references
+    return (pod.spec, pod.metadata.labels, pod.metadata.namespace, owners) if owners else pod.metadata.uid
+
+
+def rendered_hints(found: Iterable[PodHints], output: str, notes: Sequence[str] = ()) -> Iterator[str]:
+    """The hints in pieces; output: table, json or yaml."""
+    from kubescheduler.cli.output import list_document, screen_of
+
+    if output != "table":
+        head = {"kind": "HintList", **({"notes": list(notes)} if notes else {})}
+        yield from list_document(head, (one.to_dict() for one in found), output)
+        return
+    screen = screen_of(sys.stdout)
+    yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
+    for number, one in enumerate(found):
+        yield "\n" if number else ""
+        yield from _of_pod(one, screen)
+
+
+def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
+    from kubescheduler.cli.output import ERROR, NONE, table
+
+    if one.reached:
+        yield f"{screen.filled(f'{one.pod.key}: goes to {one.host}; nothing needs to change')}\n"
+        return
+    message = " ".join(one.message.split()) or f"goes to {one.host}, not to {one.goal.node}"
+    alike = f" and {len(one.others)} more alike" if one.others else ""
+    yield f"{screen.filled(f'{one.pod.key}{alike}: {message}')}\n"
+    if not one.hints:
+        text = f"{ERROR}: see below" if one.errors else f"{NONE}: no change that is searched does it"
+        yield f"{screen.filled(text)}\n"
+        return
+    rows = [(str(at), hint.text, hint.host, hint.effect) for at, hint in enumerate(one.hints, 1)]
+    yield table([("#", "CHANGE", "THEN GOES TO", "AND"), *rows], screen, gives_way=1, keys=1) + "\n"
+    if one.left_out:
+        yield f"{screen.filled(f'! {one.left_out}')}\n"
+
+
+def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], output: str) -> Iterator[str]:
+    """The changed manifests of each pod's hint of a number, from 1. Raises InputError where there is no such hint."""
+    from clusterstate.errors import InputError
+    from kubescheduler.hinting.changed_manifests import manifests_of
+    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+
+    by_name = {node.name: node for node in nodes}
+    needing = [one for one in found if not one.reached]
+    if problems := [
+        f"{one.pod.key}: there are {len(one)} hints, none is {number}" for one in needing if len(one) < number
+    ]:
+        raise InputError(problems)
+    documents = [each for one in needing for each in manifests_of(one[number - 1], one.pod, by_name)]
+    if output == "json":
+        for document in documents:
+            yield json_text(document, 2) + "\n"
+        return
+    dump = yaml_dumper()
+    for at, document in enumerate(documents):
+        yield ("---\n" if at else "") + dump(document)

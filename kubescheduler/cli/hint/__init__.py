@@ -1,1 +1,0 @@
-"""``kubescheduler hint``: what would make a pod fit."""

@@ -1,0 +1,191 @@
+"""Opening the lab's page: what the command line names becomes scenes, and a server shows them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+from click.core import ParameterSource
+
+from clusterstate.errors import InputError
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.cli import unexpected_problem
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
+from kubescheduler.cli.ended_process import in_a_process_of_its_own
+from kubescheduler.cli.engine_options import EngineOptions, remark
+from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
+from kubescheduler.lab import bundled
+from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
+from kubescheduler.lab.exercises.class_board import ClassBoard
+from kubescheduler.lab.scene.families.exercise_scene import exercise_scene, folder_scene
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_side import Side, side_of
+from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.verbs import VERBS
+from kubescheduler.lab.server.lab_application import LabApplication, LabParts
+from kubescheduler.lab.server.lab_serving import serve
+from kubescheduler.lab.server.listening import Listening
+from kubescheduler.lab.server.request_guard import AllowedHosts
+from kubescheduler.lab.server.scene_openings import SceneOpenings
+from kubescheduler.lab.server.scene_process import SceneCode
+
+SHORTEST_TOKEN = 16
+"""Characters of a token that nobody finds by trying."""
+
+
+class PageOptions(msgspec.Struct, frozen=True):
+    """Where and how the page is served."""
+
+    listen: str | None
+    """``ADDR:PORT``; None: a free port of the loopback interface."""
+    token: str | None
+    """What the page has to show; None: a new one."""
+    browser: bool | None
+    """Whether a browser is opened; None: where there is a display."""
+    class_folder: str | None = None
+    """The work of a class; None: none is shown."""
+
+    def listening(self) -> Listening:
+        """Raises InputError for an address that cannot be read, and for one beyond this machine without a token."""
+        place = Listening() if self.listen is None else Listening.parse(self.listen)
+        if self.token is not None and (len(self.token) < SHORTEST_TOKEN or not _is_plain(self.token)):
+            raise InputError(f"--token: at least {SHORTEST_TOKEN} letters, digits, - or _")
+        if place.anywhere and self.token is None:
+            raise InputError(
+                f"--listen {self.listen}: other machines can reach this address; say what they have to show: --token "
+                f"{secrets.token_hex(SHORTEST_TOKEN)}"
+            )
+        return place
+
+
+def _is_plain(token: str) -> bool:
+    return token.isascii() and all(letter.isalnum() or letter in "-_" for letter in token)
+
+
+def serve_page(
+    cluster: Sequence[ClusterPlace],
+    pod_files: Sequence[str],
+    engine: EngineOptions,
+    exercise: str | None,
+    options: PageOptions,
+) -> int:
+    """Reads what the command line names, and serves it until a signal ends it. Raises InputError with every fault."""
+    check_standard_input(cluster, pod_files)
+    problems: list[str] = []
+    place = attempt(problems, options.listening)
+    start = attempt(problems, lambda: _start(cluster, pod_files, engine, exercise))
+    if place is None or start is None or problems:
+        raise InputError(problems)
+    board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
+    lab = LabParts(
+        code=SceneCode(VERBS, SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene), unexpected_problem),
+        shared={} if board is None else {"classBoard": board.shown},
+        token=options.token or secrets.token_hex(SHORTEST_TOKEN),
+        hosts=AllowedHosts.of(place.names(), anywhere=place.anywhere),
+    )
+    return _serve(lab, place, browser=options.browser)
+
+
+def _start(
+    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions, exercise: str | None
+) -> Callable[[], Scene]:
+    """Makes the scene that a tab begins with, which is tried here. Raises InputError with every fault."""
+    if exercise is not None:
+        if cluster or pod_files:
+            raise InputError("--exercise: it has a cluster and pods of its own")
+        folder = Path(exercise)
+        in_a_process_of_its_own()  # code of the folder's is run here to see whether it can be
+        made = partial(folder_scene, folder) if folder.is_dir() else partial(exercise_scene, exercise)
+        made()
+        return made
+    state = start_state(cluster, pod_files, engine)
+    files = plugin_files(engine.plugin, state.sides[0].release)
+    state = with_plugin_files(state, files)
+    for note in state.notes:
+        remark(note)
+    return lambda: Scene(state, files)
+
+
+def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions) -> SceneState:
+    """What a tab begins with. Raises InputError with every fault."""
+    if not cluster and _is_default("release"):
+        engine = engine._replace(said={**engine.said, "release": bundled.RELEASE})
+    problems: list[str] = []
+    side = attempt(problems, lambda: _side(engine))
+    places = cluster or (str(bundled.CLUSTER),)
+    with nothing_collected():
+        found = attempt(problems, lambda: read_shown(places, engine.release, True, keep_manifests=True))
+    if found is None or side is None or problems:
+        raise InputError(problems)
+    pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
+    title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
+    state = Scene.opened(found, pods=pods, sides=[side], title=title).state
+    return msgspec.structs.replace(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
+
+
+def with_plugin_files(state: SceneState, files: Sequence[PluginFile]) -> SceneState:
+    """The state with plugins that are whatever their files say when a scheduler is made."""
+    sides = (
+        msgspec.structs.replace(
+            side, spec=msgspec.structs.replace(side.spec, plugins=from_files(side.spec.plugins, files))
+        )
+        for side in state.sides
+    )
+    return msgspec.structs.replace(state, sides=tuple(sides))
+
+
+def _side(engine: EngineOptions) -> Side:
+    """What decides. Raises ConfigError where no engine can be made of it."""
+    side = side_of(engine.spec(), tie_break=engine.tie_break, seed=engine.seed)
+    side.spec.engine(remark)
+    return side
+
+
+def bundled_state() -> SceneState:
+    """The cluster that comes with the package."""
+    return Scene.opened(Cluster.read(bundled.CLUSTER, release=bundled.RELEASE), title=bundled.TITLE).state
+
+
+def _is_default(option: str) -> bool:
+    """Whether neither the command line nor a settings file says it."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
+
+
+def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:
+    application = LabApplication(lab)
+    try:
+        bound = place.bind()
+    except BaseException:
+        application.close()
+        raise
+    address = f"http://{place.shown_host()}:{bound.getsockname()[1]}/#token={lab.token}"
+
+    def ready() -> None:
+        click.echo(f"The lab is at {address} (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if has_display() if browser is None else browser:
+            _show_in_browser(address)
+
+    serve(application, bound, ready)
+    return 0
+
+
+def has_display() -> bool:
+    """Whether a browser would be seen: a terminal on a desktop, not one of another machine."""
+    if not sys.stdout.isatty() or os.environ.get("SSH_CONNECTION"):
+        return False
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _show_in_browser(address: str) -> None:
+    """In a thread: some browsers hold up who opens them."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

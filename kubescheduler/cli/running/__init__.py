@@ -1,1 +1,0 @@
-"""The command that runs a scheduler in a cluster."""

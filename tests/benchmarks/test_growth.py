@@ -1,0 +1,134 @@
+"""By which power of its size a cluster's decisions are said to grow."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import attrs
+import pytest
+
+from benchmarks.growth import AXES, ROWS, Point, Scale, exponent, exponents, growth_chart, judgement, saved_points
+from kubescheduler.releases.names import RELEASE_NAMES
+
+
+def points(axis: str, times: dict[int, float]) -> list[Point]:
+    """Points of an axis: size → seconds."""
+    return [Point("1.36", axis, size, seconds, 0.0, 0.0, 1) for size, seconds in times.items()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param((10, 2.0), (1000, 2.0), 0.0, id="flat"),
+        pytest.param((10, 2.0), (1000, 20.0), 0.5, id="by the root"),
+        pytest.param((10, 2.0), (1000, 200.0), 1.0, id="in proportion"),
+        pytest.param((10, 2.0), (100, 200.0), 2.0, id="by the square"),
+        pytest.param((0, 2.0), (100, 200.0), None, id="from nothing"),
+    ],
+)
+def test_exponent(before: tuple[float, float], after: tuple[float, float], expected: float | None) -> None:
+    """The power of the size between two sizes."""
+    assert exponent(before, after) == (None if expected is None else pytest.approx(expected))
+
+
+def test_exponents_of_neighbours() -> None:
+    """Every point is compared with the one before it; the first with none."""
+    assert exponents(points("nodes", {1: 1.0, 10: 10.0, 100: 10.0})) == [None, pytest.approx(1.0), pytest.approx(0.0)]
+
+
+@pytest.mark.parametrize(
+    ("axis", "times", "holds", "words"),
+    [
+        pytest.param("nodes", {5: 1.0, 50: 10.0, 500: 100.0}, True, "no worse than linear", id="linear"),
+        pytest.param("nodes", {5: 1.0, 50: 1.0, 500: 100.0}, False, "WORSE than linear", id="a steep last step"),
+        pytest.param("nodes", {5: 1.0, 50: 4.0, 500: 400.0}, False, "× 100.0 from 50 to 500", id="steeper and steeper"),
+        pytest.param("classes", {1: 1.0, 10: 1.0, 30: 9.0, 1000: 9.0}, True, "× 9.0 from 10 to 30", id="a step up"),
+        pytest.param("classes", {1: 1.0, 10: 1.0, 30: 9.0}, False, "WORSE", id="a step up and no more sizes"),
+        pytest.param("running", {0: 1.0, 15: 1.0, 50: 1.2, 5000: 1.1}, True, "no worse than flat", id="noise"),
+        pytest.param("running", {0: 1.0, 15: 1.0, 50: 2.0, 5000: 10.0}, False, "WORSE than flat", id="growing pods"),
+        pytest.param("running", {15: 5.0, 50: 5.0, 5000: 1.0}, True, "no worse than flat", id="falling"),
+        pytest.param("terms", {0: 1.0}, True, "too few sizes", id="one point"),
+        pytest.param("terms", {0: 1.0, 1: 3.0}, True, "too few sizes", id="one size above 0"),
+    ],
+)
+def test_judgement(axis: str, times: dict[int, float], holds: bool, words: str) -> None:
+    """Whether the growth is what the axis allows."""
+    found = judgement(AXES[axis], points(axis, times))
+    assert found.holds is holds
+    assert words in found.text
+
+
+def test_memory_is_judged() -> None:
+    """Memory may grow in proportion, along every axis, and no faster."""
+    made = points("running", {1: 1.0, 10: 1.0, 100: 1.0})
+    linear = [attrs.evolve(one, memory=one.size) for one in made]
+    square = [attrs.evolve(one, memory=one.size**2) for one in made]
+    assert judgement(AXES["running"], linear).holds
+    assert not judgement(AXES["running"], square).holds
+
+
+def test_saved_points_are_in_the_order_of_releases(tmp_path: Path) -> None:
+    """The oldest release first; of the same point the last line counts."""
+    made = [attrs.evolve(points("nodes", {size: 1.0})[0], release=name) for name in ("1.20", "1.4") for size in (50, 5)]
+    lines = [*made, attrs.evolve(made[0], decision=2.0)]
+    path = tmp_path / "growth.jsonl"
+    path.write_text("".join(json.dumps(attrs.asdict(one)) + "\n" for one in lines))
+    found = [(one.release, one.size, one.decision) for one in saved_points(path)]
+    assert found == [("1.4", 5, 1.0), ("1.4", 50, 1.0), ("1.20", 5, 1.0), ("1.20", 50, 2.0)]
+
+
+def test_sizes_measured() -> None:
+    """Each axis reaches the size that is asked of it, and classes have one on either side of what is remembered."""
+    ends = {name: (axis.sizes[0], axis.sizes[-1]) for name, axis in AXES.items()}
+    whole = {"nodes": (500, 50_000), "running": (0, 500_000), "classes": (1, 100_000), "services": (0, 5_000)}
+    assert ends == {**whole, "terms": (0, 5_000)}
+    assert {100, 300} <= set(AXES["classes"].sizes)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_line_for_every_release_and_axis() -> None:
+    """Each release has its line in each panel, with a dot for each size."""
+    points = [
+        Point(release, axis.name, size, 1e-4 * (1 + size), 0.0, 0.0, 10**8)
+        for release in ("1.16", "1.36")
+        for axis in AXES.values()
+        for size in axis.sizes
+    ]
+    root = ET.fromstring(growth_chart(points))
+    assert len(root.findall(f"{SVG}polyline")) == 2 * len(AXES) * len(ROWS)
+    assert len(root.findall(f"{SVG}circle")) == len(points) * len(ROWS)
+
+
+def test_lines_that_are_covered_are_wider() -> None:
+    """So that releases which take equally long are all to be seen."""
+    points = [Point(r, "nodes", size, 1e-4, 0.0, 0.0, 10**8) for r in RELEASE_NAMES for size in (500, 5_000)]
+    drawn = ET.fromstring(growth_chart(points)).findall(f"{SVG}polyline")[: len(RELEASE_NAMES)]
+    widths = [float(line.attrib["stroke-width"]) for line in drawn]
+    assert all(wide > narrow + 1 for wide, narrow in pairwise(widths))
+    assert len({line.attrib["class"] for line in drawn}) == len(RELEASE_NAMES)
+
+
+def test_legible_on_light_and_dark() -> None:
+    """The picture brings its own background, and both change together."""
+    text = growth_chart([Point("1.36", "nodes", 500, 1e-4, 0.0, 0.0, 10**8)])
+    assert "prefers-color-scheme: dark" in text
+    assert 'class="back"' in text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [pytest.param(1, 0.0, id="lowest"), pytest.param(10, 50.0, id="middle"), pytest.param(0, 0.0, id="nothing")],
+)
+def test_scale(value: float, expected: float) -> None:
+    """Equal ratios are equal distances; 0 stands where the lowest value does."""
+    assert Scale(1, 100, 0, 100).at(value) == pytest.approx(expected)
+
+
+def test_nothing_measured() -> None:
+    """Without points there are empty panels."""
+    assert not ET.fromstring(growth_chart([])).findall(f"{SVG}polyline")
