@@ -8,7 +8,7 @@ import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -101,15 +101,13 @@ def capacity(
             raise InputError(problems)
         found = found.with_accompanying(asked.accompanying)
         scheduler = engine.scheduler(configured, found)
-    for note in (*notes_on_cluster(found), *asked.notes, *asked.controllers):
-        remark(note)
+    remarks((*notes_on_cluster(found), *asked.notes, *asked.controllers))
     passed_over = PassedOverExtenders()
     rooms = [_room(pods, scheduler, limit, passed_over.note) for pods in asked.distinct()]
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
     for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
         click.echo(piece, nl=False)
-    for text in passed_over.remarks():
-        remark(text)
+    remarks(passed_over.remarks())
     if errors := [(room.pod.key, room.error) for room in rooms if room.error is not None]:
         return given_up(errors)
     return 0 if all(room.count for room in rooms) else 1
@@ -132,18 +130,16 @@ def rendered_rooms(
     rooms: Iterable[Room], output: str, notes: Sequence[str] = (), screen: Screen | None = None
 ) -> Iterator[str]:
     """The answers in pieces; output: table, wide or json. screen: what tables are shown on; None: no terminal."""
-    from kubescheduler.cli.output import PLAIN, table
+    from kubescheduler.cli.output import PLAIN, list_document, noted, table
 
     screen = screen or PLAIN
 
     if output == "json":
-        from kubescheduler.cli.output import list_document
-
         yield from list_document(
             {"kind": "CapacityList", **({"notes": list(notes)} if notes else {})}, map(_document, rooms), "json"
         )
         return
-    yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
+    yield noted(notes, screen)
     rooms = list(rooms)
     answers = [room for room in rooms if room.error is None]
     head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")

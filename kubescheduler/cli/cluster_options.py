@@ -52,11 +52,10 @@ class ServerCluster(NamedTuple):
 
     def open(self) -> BinaryIO:
         """The cluster as a file with a List; what is missing from it is said on standard error. Raises InputError."""
-        from kubescheduler.cli.engine_options import remark
+        from kubescheduler.cli.engine_options import remarks
 
         address, found = self.lists()
-        for note in found.notes():
-            remark(note)
+        remarks(found.notes())
         stream = io.BytesIO(found.document())
         stream.name = address
         return stream

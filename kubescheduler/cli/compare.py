@@ -21,7 +21,7 @@ from kubescheduler.cli.common_options import (
     pod_files_option,
     specs,
 )
-from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.engine_options import remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -365,5 +365,4 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
 
 
 def _tell(notes: Sequence[str]) -> None:
-    for note in notes:
-        remark(note)
+    remarks(notes)

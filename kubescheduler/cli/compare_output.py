@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, table
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, noted, table
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
@@ -59,7 +59,7 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
 
     yield screen.filled(f"{headline(comparison)} ({IN_TOTAL[comparison.mode]}).")
     if comparison.notes:
-        yield "\n".join(screen.filled(f"! {note}") for note in comparison.notes)
+        yield noted(comparison.notes, screen).removesuffix("\n")
     yield from (screen.filled(text) for text in _errors(comparison))
     if not comparison.pods:
         return

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, message_line
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, table
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, noted, table
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.sources.foreign_text import one_line
@@ -57,7 +57,7 @@ def rendered(
                 yield explanation(decision, explaining, screen) + "\n\n"
             rows.append(_placed(decision, wide=output == "wide") if is_placement(decision) else row(decision))
         if len(rows) > 1:
-            yield "".join(f"{screen.filled(f'! {note}')}\n" for note in every_note)
+            yield noted(every_note, screen)
             yield table(rows, screen, gives_way=len(rows[0]) - 1) + "\n"
 
 

@@ -113,6 +113,14 @@ def remark(text: str) -> None:
     click.echo(f"note: {shown(text)}", err=True)
 
 
+def remarks(texts: Iterable[str]) -> None:
+    """Notes on what was read; of a long list the first, and how many more there are."""
+    from clusterstate.errors import listed
+
+    for text in listed(texts):
+        remark(text)
+
+
 def _domains(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     """The keys of ``KEY,KEY``."""
     return tuple(text.split(","))

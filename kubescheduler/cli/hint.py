@@ -10,7 +10,7 @@ import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def hint(
         inputs = attempt(problems, read)
     if configured is None or inputs is None or problems:
         raise InputError(problems)
-    for note in inputs.notes:
-        remark(note)
+    remarks(inputs.notes)
     found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
     return _printed(found, inputs, output, applied, engine.notes(configured))
 
@@ -148,14 +147,14 @@ def _workload(pod: Pod) -> object:
 
 def rendered_hints(found: Iterable[PodHints], output: str, notes: Sequence[str] = ()) -> Iterator[str]:
     """The hints in pieces; output: table, json or yaml."""
-    from kubescheduler.cli.output import list_document, screen_of
+    from kubescheduler.cli.output import list_document, noted, screen_of
 
     if output != "table":
         head = {"kind": "HintList", **({"notes": list(notes)} if notes else {})}
         yield from list_document(head, (one.to_dict() for one in found), output)
         return
     screen = screen_of(sys.stdout)
-    yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
+    yield noted(notes, screen)
     for number, one in enumerate(found):
         yield "\n" if number else ""
         yield from _of_pod(one, screen)

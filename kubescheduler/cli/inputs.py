@@ -17,7 +17,7 @@ from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
-from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.engine_options import remarks
 from kubescheduler.cli.progress import progress
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
@@ -170,6 +170,5 @@ def mirrored_inputs(path: str, release: str, gates: Mapping[str, bool] | None = 
     traffic = MirroredTraffic.read(path)
     found = Cluster(*traffic.start(), release=release, defaulting=False, validate="ignore", gates=gates)
     workload, notes = traffic.workload(found.objects)
-    for note in notes:
-        remark(note)
+    remarks(notes)
     return found, workload

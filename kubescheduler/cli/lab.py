@@ -239,7 +239,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     from pathlib import Path
 
     from kubescheduler.cli.ended_process import in_a_process_of_its_own
-    from kubescheduler.cli.engine_options import remark
+    from kubescheduler.cli.engine_options import remarks
     from kubescheduler.cli.output import screen_of
     from kubescheduler.lab.exercises.checking import check_work
     from kubescheduler.lab.exercises.shipped_exercises import work_of
@@ -250,8 +250,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     if exercise.runs_code:
         in_a_process_of_its_own()
     checked = check_work(exercise, theirs)
-    for note in checked.notes:
-        remark(note)
+    remarks(checked.notes)
     if output == "junit":
         from kubescheduler.lab.exercises.check_documents import checks_as_junit
 

@@ -18,7 +18,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli import unexpected_problem
 from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
 from kubescheduler.cli.ended_process import in_a_process_of_its_own
-from kubescheduler.cli.engine_options import EngineOptions, remark
+from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.lab import bundled
 from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
@@ -107,8 +107,7 @@ def _start(
     state = start_state(cluster, pod_files, engine)
     files = plugin_files(engine.plugin, state.sides[0].release)
     state = with_plugin_files(state, files)
-    for note in state.notes:
-        remark(note)
+    remarks(state.notes)
     return lambda: Scene(state, files)
 
 

@@ -151,14 +151,13 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
 
     import msgspec
 
-    from kubescheduler.cli.engine_options import remark
+    from kubescheduler.cli.engine_options import remarks
     from kubescheduler.releases.lookup import release_named
     from kubescheduler.sources.cluster_input import read_cluster
     from kubescheduler.translate.weighed_notes import weighed
 
     found = read_cluster(cluster, filling=release_named(translation.from_release).filling)
-    for note in found.notes:
-        remark(note)
+    remarks(found.notes)
     return msgspec.structs.replace(translation, notes=weighed(translation.notes, found.objects))
 
 

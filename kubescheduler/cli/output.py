@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from clusterstate.errors import listed
 from kubescheduler.sources.foreign_text import escaped, json_text, one_line, yaml_dumper
 
 TONES: dict[str, dict[str, str | bool]] = {
@@ -261,6 +262,11 @@ def _wrapped_below(lines: Sequence[Sequence[str]], screen: Screen, column: int, 
         if line[column]:
             tone = "head" if at < heads else tone_of(line[column])
             yield from (screen.paint(piece, tone) for piece in screen.filled(line[column], INDENT).split("\n"))
+
+
+def noted(notes: Iterable[str], screen: Screen) -> str:
+    """A line for each note that is above a table; of a long list the first, and how many more there are."""
+    return "".join(f"{screen.filled(f'! {note}')}\n" for note in listed(notes))
 
 
 def list_document(head: Mapping[str, Any], items: Iterable[Any], output: str) -> Iterator[str]:

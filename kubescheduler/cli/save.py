@@ -16,7 +16,7 @@ from clusterstate.manifests.documents import Item
 from clusterstate.manifests.encode import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.cluster_options import ServerCluster
-from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.engine_options import remark, remarks
 from kubescheduler.cli.output import list_document
 from kubescheduler.sources.files import check_place
 from kubescheduler.sources.whole_file import whole_file
@@ -130,8 +130,7 @@ def save_server_cluster(server: ServerCluster, path: str, option: str, *, redact
     from kubescheduler.sources.redaction import redacted
 
     address, found = server.lists()
-    for note in found.notes():
-        remark(note)
+    remarks(found.notes())
     metadata = {"metadata": {"resourceVersion": found.version}} if found.version else {}
     head = {"apiVersion": "v1", "kind": "List", **metadata}
     manifests = _without_managed_fields(found)

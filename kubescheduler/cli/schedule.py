@@ -9,7 +9,7 @@ import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.explaining import Explaining, explain_options
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -104,8 +104,7 @@ def schedule(
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(configured, inputs.cluster)
-    for note in inputs.notes:
-        remark(note)
+    remarks(inputs.notes)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
     in_bulk = output in ("table", "wide", "name") and explaining is None and bound is None and len(inputs.pods) > 1
@@ -132,8 +131,7 @@ def _exported(
     results = Results(scheduler, notes)
     for decision in decisions:
         results.note(decision)
-    for note in results.dropped():
-        remark(note)
+    remarks(results.dropped())
     yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
 
 
@@ -221,8 +219,7 @@ def _run(
         save_cluster(save, read, inputs.pods, hosts)
     for piece in pieces:
         click.echo(piece, nl=False)
-    for text in passed_over.remarks():
-        remark(text)
+    remarks(passed_over.remarks())
     if errors:
         return given_up(errors)
     return 0 if None not in hosts.values() else 1

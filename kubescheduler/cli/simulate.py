@@ -14,7 +14,7 @@ from kubescheduler.cli.cluster_options import (
     cluster_options,
 )
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -170,13 +170,11 @@ def _run(
     if results is not None:
         from kubescheduler.report.simulator_export import configuration_of, export_text
 
-        for note in results.dropped():
-            remark(note)
+        remarks(results.dropped())
         pieces = export_text(there.objects, results, configuration_of(configured))
     for piece in pieces:
         click.echo(piece, nl=False)
-    for text in passed_over.remarks():
-        remark(text)
+    remarks(passed_over.remarks())
     if errors := [(record.pod.key, record.message) for record in report.failed]:
         return given_up(errors)
     return 0 if report.every_pod_had_a_node else 1
@@ -218,6 +216,5 @@ def _inputs(
         strictness=judged_like(found, validate),
     )
     nodes = [arrival.node for arrival in workload.nodes]
-    for note in (*(found.notes if nodes else notes_on_cluster(found)), *notes, *workload.controllers):
-        remark(note)
+    remarks((*(found.notes if nodes else notes_on_cluster(found)), *notes, *workload.controllers))
     return found, workload

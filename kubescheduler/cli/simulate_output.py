@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.output import NONE, PLAIN, Screen, table
+from kubescheduler.cli.output import NONE, PLAIN, Screen, noted, table
 from kubescheduler.sources.foreign_text import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def rendered_report(report: Report, output: str, notes: Sequence[str] = (), scre
     elif output == "timeline":
         yield from _csv(*_timeline(report), notes)
     else:
-        yield from (f"{screen.filled(f'! {note}')}\n" for note in notes)
+        yield noted(notes, screen)
         yield "\n\n".join(_tables(report, screen, wide=output == "wide")) + "\n"
 
 

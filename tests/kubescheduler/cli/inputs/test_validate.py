@@ -72,3 +72,14 @@ def test_misspelt_workload(kubescheduler: Run) -> None:
     assert outcome.status == 2
     assert "spec.template.spec.toleration: unknown field; did you mean tolerations?" in outcome.err
     assert "spec.replica: unknown field; did you mean replicas?" in outcome.err
+
+
+def test_a_long_list_of_notes_ends(kubescheduler: Run) -> None:
+    """As a list of errors does: the first 20, and how many more there are."""
+    nodes = [{**NODE, "metadata": {"name": f"n{at:02}"}} for at in range(27)]
+    Path("nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
+    outcome = kubescheduler("schedule", "nodes.json", "--pod", "pod.yaml", "--validate", "warn")
+    assert outcome.status == 0
+    notes = outcome.err.splitlines()
+    assert (len(notes), notes[-1]) == (21, "note: and 7 more")
+    assert notes[19].startswith("note: nodes.json: Node n19: status.capacities: unknown field")
