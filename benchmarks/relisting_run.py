@@ -20,7 +20,7 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from kubescheduler.__main__ import main
-from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.informers.informers import Informers
 

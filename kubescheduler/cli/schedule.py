@@ -137,7 +137,7 @@ def _exported(
 
 def _binding(scheduler: PodScheduler) -> Callable[[Pod, str], str | None]:
     """Has a pod bound on a node as the scheduler's loop does; why that was refused."""
-    from kubescheduler.cycle.binding_step import refused_binding
+    from kubescheduler.cycle.schedule_one import refused_binding
     from kubescheduler.engine.loop_parts import loop_parts
 
     return functools.partial(refused_binding, loop_parts(scheduler))

@@ -1,7 +1,8 @@
-"""How binding cycles are driven: in threads, or one after the other on a virtual clock."""
+"""How binding cycles are driven: in threads, one after the other on a virtual clock, or between a loop's attempts."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -142,3 +143,61 @@ class InOrderBindings:
     def close(self) -> None:
         """Runs what can go on."""
         self.run()
+
+
+class LoopBindings:
+    """Cycles that say what they wait for run in the thread that calls ``run``, which is told when there is one.
+
+    So a binding that is one request takes no thread, and no turn at the lock. Others get a thread each.
+    """
+
+    def __init__(self, wake: Callable[[], None], most: int = BINDINGS) -> None:
+        """wake: called from any thread when ``run`` has something to do. most: threads."""
+        self._threads = ThreadedBindings(most)
+        self._ready = _WakingQueue(wake)
+        self._open = 0
+
+    def start(self, cycle: BindingCycle, *, in_thread: bool = True) -> Binding:
+        """Runs a cycle in a thread, or up to where it waits when ``run`` is called."""
+        if in_thread:
+            return self._threads.start(cycle)
+        binding = InOrderBinding(cycle, self._ready)
+        self._open += 1
+        deque.append(self._ready, binding)
+        return binding
+
+    def run(self) -> int:
+        """Everything that can go on; how many cycles that were. Raises what a plugin raises."""
+        count = len(self._ready)
+        for _ in range(count):
+            binding = self._ready.popleft()
+            binding.step()
+            self._open -= binding.done()
+        return count
+
+    def close(self) -> None:
+        """Waits for all cycles under way."""
+        while self._open:
+            if not self.run():
+                self._ready.wait()
+        self._threads.close()
+
+
+class _WakingQueue(deque[InOrderBinding]):
+    """The cycles that can go on; says when one is put into it."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__()
+        self._wake = wake
+        self._arrived = threading.Event()
+
+    def append(self, binding: InOrderBinding, /) -> None:
+        """From any thread."""
+        super().append(binding)
+        self._arrived.set()
+        self._wake()
+
+    def wait(self) -> None:
+        """Until something was put into it."""
+        self._arrived.wait()
+        self._arrived.clear()

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import msgspec
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS
 from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.deciding.eviction import clear_nominations, evict_1_16
+from kubescheduler.framework.deciding.post_filter_plugins import searches
+from kubescheduler.framework.running.framework_services import FrameworkHandle
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.objects import Pod
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.cycle_plugins import CyclePlugins
-    from kubescheduler.cycle.failures import (
-        FailureCause,
-        FailureRecord,
-        Stage,
-    )
+    from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
+
 
 PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
 """The state's key of a dict of pods that plugins want tried now (1.36)."""
@@ -32,12 +34,6 @@ PODS_TO_ACTIVATE = "kubernetes.io/pods-to-activate"
 EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 
 NO_UID = "cannot get cache key for pod with empty UID"
-
-
-class Undecided(Protocol):
-    """See undecided_1_20."""
-
-    def __call__(self, decision: Decision, *, post_filters: bool) -> FailureCause: ...
 
 
 class Fate(enum.Enum):
@@ -61,8 +57,8 @@ class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
     """Carries preemption out before the pod is put back (1.20, 1.36); the decision that is left."""
     make_room_later: Callable[[Services, SchedulingQueue, Pod, Decision], None]
     """Carries preemption out once the pod is back in the queue (1.16)."""
-    undecided: Undecided
-    """The failure of an attempt that chose no node."""
+    undecided: Callable[..., FailureCause]
+    """Of (decision, *, post_filters): the failure of an attempt that chose no node. See undecided_1_20."""
     chosen: Callable[[Stage, Pod, str, Status], FailureRecord]
     """The failure of an attempt that chose a node: of (stage, pod, node, status)."""
     pre_flight: Callable[[CyclePlugins, Services, CycleState, Pod, str, bool], Status | None]
@@ -94,6 +90,16 @@ class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
 # --- assuming ----------------------------------------------------------------------------------
 
 
+def assume_fault_1_4(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.4; None when it can."""
+    return f"pod state wasn't initial but get assumed. Pod key: {pod.key}" if pod in cache else None
+
+
+def assume_fault_1_16(cache: ClusterCache, pod: Pod) -> str | None:
+    """Why a pod cannot be assumed in 1.16; None when it can."""
+    return f"pod {pod.metadata.uid} is in the cache, so can't be assumed" if pod in cache else None
+
+
 def assume_fault_1_20(cache: ClusterCache, pod: Pod) -> str | None:
     """Why a pod cannot be assumed in 1.20; None when it can."""
     if not pod.metadata.uid:
@@ -106,6 +112,11 @@ def assume_fault_1_36(cache: ClusterCache, pod: Pod) -> str | None:
     if not pod.metadata.uid:
         return NO_UID
     return f"pod {pod.metadata.uid}({pod.key}) is in the cache, so can't be assumed" if pod in cache else None
+
+
+def always_tried(_: Pod, __: Pod) -> bool:
+    """1.4 does not look whether a pod is assumed."""
+    return False
 
 
 def passes_over_1_20(pod: Pod, assumed: Pod) -> bool:
@@ -177,12 +188,22 @@ def extenders_bind_1_36(services: Services, pod: Pod, node_name: str) -> tuple[b
     return False, None
 
 
+def assigned_note_1_4(pod: Pod, node_name: str) -> str:
+    """Without the pod's namespace."""
+    return f"Successfully assigned {pod.metadata.name} to {node_name}"
+
+
 def assigned_note(pod: Pod, node_name: str) -> str:
     """With the pod's namespace."""
     return f"Successfully assigned {pod.key} to {node_name}"
 
 
 # --- failing -----------------------------------------------------------------------------------
+
+
+def own_nomination(_: FailureRecord, pod: Pod) -> str:
+    """What the pod's status says."""
+    return pod.nominated_node_name
 
 
 def in_memory_1_20(failure: FailureRecord, pod: Pod) -> str:
@@ -208,3 +229,48 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
     if now is None or now.node_name:
         return Fate.LEFT_OUT
     return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
+
+
+# --- preemption carried out: by a PostFilter plugin, or by the scheduler itself in 1.16 ----------
+
+
+def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:
+    """The PostFilter plugin that found the victims evicts them; without its preemption when that fails at once."""
+    found = decision.preemption
+    if found is None or not found.chosen:
+        return decision
+    for plugin in plugins.post_filters:
+        evict: Any = plugin.evict if searches(plugin) else None
+        fault = None if evict is None else evict(pod, found)
+        if fault is not None:
+            given_up: dict[str, Any] = {"preemption": None, "nominated": None}
+            return attrs.evolve(decision, **given_up)
+    return decision
+
+
+def leave_room_to_plugins(services: Services, queue: SchedulingQueue, pod: Pod, decision: Decision) -> None:
+    """It is done by then."""
+
+
+def no_room(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:  # noqa: ARG001
+    """There are no PostFilter plugins."""
+    return decision
+
+
+def room_1_16(services: Services, queue: SchedulingQueue, pod: Pod, decision: Decision) -> None:
+    """Nominates the pod, evicts its victims and takes lower nominations back; the first write that fails ends it.
+
+    Upstream: 1.16 preempt.
+    """
+    found, client = decision.preemption, services.client
+    if found is None or client is None:
+        return
+    handle = FrameworkHandle(services, DEFAULT_SCHEDULER_NAME)
+    try:
+        if found.chosen:
+            queue.nominate(pod, found.chosen[0])
+            client.patch_pod_status(pod, {"nominatedNodeName": found.chosen[0]})
+            evict_1_16(handle, pod, found)
+        clear_nominations(handle, found.cleared)
+    except SchedulingError as error:
+        services.observer.trouble(f"preempting for {pod.key}: {error}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.bulk.bulk_choice import Choice
     from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.core.decision import Decision
-    from kubescheduler.cycle.scheduler_loop import Decide, LoopParts
+    from kubescheduler.cycle.schedule_one import Decide, LoopParts
     from kubescheduler.framework.contract.cycle_state import CycleState
 
 FIRST_COUNT = 64

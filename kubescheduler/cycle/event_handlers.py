@@ -12,7 +12,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.objects.resource import ResourceClaim
 
 if TYPE_CHECKING:
-    from kubescheduler.cycle.cycles import Cycles
+    from kubescheduler.cycle.schedule_one import Cycles
 
 
 def resource_version(pod: Pod) -> str:

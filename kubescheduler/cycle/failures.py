@@ -41,6 +41,21 @@ class Stage(enum.Enum):
     BIND = "bind"
 
 
+BINDING_REJECTED = "BindingRejected"
+"""Reason of the condition PodScheduled (1.4)."""
+
+VOLUMES_NOT_BOUND = "VolumeBindingFailed"
+"""Reason of the condition PodScheduled (1.16)."""
+
+PREFIXES = {
+    Stage.ASSUME: "AssumePod failed: ",
+    Stage.RESERVE: "AssumePodVolumes failed: ",
+    Stage.PRE_BIND: "",
+    Stage.BIND: "Binding rejected: ",
+}
+"""What stands before the text in an event's note."""
+
+
 class FailureCause(msgspec.Struct, frozen=True, eq=False):
     """Why an attempt failed: what many pods that look the same have in common."""
 
@@ -109,6 +124,18 @@ class FailureRecord(msgspec.Struct, frozen=True, eq=False):
 
 
 # --- no node was chosen ------------------------------------------------------------------------
+
+
+def undecided_legacy(decision: Decision, *, post_filters: bool) -> FailureCause:  # noqa: ARG001
+    """Whatever the algorithm failed with, the condition says Unschedulable; nothing is said of a nomination here."""
+    unfit = decision.error in (None, NO_NODES)
+    return FailureCause(
+        Stage.ALGORITHM,
+        UNSCHEDULABLE,
+        code=Code.Unschedulable if unfit else Code.Error,
+        result="unschedulable" if unfit else "error",
+        nominated=None,
+    )
 
 
 def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureCause:  # noqa: ARG001
@@ -184,6 +211,32 @@ def _blamed(decision: Decision) -> tuple[set[str], set[str], Mask]:
 # --- a node was chosen -------------------------------------------------------------------------
 
 
+def chosen_1_16(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """The event says what failed, the condition only why."""
+    reason = VOLUMES_NOT_BOUND if stage is Stage.PRE_BIND else SCHEDULER_ERROR
+    return _chosen(stage, pod, node_name, status, reason, "Warning")
+
+
+def chosen_1_4(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
+    """A binding that is rejected is reported in an event of type Normal."""
+    return _chosen(stage, pod, node_name, status, BINDING_REJECTED, "Normal")
+
+
+def _chosen(stage: Stage, pod: Pod, node_name: str, status: Status, reason: str, event_type: str) -> FailureRecord:
+    cause = FailureCause(
+        stage,
+        reason,
+        status.error_text,
+        status.code,
+        node_name=node_name,
+        result="error",
+        nominated=None,
+        prefix=PREFIXES[stage],
+        event_type=event_type,
+    )
+    return FailureRecord(pod, cause)
+
+
 def chosen_1_20(stage: Stage, pod: Pod, node_name: str, status: Status) -> FailureRecord:
     """Only Permit can call a pod Unschedulable."""
     rejected = stage is Stage.PERMIT and status.code in REJECTED_1_20
@@ -233,6 +286,11 @@ def cut(message: str) -> str:
     if len(data) <= LONGEST_NOTE:
         return message
     return f"{data[:KEPT_OF_NOTE].decode(errors='replace')} ..."
+
+
+def keep_nomination(failure: FailureRecord) -> str | None:
+    """A failure changes no nomination."""
+    return failure.nominated
 
 
 def nominated_1_20(failure: FailureRecord) -> str | None:

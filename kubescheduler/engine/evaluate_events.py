@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.errors import DecodeError
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.scheduler_loop import SchedulerLoop
+from kubescheduler.cycle.schedule_one import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import at_once

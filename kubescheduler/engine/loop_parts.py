@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from kubescheduler.cycle.scheduler_loop import LoopParts
+from kubescheduler.cycle.schedule_one import LoopParts
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.entry import Backoff
 from kubescheduler.queue.scheduling_queue import SchedulingQueue

@@ -112,18 +112,18 @@ def queue() -> QueuePolicy:
 @cache
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
-    from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
-    from kubescheduler.cycle.volume_steps import VolumeSteps
+    from kubescheduler.cycle import cycle_rules, failures
+    from kubescheduler.cycle.cycle_plugins import VolumeSteps
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.release import LegacyLoop
 
     cycle = replace(
         v1_4.loop().cycle,
-        assume_fault=legacy_cycle_rules.assume_fault_1_16,
+        assume_fault=cycle_rules.assume_fault_1_16,
         tries_deleted=False,
         passes_over=cycle_rules.passes_over_1_20,
-        make_room_later=making_room.room_1_16,
-        chosen=legacy_cycle_rules.chosen_1_16,
+        make_room_later=cycle_rules.room_1_16,
+        chosen=failures.chosen_1_16,
         assigned_note=cycle_rules.assigned_note,
         condition=failures.condition_with_message,
         expires_from_assume=False,

@@ -73,14 +73,14 @@ def queue() -> QueuePolicy:
 @cache
 def cycle() -> ReleaseCycles:
     """What happens between choosing a node and binding to it."""
-    from kubescheduler.cycle import cycle_rules, failures, making_room
+    from kubescheduler.cycle import cycle_rules, failures
 
     return cycle_rules.ReleaseCycles(
         assume_fault=cycle_rules.assume_fault_1_20,
         tries_deleted=False,
         passes_over=cycle_rules.passes_over_1_20,
-        make_room=making_room.room_by_plugin,
-        make_room_later=making_room.leave_room_to_plugins,
+        make_room=cycle_rules.room_by_plugin,
+        make_room_later=cycle_rules.leave_room_to_plugins,
         undecided=failures.undecided_1_20,
         chosen=failures.chosen_1_20,
         pre_flight=cycle_rules.no_pre_flight,

@@ -120,26 +120,26 @@ def queue() -> QueuePolicy:
 
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
-    from kubescheduler.cycle import cycle_rules, failures, legacy_cycle_rules, making_room
+    from kubescheduler.cycle import cycle_rules, failures
     from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.queue.fifo import FIFO
     from kubescheduler.releases.release import LegacyLoop
 
     cycle = cycle_rules.ReleaseCycles(
-        assume_fault=legacy_cycle_rules.assume_fault_1_4,
+        assume_fault=cycle_rules.assume_fault_1_4,
         tries_deleted=True,
-        passes_over=legacy_cycle_rules.always_tried,
-        make_room=making_room.no_room,
-        make_room_later=making_room.leave_room_to_plugins,
-        undecided=legacy_cycle_rules.undecided_legacy,
-        chosen=legacy_cycle_rules.chosen_1_4,
+        passes_over=cycle_rules.always_tried,
+        make_room=cycle_rules.no_room,
+        make_room_later=cycle_rules.leave_room_to_plugins,
+        undecided=failures.undecided_legacy,
+        chosen=failures.chosen_1_4,
         pre_flight=cycle_rules.no_pre_flight,
         extenders_bind=cycle_rules.extenders_bind_1_20,
-        assigned_note=legacy_cycle_rules.assigned_note_1_4,
+        assigned_note=cycle_rules.assigned_note_1_4,
         event_note=str,
         condition=failures.condition_1_4,
-        nominated=legacy_cycle_rules.keep_nomination,
-        in_memory=legacy_cycle_rules.own_nomination,
+        nominated=failures.keep_nomination,
+        in_memory=cycle_rules.own_nomination,
         fate=cycle_rules.fate_1_20,
         expires=30.0,
         expires_from_assume=True,

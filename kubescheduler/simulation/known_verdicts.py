@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.scheduler_loop import Decide
+from kubescheduler.cycle.schedule_one import Decide
 from kubescheduler.framework.contract.cycle_state import CycleState
 
 

@@ -15,7 +15,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.deciding_ahead import deciding_ahead
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime

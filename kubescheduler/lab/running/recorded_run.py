@@ -8,7 +8,7 @@ import attrs
 import msgspec
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.scheduler_loop import Attempt
+from kubescheduler.cycle.schedule_one import Attempt
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.queue.entry import Place
 from kubescheduler.simulation.pod_records import WAITING, PodRecord

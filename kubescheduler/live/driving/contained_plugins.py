@@ -17,7 +17,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
-from kubescheduler.cycle.scheduler_loop import LoopParts
+from kubescheduler.cycle.schedule_one import LoopParts
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from kubescheduler.releases.lookup import release_named

@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.cycle.bindings import Binding
+from kubescheduler.cycle.bindings import Binding, LoopBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.loop_bindings import LoopBindings
-from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop, never
+from kubescheduler.cycle.schedule_one import Attempt, LoopParts, SchedulerLoop, never
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import Timekeeper

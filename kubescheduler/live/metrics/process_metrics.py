@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
 
 from clusterstate.objects import Pod
-from kubescheduler.cycle.scheduler_loop import LoopParts, SchedulerLoop
+from kubescheduler.cycle.schedule_one import LoopParts, SchedulerLoop
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework

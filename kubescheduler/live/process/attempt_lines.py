@@ -12,7 +12,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.failures import SCHEDULER_ERROR, FailureRecord
-from kubescheduler.cycle.scheduler_loop import Attempt
+from kubescheduler.cycle.schedule_one import Attempt
 from kubescheduler.live.logs.log_lines import structured
 from kubescheduler.live.logs.log_writer import LogWriter
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from functools import partial
 
-from kubescheduler.cycle.bindings import InOrderBinding, Outcome
+import attrs
+
+from kubescheduler.cycle.bindings import BindingCycle, InOrderBinding, LoopBindings, Outcome
 from kubescheduler.framework.running.framework_services import Answerable
 
 
@@ -40,3 +44,64 @@ def test_a_binding_that_has_ended_is_let_go() -> None:
         assert known() is None
     finally:
         gc.enable()
+
+
+@attrs.frozen(eq=False)
+class Awaited:
+    """Something that a test settles."""
+
+    answer: Future[None] = attrs.field(factory=Future)
+
+    def wait(self) -> None:
+        self.answer.result()
+
+    def when_settled(self, follow: Callable[[], None], /) -> None:
+        self.answer.add_done_callback(lambda _: follow())
+
+
+def cycle(awaited: Awaited, threads: list[int]) -> BindingCycle:
+    """Notes in which thread it begins and ends."""
+    threads.append(threading.get_ident())
+    yield awaited
+    threads.append(threading.get_ident())
+    return None
+
+
+def test_a_cycle_that_says_what_it_waits_for_runs_in_the_thread_of_the_loop() -> None:
+    """It is begun by ``run``, goes on by ``run`` once its answer is there, and the loop is woken for that."""
+    awaited, threads, woken = Awaited(), list[int](), list[int]()
+    bindings = LoopBindings(lambda: woken.append(1))
+    binding = bindings.start(cycle(awaited, threads), in_thread=False)
+    assert (threads, woken) == ([], [])
+    assert bindings.run() == 1
+    assert (len(threads), bindings.run(), binding.done()) == (1, 0, False)
+    answering = threading.Thread(target=awaited.answer.set_result, args=(None,))
+    answering.start()
+    answering.join()
+    assert (woken, binding.done()) == ([1], False)
+    assert bindings.run() == 1
+    assert binding.done()
+    assert threads == [threading.get_ident()] * 2
+
+
+def test_a_cycle_that_may_block_has_a_thread() -> None:
+    """Nobody else runs it."""
+    awaited, threads = Awaited(), list[int]()
+    bindings = LoopBindings(lambda: None)
+    binding = bindings.start(cycle(awaited, threads))
+    assert bindings.run() == 0
+    awaited.answer.set_result(None)
+    bindings.close()
+    assert binding.done()
+    assert threading.get_ident() not in threads
+
+
+def test_the_end_waits_for_answers() -> None:
+    """What is under way is finished, whatever thread the answer comes from."""
+    awaited, threads = Awaited(), list[int]()
+    bindings = LoopBindings(lambda: None)
+    binding = bindings.start(cycle(awaited, threads), in_thread=False)
+    bindings.run()
+    threading.Thread(target=awaited.answer.set_result, args=(None,)).start()
+    bindings.close()
+    assert binding.done()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
-from kubescheduler.cycle.scheduler_loop import Decide, LoopParts
+from kubescheduler.cycle.schedule_one import Decide, LoopParts
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.simulation.run_events import RunEvent
 from kubescheduler.simulation.simulation import Simulation

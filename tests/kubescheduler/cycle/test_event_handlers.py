@@ -11,7 +11,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.scheduler_loop import SchedulerLoop
+from kubescheduler.cycle.schedule_one import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.queue.entry import Place

@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.scheduler_loop import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
-from kubescheduler.cycle.scheduler_loop import SchedulerLoop
+from kubescheduler.cycle.schedule_one import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.queue.entry import Backoff, QueueEntry

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.objects import Node
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.cycle.binding_step import refused_binding
+from kubescheduler.cycle.schedule_one import refused_binding
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import algorithm_for

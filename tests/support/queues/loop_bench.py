@@ -12,7 +12,7 @@ import numpy as np
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
-from kubescheduler.cycle.scheduler_loop import Attempt, LoopParts, SchedulerLoop
+from kubescheduler.cycle.schedule_one import Attempt, LoopParts, SchedulerLoop
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.profiles.profile_map import build_profiles
@@ -86,7 +86,7 @@ def bench(release: str, *plugins: Any, writes: bool = False, **fields: Any) -> I
     profile = profile_of(all_plugins)
     profiles = build_profiles([profile], registry_of(all_plugins), rules.profiles, services)
     queue = SimpleQueue(profiles.less, services.time.now, profiles.pre_enqueue)
-    parts = LoopParts(profiles, services, cast(Any, queue), rules.cycle(), decide)
+    parts = LoopParts(profiles, services, cast("Any", queue), rules.cycle(), decide)
 
     def confirm(pod: Pod) -> None:
         if not writes:
