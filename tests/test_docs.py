@@ -23,7 +23,7 @@ from algorithmprovider.rule_catalogue import (
     reasons,
 )
 from algorithmprovider.rule_docs import rule_text
-from clusterstate.manifests.decode_kinds import KINDS
+from clusterstate.manifests.kinds import KINDS
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import filled, tables

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode_pod import PREFERRED, REQUIRED, decode_affinity, decode_container, decode_toleration
 from clusterstate.manifests.fields import Fields
+from clusterstate.manifests.kinds import AFFINITY, CONTAINER, PREFERRED, REQUIRED, TAINT, TOLERATION
 from clusterstate.objects import (
     Affinity,
     Container,
@@ -183,7 +183,7 @@ def _known_pod_term(term: PodAffinityTerm) -> PodAffinityTerm:
 def read_affinity(text: str) -> Affinity:
     """The affinity in an annotation's text, a MalformedAffinity when it cannot be read."""
     try:
-        found = _read(text, _AFFINITY, lambda fields: decode_affinity(fields.child(_VALUE)))
+        found = _read(text, _AFFINITY, _child_affinity)
     except ValueError as error:
         return MalformedAffinity(error=str(error))
     return _known_affinity(found or Affinity())
@@ -192,7 +192,7 @@ def read_affinity(text: str) -> Affinity:
 def read_tolerations(text: str) -> tuple[Toleration, ...]:
     """The tolerations in an annotation's text, one MalformedToleration when they cannot be read."""
     try:
-        return _read(text, [_TOLERATION], lambda fields: tuple(map(decode_toleration, fields.children(_VALUE))))
+        return _read(text, [_TOLERATION], lambda fields: tuple(map(TOLERATION.read, fields.children(_VALUE))))
     except ValueError as error:
         return (MalformedToleration(error=str(error)),)
 
@@ -201,17 +201,18 @@ def read_tolerations(text: str) -> tuple[Toleration, ...]:
 def read_taints(text: str) -> tuple[Taint, ...]:
     """The taints in an annotation's text, one MalformedTaint when they cannot be read."""
     try:
-        return _read(text, [_TAINT], lambda fields: tuple(map(_taint, fields.children(_VALUE))))
+        return _read(text, [_TAINT], lambda fields: tuple(map(TAINT.read, fields.children(_VALUE))))
     except ValueError as error:
         return (MalformedTaint(key="", error=str(error)),)
 
 
-def _taint(taint: Fields) -> Taint:
-    return Taint(taint.text("key"), taint.text("value"), taint.text("effect"))
+def _child_affinity(fields: Fields) -> Affinity | None:
+    affinity = fields.child(_VALUE)
+    return None if affinity is None else AFFINITY.read(affinity)
 
 
 def _init_containers(text: str) -> tuple[Container, ...]:
-    return _read(text, [_CONTAINER], lambda fields: tuple(map(decode_container, fields.children(_VALUE))))
+    return _read(text, [_CONTAINER], lambda fields: tuple(map(CONTAINER.read, fields.children(_VALUE))))
 
 
 _VALUE = "value"

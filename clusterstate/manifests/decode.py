@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode_kinds import KINDS, ManifestKind
 from clusterstate.manifests.decode_pods import PodDecoder, manifest_of_read
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
 from clusterstate.manifests.fields import Fields, describe
+from clusterstate.manifests.kinds import KINDS, ManifestKind
 from clusterstate.manifests.schema.api_checks import refused
 from clusterstate.manifests.schema.known_fields import unknown_fields
 from clusterstate.manifests.schema.known_shapes import has_only_known
@@ -134,7 +134,7 @@ class Decoder:
         node = self._pods.read_node(manifest) if kind.name == "Node" and not faults else None
         if node is not None:
             return node
-        obj = kind.decode(Fields(manifest, faults))
+        obj: ClusterObject = kind.table.read(Fields(manifest, faults))
         if faults:
             raise DecodeError(placed(item, kind.name, manifest, faults))
         if isinstance(obj, Node):

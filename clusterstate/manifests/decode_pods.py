@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from sys import intern
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode_pod import decode_pod_spec
 from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.node_reading import NodeReader
-from clusterstate.manifests.pod_reading import PodReader, remember
-from clusterstate.manifests.read_pod import ReadPod
+from clusterstate.manifests.kinds import SPEC
+from clusterstate.manifests.node_reading import NodeReader, SharedImages
+from clusterstate.manifests.pod_reading import PodReader, ReadPod, names_label_keys, remember, spec_of_text
 from clusterstate.manifests.schema.api_checks import refused_spec
-from clusterstate.manifests.shared_images import SharedImages
 from clusterstate.manifests.strictness import Checks
 from clusterstate.objects import Node, ObjectMeta, Pod, PodSpec
 
@@ -89,7 +87,7 @@ class PodDecoder:
             except DecodeError:
                 return None
         faults: list[str] = []
-        decoded = decode_pod_spec(Fields(spec, faults))
+        decoded = SPEC.read(Fields(spec, faults))
         return None if faults else self.share(decoded)
 
     def _metadata(self, meta: ObjectMeta) -> ObjectMeta:
@@ -130,22 +128,6 @@ class PodDecoder:
             images=self.share(tuple(map(self.share, node.images))),
             manifest=self._images.manifest(manifest),
         )
-
-
-def spec_of_text(text: bytes) -> dict[str, Any]:
-    """What decoding reads of a spec, from its JSON. Raises msgspec.MsgspecError for what it cannot hold."""
-    found: dict[str, Any] = msgspec.json.decode(text)
-    return found
-
-
-def names_label_keys(affinity: Any) -> bool:
-    """Whether a term may name labels of the pod itself; a server of 1.36 then fills in what follows from their values,
-    so that pods with one spec can end up with several.
-    """
-    if isinstance(affinity, dict):
-        own = affinity.get("matchLabelKeys") or affinity.get("mismatchLabelKeys")
-        return bool(own) or any(map(names_label_keys, affinity.values()))
-    return isinstance(affinity, list) and any(map(names_label_keys, affinity))
 
 
 def manifest_of_read(read: ReadPod) -> Manifest:

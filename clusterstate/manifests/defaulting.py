@@ -11,8 +11,8 @@ from typing import Any
 
 from clusterstate.derived_uids import derived_uid
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Manifest
+from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import PriorityClass
 
 DEFAULT_NAMESPACE = "default"

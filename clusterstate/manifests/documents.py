@@ -12,7 +12,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import describe
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.read_pod import ReadPod
+    from clusterstate.manifests.pod_reading import ReadPod
 
 Manifest = Mapping[str, Any]
 

@@ -45,6 +45,11 @@ def place_of(key: object, index: int | None = None) -> str:
     return step(key) if index is None else f"{step(key)}[{index}]"
 
 
+def present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are not None, to be written."""
+    return {key: value for key, value in fields.items() if value is not None}
+
+
 class Fields:
     """One object being read. ``faults`` collects ``path: what is wrong``, shared by all that come from one document.
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.pod_reading import FAULTS, remember
-from clusterstate.manifests.projection import MetadataProjection
+from clusterstate.manifests.kinds import NODE_CONDITION, TAINT
+from clusterstate.manifests.pod_reading import FAULTS, Metadata, remember
 from clusterstate.objects import (
     NO_LABELS,
     NO_RESOURCES,
@@ -28,51 +27,40 @@ UNREADABLE: ResourceList = FrozenMap()
 """Stands for amounts that cannot be read."""
 
 
-class TaintProjection(msgspec.Struct, frozen=True):
-    """An entry of ``spec.taints``."""
-
-    effect: str = ""
-    key: str = ""
-    value: str = ""
-
-
-class NodeSpecProjection(msgspec.Struct):
-    """What is read of ``spec``."""
-
-    taints: tuple[TaintProjection, ...] | None = None
-    unschedulable: bool | None = None
-
-
-class NodeConditionProjection(msgspec.Struct, frozen=True):
-    """An entry of ``status.conditions``."""
-
-    status: str = ""
-    type: str = ""
-
-
 class ImageProjection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of ``status.images`` with these two fields and no other."""
+    """An entry of ``status.images`` with these two fields and no other, so that its manifest can be made of them."""
 
     names: tuple[str, ...]
     sizeBytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # noqa: N815
 
 
-class NodeStatusProjection(msgspec.Struct):
+_Taint: Any = TAINT.struct("_Taint", frozen=True)
+_Condition: Any = NODE_CONDITION.struct("_Condition", frozen=True)
+
+
+class NodeSpec(msgspec.Struct):
+    """What is read of ``spec``."""
+
+    taints: tuple[_Taint, ...] | None = None
+    unschedulable: bool | None = None
+
+
+class NodeStatus(msgspec.Struct):
     """What is read of ``status``."""
 
     allocatable: dict[str, str] | None = None
     capacity: dict[str, str] | None = None
-    conditions: tuple[NodeConditionProjection, ...] | None = None
+    conditions: tuple[_Condition, ...] | None = None
     declaredFeatures: tuple[str, ...] | None = None  # noqa: N815
     images: tuple[ImageProjection, ...] | None = None
 
 
-class NodeProjection(msgspec.Struct):
+class ParsedNode(msgspec.Struct):
     """What is read of a node."""
 
-    metadata: MetadataProjection
-    spec: NodeSpecProjection = msgspec.field(default_factory=NodeSpecProjection)
-    status: NodeStatusProjection = msgspec.field(default_factory=NodeStatusProjection)
+    metadata: Metadata
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
 class _KnownImage(msgspec.Struct, frozen=True, eq=False):
@@ -97,13 +85,13 @@ class NodeReader:
         self._lists: dict[tuple[ImageProjection, ...], tuple[tuple[ContainerImage, ...], list[Any]]] = {}
         self._images: dict[ImageProjection, _KnownImage] = {}
 
-    def read(self, manifest: Manifest) -> Node | None:
+    def read(self, manifest: Mapping[str, Any]) -> Node | None:
         """A node with its manifest, images in it shared; None when anything is unusual, and the long way has to look.
 
         manifest: whole, with what its API server fills in. It is not changed.
         """
         try:
-            seen = msgspec.convert(manifest, NodeProjection)
+            seen = msgspec.convert(manifest, ParsedNode)
         except FAULTS:
             return None
         metadata, spec, status = _metadata(seen.metadata), seen.spec, seen.status
@@ -172,7 +160,7 @@ class NodeReader:
         return found
 
 
-def _metadata(seen: MetadataProjection) -> ObjectMeta | None:
+def _metadata(seen: Metadata) -> ObjectMeta | None:
     """None for a name that no server takes, and for what nodes do not have."""
     if not is_object_name(seen.name) or seen.namespace or seen.ownerReferences:
         return None
@@ -186,3 +174,38 @@ def _metadata(seen: MetadataProjection) -> ObjectMeta | None:
         seen.creationTimestamp,
         seen.deletionTimestamp,
     )
+
+
+# --- the manifests of nodes ------------------------------------------------------------------
+
+REMEMBERED_IMAGES = 65_536
+"""Images; when there are more, all are forgotten and remembered anew."""
+
+IMAGE_FIELDS = ["names", "sizeBytes"]
+"""The fields of an image, in the order in which a server writes them."""
+
+
+class SharedImages:
+    """Has equal images of all manifests be one object. Manifests are never written to."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+
+    def manifest(self, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The manifest of a node, its images those seen before where they are equal."""
+        status = manifest.get("status")
+        if not isinstance(status, Mapping) or not status.get("images"):
+            return manifest
+        return {**manifest, "status": {**status, "images": [self._image(image) for image in status["images"]]}}
+
+    def _image(self, image: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """The image itself when it is written in another way than a server does."""
+        if image is None or list(image) != IMAGE_FIELDS or not image["names"]:
+            return image
+        found = self._seen.get((*image["names"], image["sizeBytes"]))
+        if found is not None:
+            return found
+        if len(self._seen) >= REMEMBERED_IMAGES:
+            self._seen.clear()
+        self._seen[*image["names"], image["sizeBytes"]] = image
+        return image

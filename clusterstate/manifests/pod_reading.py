@@ -1,39 +1,42 @@
-"""What the JSON of a pod says, read without the defaults of a release: replicas share one text of their spec."""
+"""What the JSON of a pod says, read by the thousand and without the defaults of a release.
+
+msgspec reads a pod into types that are made of the tables of fields (``clusterstate.manifests.kinds``). They check
+nothing: what they cannot hold is read by the tables, which find the faults. Replicas are recognised by the JSON of what
+scheduling reads of their spec, and share one text of it.
+"""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from clusterstate.manifests.decode_pod_status import decode_claim_statuses, decode_grants
-from clusterstate.manifests.documents import Manifest
+from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.projection import (
-    ABSENT,
-    ConditionProjection,
-    Granted,
-    MetadataProjection,
-    MetadataText,
-    OwnerProjection,
-    PodProjection,
-    PodText,
-    StatusProjection,
-    drop_unread_names,
-    granted,
-    reports_grants,
+from clusterstate.manifests.kinds import (
+    CLAIM_STATUS,
+    CONDITION,
+    CONTAINER,
+    METADATA,
+    OWNER,
+    SPEC,
+    VOLUME_KEYS,
+    read_grants,
 )
-from clusterstate.manifests.read_pod import ReadPod
+from clusterstate.manifests.tables import struct_of
 from clusterstate.objects import (
     NO_LABELS,
     FrozenMap,
     Labels,
     ObjectMeta,
     OwnerReference,
+    Pod,
     PodCondition,
     PodGrants,
+    PodSpec,
     ResourceClaimStatus,
 )
 from kubecel.api_names import is_object_name
@@ -44,14 +47,128 @@ REMEMBERED = 16_384
 FAULTY = PodGrants(FrozenMap())
 """Stands for grants that cannot be read."""
 
-LABELS: Any = dict[str, str] | None
-OWNERS: Any = list[OwnerProjection] | None
-"""What a text of them may be."""
-
 FAULTS = (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError)
 """What parsing raises."""
 
 T = TypeVar("T", bound=Hashable)
+
+# --- the types that msgspec reads ------------------------------------------------------------
+
+ABSENT = msgspec.Raw()
+"""Stands for a field that a text does not have."""
+NULL = b"null"
+
+Owner: Any = OWNER.struct("Owner", frozen=True)
+_OWNERS: Any = list[Owner] | None
+_LABELS: Any = dict[str, str] | None
+Metadata: Any = METADATA.struct("Metadata", ("ownerReferences", _OWNERS, None), ("resourceVersion", Any, None))
+MetadataText: Any = METADATA.struct(
+    "MetadataText",
+    ("labels", msgspec.Raw, ABSENT),
+    ("ownerReferences", msgspec.Raw, ABSENT),
+    ("resourceVersion", Any, None),
+)
+
+
+def _spec(kind: Any, absent: Any) -> Any:
+    """A pod's spec, whose fields are of one kind but for those that have to be looked into."""
+
+    def struct(name: str, keys: Iterable[str], *others: tuple[str, Any, Any]) -> Any:
+        return struct_of(name, *((key, kind, absent) for key in keys), *others)
+
+    container, volume = struct("Container", CONTAINER.keys), struct("Volume", VOLUME_KEYS)
+    lists = (("containers", container), ("initContainers", container), ("volumes", volume))
+    looked_into = ((key, types.GenericAlias(list, (each,)) | None, None) for key, each in lists)
+    return struct("Spec", SPEC.keys, *looked_into, ("nodeName", str | None, None))
+
+
+Spec: Any = _spec(Any, None)
+SpecText: Any = _spec(msgspec.Raw, ABSENT)
+"""What replicas share is compared as text, and parsed once."""
+Condition: Any = CONDITION.struct("Condition", frozen=True)
+
+
+class ContainerStatus(msgspec.Struct):
+    """What is read of an entry of ``status.containerStatuses``."""
+
+    allocatedResources: msgspec.Raw = ABSENT  # noqa: N815
+    name: str = ""
+    resources: msgspec.Raw = ABSENT
+
+
+class Status(msgspec.Struct):
+    """What is read of a pod's ``status``."""
+
+    allocatedResources: Any = None  # noqa: N815
+    conditions: tuple[Condition, ...] | None = None
+    containerStatuses: list[ContainerStatus] | None = None  # noqa: N815
+    initContainerStatuses: list[ContainerStatus] | None = None  # noqa: N815
+    nominatedNodeName: str | None = None  # noqa: N815
+    phase: str | None = None
+    resourceClaimStatuses: Any = None  # noqa: N815
+    resources: Any = None
+    startTime: str | None = None  # noqa: N815
+
+
+class ParsedPod(msgspec.Struct):
+    """What is read of a pod's manifest."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    spec: Spec = msgspec.field(default_factory=Spec)
+    status: Status = msgspec.field(default_factory=Status)
+
+
+class PodText(msgspec.Struct):
+    """What is read of the JSON of a pod."""
+
+    apiVersion: str = ""  # noqa: N815
+    kind: str = ""
+    metadata: MetadataText = msgspec.field(default_factory=MetadataText)
+    spec: SpecText = msgspec.field(default_factory=SpecText)
+    status: Status = msgspec.field(default_factory=Status)
+
+
+class ReadPod(msgspec.Struct, frozen=True, eq=False):
+    """A pod whose spec is still a text. There are as many as pods in a list, and msgspec makes them fastest."""
+
+    spec: bytes
+    """The JSON of what decoding reads of the spec."""
+    metadata: ObjectMeta
+    """What names the pod; namespace and uid may be empty."""
+    node_name: str
+    """As ``Pod.node_name``."""
+    phase: str
+    """As ``Pod.phase``."""
+    nominated_node_name: str
+    """As ``Pod.nominated_node_name``."""
+    start_time: str | None
+    """As ``Pod.start_time``."""
+    conditions: tuple[PodCondition, ...]
+    """As ``Pod.conditions``."""
+    grants: PodGrants | None
+    """As ``Pod.grants``."""
+    resource_claim_statuses: tuple[ResourceClaimStatus, ...]
+    """As ``Pod.resource_claim_statuses``."""
+    is_stored: bool
+    """Whether it has a resourceVersion."""
+    kind: str
+    """What it says that it is; empty if it says nothing."""
+    version: str
+    """Its apiVersion; empty if it says none."""
+
+    def pod(self, metadata: ObjectMeta, spec: PodSpec) -> Pod:
+        """The pod without its manifest, with what its API server has filled in."""
+        return Pod(
+            metadata,
+            spec,
+            self.node_name,
+            self.phase,
+            self.nominated_node_name,
+            self.start_time,
+            self.conditions,
+            self.grants,
+            self.resource_claim_statuses,
+        )
 
 
 class PodReader:
@@ -63,18 +180,18 @@ class PodReader:
         self._encode = msgspec.json.Encoder().encode
         self._texts: dict[bytes, bytes] = {}
         self._labels: dict[bytes | tuple[tuple[str, str], ...], Labels] = {}
-        self._owners: dict[bytes | tuple[OwnerProjection, ...], tuple[OwnerReference, ...]] = {}
-        self._conditions: dict[tuple[ConditionProjection, ...], tuple[PodCondition, ...]] = {}
+        self._owners: dict[bytes | tuple[Owner, ...], tuple[OwnerReference, ...]] = {}
+        self._conditions: dict[tuple[Condition, ...], tuple[PodCondition, ...]] = {}
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
         self._namespaces: set[str] = {""}
 
-    def read(self, content: Manifest | msgspec.Raw) -> ReadPod | None:
+    def read(self, content: Mapping[str, Any] | msgspec.Raw) -> ReadPod | None:
         """What a pod says; None when anything is unusual about it, and the long way has to look."""
         try:
             if isinstance(content, msgspec.Raw):
                 return self._read_text(self._parse(content))
-            seen = msgspec.convert(content, PodProjection)
+            seen = msgspec.convert(content, ParsedPod)
             if seen.spec.volumes:
                 drop_unread_names(seen.spec.volumes, None)
             return self._read(seen, "", "")
@@ -94,7 +211,7 @@ class PodReader:
             drop_unread_names(seen.spec.volumes, ABSENT)
         return self._read(seen, seen.kind, seen.apiVersion)
 
-    def _read(self, seen: PodProjection | PodText, kind: str, version: str) -> ReadPod | None:
+    def _read(self, seen: ParsedPod | PodText, kind: str, version: str) -> ReadPod | None:
         meta, spec, status = seen.metadata, seen.spec, seen.status
         node_name, spec.nodeName = spec.nodeName, None
         grants = self._pod_grants(status) if reports_grants(status) else None
@@ -129,7 +246,7 @@ class PodReader:
             self._namespaces.add(namespace)
         return is_object_name(name)
 
-    def _metadata(self, seen: MetadataProjection | MetadataText) -> ObjectMeta:
+    def _metadata(self, seen: Metadata | MetadataText) -> ObjectMeta:
         labels, owners = seen.labels, seen.ownerReferences
         return ObjectMeta(
             seen.name,
@@ -151,10 +268,10 @@ class PodReader:
         return found
 
     def _new_label_set(self, labels: dict[str, str] | msgspec.Raw) -> Labels:
-        plain = msgspec.json.decode(labels, type=LABELS) if isinstance(labels, msgspec.Raw) else labels
+        plain = msgspec.json.decode(labels, type=_LABELS) if isinstance(labels, msgspec.Raw) else labels
         return self.share(FrozenMap(plain)) if plain else NO_LABELS
 
-    def _owner_references(self, owners: list[OwnerProjection] | msgspec.Raw) -> tuple[OwnerReference, ...]:
+    def _owner_references(self, owners: Any) -> tuple[OwnerReference, ...]:
         key = bytes(owners) if isinstance(owners, msgspec.Raw) else tuple(owners)
         found = self._owners.get(key)
         if found is None:
@@ -162,14 +279,14 @@ class PodReader:
             remember(self._owners, key, found)
         return found
 
-    def _pod_conditions(self, seen: tuple[ConditionProjection, ...]) -> tuple[PodCondition, ...]:
+    def _pod_conditions(self, seen: tuple[Condition, ...]) -> tuple[PodCondition, ...]:
         found = self._conditions.get(seen)
         if found is None:
             found = tuple(PodCondition(c.type, c.status, c.reason) for c in seen)
             remember(self._conditions, seen, found)
         return found
 
-    def _pod_grants(self, status: StatusProjection) -> PodGrants | None:
+    def _pod_grants(self, status: Status) -> PodGrants | None:
         """None when the status grants nothing, FAULTY when it cannot be read."""
         containers = granted(status)
         if status.resources is not None:
@@ -194,8 +311,8 @@ class PodReader:
         return cast("T", found)
 
 
-def _new_owners(owners: list[OwnerProjection] | msgspec.Raw) -> tuple[OwnerReference, ...]:
-    seen = msgspec.json.decode(owners, type=OWNERS) if isinstance(owners, msgspec.Raw) else owners
+def _new_owners(owners: Any) -> tuple[OwnerReference, ...]:
+    seen = msgspec.json.decode(owners, type=_OWNERS) if isinstance(owners, msgspec.Raw) else owners
     return tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in seen or ())
 
 
@@ -206,14 +323,15 @@ def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> Pod
         for name, resources, allocated in containers
     ]
     faults: list[str] = []
-    grants = decode_grants(Fields({"containerStatuses": statuses, **of_pod}, faults))
+    grants = read_grants(Fields({"containerStatuses": statuses, **of_pod}, faults))
     return FAULTY if faults or grants is None else grants
 
 
-def _claims(status: StatusProjection) -> tuple[ResourceClaimStatus, ...] | None:
+def _claims(status: Status) -> tuple[ResourceClaimStatus, ...] | None:
     """None when they cannot be read."""
     faults: list[str] = []
-    claims = decode_claim_statuses(Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults))
+    given = Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults)
+    claims = tuple(map(CLAIM_STATUS.read, given.children("resourceClaimStatuses")))
     return None if faults else claims
 
 
@@ -222,3 +340,116 @@ def remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
     if len(table) >= REMEMBERED:
         table.clear()
     table[key] = value
+
+
+def reports_grants(status: Status) -> bool:
+    """Whether a status may say what was granted."""
+    if status.resources is not None:
+        return True
+    for statuses in (status.containerStatuses, status.initContainerStatuses):
+        if statuses:
+            for one in statuses:
+                if one.resources is not ABSENT:
+                    return True
+    return False
+
+
+Granted = tuple[str, bytes, bytes]
+"""Name of a container, JSON of its ``resources`` and its ``allocatedResources``."""
+
+
+def granted(status: Status) -> tuple[Granted, ...]:
+    """What the statuses of containers say was granted, of those that do."""
+    statuses = (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
+    return tuple(
+        (one.name, resources, bytes(one.allocatedResources) or NULL)
+        for one in statuses
+        if (resources := bytes(one.resources) or NULL) != NULL
+    )
+
+
+def drop_unread_names(volumes: Iterable[Any], absent: object) -> None:
+    """Takes the names from volumes where decoding does not read them, as those of replicas differ.
+
+    absent: what stands for a field that is not there.
+    """
+    for volume in volumes:
+        if volume.ephemeral is absent and volume.awsElasticBlockStore is absent:
+            volume.name = absent
+
+
+# --- running pods ----------------------------------------------------------------------------
+
+
+class SettledPods:
+    """Reads pods that a server has stored and that run; any other, and one with a fault, is left to be read whole."""
+
+    def __init__(self) -> None:
+        self._reader = PodReader()
+        self._settled: dict[bytes, bool] = {}
+
+    def read(self, text: msgspec.Raw) -> ReadPod | None:
+        """What the JSON of a pod says; None for one that has to be read whole."""
+        read = self._reader.read(text)
+        return read if read is not None and self._is_settled(read.spec) and _is_running(read) else None
+
+    def read_all(self, texts: bytes | memoryview) -> list[ReadPod] | None:
+        """The same of a JSON list of pods that say what they are; None when one is no pod, or has to be read whole."""
+        out = []
+        settled, is_settled = self._settled, self._is_settled
+        for read in self._reader.read_all(texts):
+            if (
+                read is None
+                or not is_pod(read.kind, read.version)
+                or not (settled.get(read.spec) or is_settled(read.spec))
+                or not _is_running(read)
+            ):
+                return None
+            out.append(read)
+        return out
+
+    def _is_settled(self, text: bytes) -> bool:
+        found = self._settled.get(text)
+        if found is None:
+            found = _is_settled(text)
+            remember(self._settled, text, found)
+        return found
+
+
+def is_pod(kind: str, version: str) -> bool:
+    """Whether an object is a Pod of the core group."""
+    return kind == "Pod" and version == "v1"
+
+
+def _is_running(read: ReadPod) -> bool:
+    """Whether a server has stored a pod, and a scheduler has placed it."""
+    return read.is_stored and bool(read.node_name)
+
+
+def _is_settled(text: bytes) -> bool:
+    """Whether nothing but its node can be missing: no fault, no class without a priority, no keys of labels."""
+    faults: list[str] = []
+    try:
+        spec = spec_of_text(text)
+        SPEC.read(Fields(spec, faults))
+    except (msgspec.MsgspecError, DecodeError, TypeError, UnicodeDecodeError, RecursionError):
+        return False
+    if faults or names_label_keys(spec.get("affinity")):
+        return False
+    return spec.get("priority") is not None or not spec.get("priorityClassName")
+
+
+def spec_of_text(text: bytes) -> dict[str, Any]:
+    """What decoding reads of a spec, from its JSON. Raises msgspec.MsgspecError for what it cannot hold."""
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+def names_label_keys(affinity: Any) -> bool:
+    """Whether a term may name labels of the pod itself; a server of 1.36 then fills in what follows from their values,
+    so that pods with one spec can end up with several.
+    """
+    if isinstance(affinity, dict):
+        own = affinity.get("matchLabelKeys") or affinity.get("mismatchLabelKeys")
+        return bool(own) or any(map(names_label_keys, affinity.values()))
+    return isinstance(affinity, list) and any(map(names_label_keys, affinity))

@@ -40,7 +40,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
     def manifest(self) -> dict[str, Any]:
         """What it was read from, before anything was filled in; of an object that was given as one, its fields."""
         if self.item is None:
-            from clusterstate.manifests.encode import encode_object
+            from clusterstate.manifests.kinds import encode_object
 
             return encode_object(self.obj)
         content, item = self.item.content, self.item

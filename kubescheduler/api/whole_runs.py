@@ -13,7 +13,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.argument_checks import (
     GATES,

@@ -11,9 +11,8 @@ import click
 import msgspec
 
 from clusterstate.errors import InputError
-from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import KINDS, encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.cluster_options import ServerCluster
 from kubescheduler.cli.engine_options import remark, remarks

@@ -19,7 +19,7 @@ TYPE_META = ("apiVersion", "kind")
 def manifest_of(obj: Pod | Node) -> dict[str, Any]:
     """The object as it was read, or else written anew; without apiVersion and kind, as items of a list are."""
     if obj.manifest is None:
-        from clusterstate.manifests.encode import encode_object
+        from clusterstate.manifests.kinds import encode_object
 
         found: Mapping[str, Any] = encode_object(obj)
     else:

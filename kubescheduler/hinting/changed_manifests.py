@@ -12,8 +12,8 @@ from clusterstate.manifests.annotations_1_4 import (
     TAINTS_ANNOTATION,
     TOLERATIONS_ANNOTATION,
 )
-from clusterstate.manifests.encode import encode_object
-from clusterstate.manifests.encode_parts import encode_resources
+from clusterstate.manifests.kinds import encode_object
+from clusterstate.manifests.tables import resources_text
 from clusterstate.objects import ClusterObject, Container, FrozenMap, Node, PersistentVolume, Pod
 from kubescheduler.hinting.proposals import Hint, Proposal
 
@@ -143,7 +143,7 @@ def _container(written: Manifest, before: Container, after: Container) -> dict[s
         changed = {key: value for key, value in new.items() if old.get(key) != value}
         if changed:
             resources = dict(out.get("resources") or {})
-            amounts = encode_resources(FrozenMap(changed)) or {}
+            amounts = resources_text(FrozenMap(changed))
             out["resources"] = {**resources, field: {**(resources.get(field) or {}), **amounts}}
     if before.ports != after.ports:
         kept = {(port.host_port, port.host_ip, port.protocol or "TCP") for port in after.ports}

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 
 from clusterstate.manifests.documents import SECTIONS
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace

@@ -16,7 +16,7 @@ import msgspec
 
 from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING
-from clusterstate.manifests.settled_pods import SettledPods, is_pod
+from clusterstate.manifests.pod_reading import SettledPods, is_pod
 from kubescheduler.sources.listed_items import ListedItems, with_stand_ins
 from kubescheduler.sources.text_window import OddTextError, TextWindow
 

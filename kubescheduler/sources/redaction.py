@@ -9,21 +9,92 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.decode_kinds import KINDS
-from clusterstate.manifests.encode import encode_object
-from kubescheduler.sources import redacted_fields as fields
+from clusterstate.manifests.kinds import KINDS, encode_object
 
 if TYPE_CHECKING:
     from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.tables import Role
 
 Manifest = dict[str, Any]
 Rename = Callable[[str], str]
 """A name → what stands for it."""
+
+AS_WRITTEN = {"expression": "CEL expressions", "attributes": "devices' attributes"}
+"""Field that devices are chosen by → what it is called; a text in it may be asked for in parts, so none is replaced."""
+KEPT_ADDRESSES = frozenset({"", "0.0.0.0", "127.0.0.1", "::", "::1"})
+"""Addresses that every host has."""
+FIRST_ADDRESS = "240.0.0.0"
+"""Before the addresses that stand for others: nobody may have these, see RFC 1112."""
+COMPARISONS = frozenset({"Gt", "Lt"})
+"""Operators that compare numbers, which therefore stay."""
+COMPARED = "operator"
+DRIVERS = frozenset({"CSIDriver", "CSINode"})
+"""Kinds in which names are those of drivers: of the object, and in the list of drivers."""
+
+KEPT_LABELS = frozenset(
+    {
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "beta.kubernetes.io/instance-type",
+    }
+)
+"""Labels of nodes whose values are everybody's; release 1.16 counts volumes by the type of the instance."""
+
+KEPT_NAMES = frozenset(
+    {
+        "default",
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+        "latest",
+        "true",
+        "false",
+        "yes",
+        "system-node-critical",
+        "system-cluster-critical",
+    }
+)
+"""Texts that are everybody's, the priority classes among them that every cluster has."""
+
+NAMING_ANNOTATIONS = frozenset({"volume.beta.kubernetes.io/storage-class", "volume.kubernetes.io/selected-node"})
+"""Annotations that scheduling reads, with a name in them."""
+WRITTEN_ANNOTATIONS = frozenset(
+    {
+        "scheduler.alpha.kubernetes.io/affinity",
+        "scheduler.alpha.kubernetes.io/tolerations",
+        "scheduler.alpha.kubernetes.io/taints",
+        "scheduler.alpha.kubernetes.io/preferAvoidPods",
+        "pod.alpha.kubernetes.io/init-containers",
+        "pod.beta.kubernetes.io/init-containers",
+    }
+)
+"""Annotations that scheduling reads, with JSON in them."""
+PLAIN_ANNOTATIONS = frozenset(
+    {
+        "kubescheduler/arrives-after",
+        "kubescheduler/duration",
+        "kubernetes.io/config.mirror",
+        "kubernetes.io/config.source",
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "resource.kubernetes.io/extended-resource-claim",
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "scheduler.alpha.kubernetes.io/name",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    }
+)
+"""Annotations that scheduling reads and that name nobody. All others are left out."""
 
 NUMBER = re.compile(r"-?[0-9]+")
 NO_JSON = "redacted"
@@ -50,10 +121,16 @@ def redacted(items: Iterable[Item], notice: Callable[[str], object] = len) -> It
     known = _Names.of(names, manifests, seen)
     renaming = _Redaction(known.renamed, known.address, [])
     counts = Counter(field for field, _ in seen)
-    for field, called in fields.AS_WRITTEN.items():
+    for field, called in AS_WRITTEN.items():
         if counts[field]:
             notice(f"{called} stay as written, {counts[field]} in all: decisions read them, so look for names in them")
     return map(renaming.object, manifests)
+
+
+@cache
+def _keys(role: Role) -> frozenset[str]:
+    """The fields in which that stands: they are called alike in all kinds, and so in annotations that hold JSON."""
+    return frozenset(key for kind in KINDS.values() for key, given in kind.table.roles() if given == role)
 
 
 class _Names(msgspec.Struct, frozen=True, eq=False):
@@ -70,15 +147,15 @@ class _Names(msgspec.Struct, frozen=True, eq=False):
         width = len(str(len(names)))
         numbered = enumerate(sorted(names, key=str.encode), 1)
         replacements = {name: f"n{number:0{width}}" for number, name in numbered}
-        kept = set(fields.KEPT_NAMES)
-        comparisons = [each for field, each in seen if field == fields.COMPARED]
+        kept = set(KEPT_NAMES)
+        comparisons = [each for field, each in seen if field == COMPARED]
         compared = {each["key"] for each in comparisons}
         numbers = [text for each in comparisons for text in (*each.get("values", ()), each.get("value", ""))]
         made: dict[str, tuple[str, str]] = {}
         for manifest in manifests:
             if manifest["kind"] == "Node":
                 labels = manifest["metadata"].get("labels") or {}
-                kept |= {labels[key] for key in fields.KEPT_LABELS & labels.keys()}
+                kept |= {labels[key] for key in KEPT_LABELS & labels.keys()}
                 taints = {taint["key"]: taint.get("value", "") for taint in manifest["spec"].get("taints") or ()}
                 numbers += (each[key] for each in (labels, taints) for key in compared & each.keys())
             elif manifest["kind"] == "Pod":
@@ -100,7 +177,7 @@ class _Names(msgspec.Struct, frozen=True, eq=False):
         from ipaddress import IPv4Address
 
         number = int(self.replacements[text].removeprefix("n")) if text else 0
-        return text if text in fields.KEPT_ADDRESSES else str(IPv4Address(fields.FIRST_ADDRESS) + number)
+        return text if text in KEPT_ADDRESSES else str(IPv4Address(FIRST_ADDRESS) + number)
 
 
 class _Redaction(msgspec.Struct, frozen=True, eq=False):
@@ -116,7 +193,7 @@ class _Redaction(msgspec.Struct, frozen=True, eq=False):
         kind, metadata = manifest["kind"], dict(manifest["metadata"])
         annotations = dict(self._annotations(metadata.pop("annotations", {})))
         walked = self._member("", {**manifest, "metadata": metadata})
-        if kind in fields.DRIVERS:
+        if kind in DRIVERS:
             self._keep_drivers(manifest, walked)
         if not KINDS[kind].namespaced:
             walked["metadata"].pop("namespace", None)
@@ -133,11 +210,11 @@ class _Redaction(msgspec.Struct, frozen=True, eq=False):
 
     def _annotations(self, annotations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for key, text in annotations.items():
-            if key in fields.PLAIN_ANNOTATIONS:
+            if key in PLAIN_ANNOTATIONS:
                 yield key, text
-            elif key in fields.NAMING_ANNOTATIONS:
+            elif key in NAMING_ANNOTATIONS:
                 yield key, self.rename(text)
-            elif key in fields.WRITTEN_ANNOTATIONS:
+            elif key in WRITTEN_ANNOTATIONS:
                 yield key, self._written(text)
 
     def _written(self, text: str) -> str:
@@ -148,28 +225,28 @@ class _Redaction(msgspec.Struct, frozen=True, eq=False):
 
     def _member(self, field: str, value: Any) -> Any:
         """The value of a field, or one of those in its list."""
-        if field in fields.AS_WRITTEN:
+        if field in AS_WRITTEN:
             self.seen.append((field, value))
-        if field in fields.KEPT_PARTS or (field in fields.AMOUNTS and isinstance(value, Mapping)):
+        if field in _keys("as written") or (field in _keys("amounts") and isinstance(value, Mapping)):
             return value
         if isinstance(value, Mapping):
             return self._members(field, value)
-        if field in fields.ADDRESSES:
+        if field in _keys("address"):
             return self.readdress(value)
         if isinstance(value, list):
             return [self._members("", one) if isinstance(one, Mapping) else self._member(field, one) for one in value]
-        if not isinstance(value, str) or field in fields.KEPT_FIELDS:
+        if not isinstance(value, str) or field in _keys("word"):
             return value
-        return self._image(value) if field in fields.IMAGES else self._name(value)
+        return self._image(value) if field in _keys("image") else self._name(value)
 
     def _members(self, field: str, value: Mapping[str, Any]) -> Manifest:
-        if value.get("operator") in fields.COMPARISONS and "key" in value:
-            self.seen.append((fields.COMPARED, value))
-        if field in fields.NAMED_BY_KEY:
+        if value.get("operator") in COMPARISONS and "key" in value:
+            self.seen.append((COMPARED, value))
+        if field in _keys("keys"):
             return {self.rename(key): member for key, member in value.items()}
-        if field in fields.LABELS and all(isinstance(member, str) for member in value.values()):
+        if field in _keys("labels") and all(isinstance(member, str) for member in value.values()):
             return {key: self.rename(member) for key, member in value.items()}
-        return {key: {} if key in fields.DROPPED else self._member(key, member) for key, member in value.items()}
+        return {key: {} if key in _keys("dropped") else self._member(key, member) for key, member in value.items()}
 
     def _name(self, text: str) -> str:
         """A name; one of a request for devices may have a second part."""

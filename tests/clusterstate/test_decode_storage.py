@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.manifests.decode import Decoder, decode_cluster, decode_object
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import (
     AWSElasticBlockStore,
     AzureDisk,

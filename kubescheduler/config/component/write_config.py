@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from clusterstate.manifests.encode_parts import present
+from clusterstate.manifests.fields import present
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.framework.contract.go_durations import format_duration

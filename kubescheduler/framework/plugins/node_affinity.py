@@ -10,8 +10,8 @@ import msgspec
 
 from clusterstate.changes import NOTHING, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.manifests.encode_parts import encode_term, encode_terms, present
-from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
+from clusterstate.manifests.kinds import NODE_AFFINITY
+from clusterstate.objects import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.selectors.pod_keys import spec_alone
@@ -213,11 +213,7 @@ _AFFINITY = Struct(
 
 
 def _written(added: AddedAffinity | None) -> Mapping[str, Any] | None:
-    if added is None:
-        return None
-    preferred = [{"weight": term.weight, "preference": encode_term(term.preference)} for term in added.preferred]
-    required = None if added.required is None else encode_terms(added.required)
-    return present({REQUIRED: required, PREFERRED: preferred or None})
+    return None if added is None else NODE_AFFINITY.write(NodeAffinity(added.required, added.preferred))
 
 
 ARGS_1_20 = ArgsType(

@@ -12,7 +12,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.footprint import Footprint
-from clusterstate.manifests.encode_parts import present
+from clusterstate.manifests.fields import present
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.selectors.pod_keys import spec_alone

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.manifests.encode_pod import encode_spread_constraint
+from clusterstate.manifests.kinds import SPREAD_CONSTRAINT
 from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
@@ -228,7 +228,7 @@ With defaultingType System pods without constraints get the built-in ones and `d
 List they get `defaultConstraints`, which have no selector. In 1.20 the type is List as soon as constraints are
 given.""",
     build_with=_build_with,
-    writers={"defaultConstraints": lambda constraints: [*map(encode_spread_constraint, constraints)] or None},
+    writers={"defaultConstraints": lambda constraints: [*map(SPREAD_CONSTRAINT.write, constraints)] or None},
     errors=_errors_1_20,
 )
 ARGS_1_36 = msgspec.structs.replace(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.running.recorded_run import RecordedRun

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.contract.wall_clock import WallClock
 

@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import decode_object
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.live.contract.wall_clock import WallClock
 from kubescheduler.live.transport.api_answers import ApiError

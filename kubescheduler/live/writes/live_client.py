@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.live.contract.wall_clock import SystemClock, WallClock

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ObjectMeta, PriorityClass
 from tests.support.strategies import OBJECTS
 

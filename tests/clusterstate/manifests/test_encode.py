@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clusterstate.manifests.decode import Decoder, decode_object
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import KINDS
 from tests.support.strategies_resource import EVERY_KIND
 

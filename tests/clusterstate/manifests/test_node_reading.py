@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.manifests import pod_reading
-from clusterstate.manifests.decode_kinds import decode_node
 from clusterstate.manifests.decode_pods import PodDecoder
 from clusterstate.manifests.fields import Fields
+from clusterstate.manifests.kinds import NODE
 from clusterstate.manifests.node_reading import NodeReader
 from clusterstate.objects import Node
 
@@ -108,7 +108,7 @@ def changed(manifest: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 def field_by_field(decoder: PodDecoder, manifest: dict[str, Any]) -> Node | None:
     """A node as it is read the long way; None for one with a fault."""
     faults: list[str] = []
-    found = decode_node(Fields(manifest, faults))
+    found = NODE.read(Fields(manifest, faults))
     return None if faults else decoder.share_node(found, manifest)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import Node
 
 APP = {"names": ["registry/app@sha256:0", "registry/app:v1"], "sizeBytes": 5}

@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import KEPT, ClusterObjects
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import FrozenMap, PersistentVolume, PersistentVolumeClaim, Pod
 from clusterstate.objects.resource import ConsumerReference, ResourceClaim
 from kubescheduler.engine.spec import EngineSpec

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
@@ -177,6 +177,21 @@ def test_addresses_of_hosts(address: str, kept: bool) -> None:
     assert first == second
     assert (first == address) is kept
     assert ipaddress.ip_address(first).version in (4, 6)
+
+
+def test_amounts_of_storage_stay() -> None:
+    """What a class of storage can still provide is an amount wherever it stands, and is read back."""
+    capacity = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "c", "namespace": "corp"},
+        "storageClassName": "corp",
+        "capacity": "10Gi",
+        "maximumVolumeSize": "1Gi",
+    }
+    (hidden,) = without_names(capacity)
+    assert (hidden["capacity"], hidden["maximumVolumeSize"]) == ("10Gi", "1Gi")
+    assert hidden["storageClassName"] != "corp"
 
 
 def test_what_stays_as_written_is_said() -> None:

@@ -9,8 +9,8 @@ import attrs
 
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.decode_kinds import KINDS
 from clusterstate.manifests.documents import Item
+from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices

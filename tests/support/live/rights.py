@@ -16,7 +16,7 @@ import msgspec
 
 import kubescheduler.live
 from clusterstate.errors import SchedulingError
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.live.leadership.leader_record import LeaderRecord

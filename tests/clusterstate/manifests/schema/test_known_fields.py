@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterstate.manifests.decode_kinds import KINDS
+from clusterstate.manifests.kinds import KINDS
 from clusterstate.manifests.schema.known_fields import known_types, unknown_fields
 
 RICH = [
@@ -30,6 +30,13 @@ def test_every_kind_is_known() -> None:
     kinds = {*KINDS, *TEMPLATED}
     assert kinds <= known_types().keys()
     assert {each["kind"] for each in RICH} == kinds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_read_is_known(kind: str) -> None:
+    """A table of fields reads nothing that the API does not have."""
+    fields = known_types()[kind]
+    assert {key for key in KINDS[kind].table.keys if key not in fields} == set()
 
 
 def test_every_type_is_there() -> None:

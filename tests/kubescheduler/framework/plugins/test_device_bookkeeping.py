@@ -11,7 +11,7 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import decode_object
-from clusterstate.manifests.encode import encode_object
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import Toleration
 from clusterstate.objects.resource import DeviceConfig, PendingAllocation, ResourceClaim
 from kubescheduler.core.status import Code, Status
