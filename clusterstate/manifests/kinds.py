@@ -636,7 +636,13 @@ RESOURCE_SLICE = Table(
 def _read_parameters(fields: Fields, key: str) -> str:
     """As JSON whose keys are sorted, so that equal ones are equal."""
     parameters = fields.child(key)
-    return "" if parameters is None else msgspec.json.encode(parameters.data, order="sorted").decode()
+    if parameters is None:
+        return ""
+    try:
+        return msgspec.json.encode(parameters.data, order="sorted").decode()
+    except TypeError:
+        parameters.fault("", "every key in it must be text; put numbers in quotes")
+        return ""
 
 
 _CONFIG = Table(

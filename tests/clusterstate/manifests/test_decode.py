@@ -162,6 +162,17 @@ def test_bad_quantity() -> None:
     )
 
 
+def test_keys_of_parameters_for_a_driver() -> None:
+    """A key that YAML reads as a number is a fault, deep inside too: JSON has none such."""
+    config = [{"opaque": {"driver": "gpu.corp", "parameters": {"a": {1: "x"}}}}]
+    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}}
+    with pytest.raises(DecodeError) as caught:
+        decode_object({**manifest, "spec": {"config": config}})
+    assert caught.value.problems == (
+        "DeviceClass c: spec.config[0].opaque.parameters: every key in it must be text; put numbers in quotes",
+    )
+
+
 def test_every_fault_is_listed() -> None:
     """Reading goes on after a fault."""
     manifest = pod(containers=[{"name": 1, "image": 2}], priority="x")
