@@ -23,7 +23,7 @@ from benchmarks.fuzz_documents import FIXED_FILES, MINE, MY_POLICY, dumped
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.cli import run
 from kubescheduler.extender import recorded_answers
-from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.sources.foreign_text import shown
 from kubescheduler.sweep.cases import Case as SweepCase
@@ -353,7 +353,7 @@ def _method(rng: Random, name: str, arguments: str) -> list[str]:
 
 def _points(rng: Random) -> object:
     """A configuration of 1.20, which names a plugin at every point."""
-    points = [point.value for point in POINTS_1_20]
+    points = [point.value for point in v1_20.POINTS]
     chosen = rng.sample(points, rng.randint(1, len(points)))
     plugins = {point: {"enabled": [{"name": "Mine", "weight": 1}]} for point in chosen}
     if "queueSort" in plugins:

@@ -16,7 +16,7 @@ Use = tuple[str, str | None]
 
 
 class ReleaseView(msgspec.Struct, frozen=True):
-    """One release's view of objects. The records of the releases are in ``view_records``."""
+    """One release's view of objects. Those of the releases are in their own files."""
 
     accounting: Accounting
     """A spec's amounts."""

@@ -18,7 +18,7 @@ from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
-from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason
 from kubescheduler.framework.profiles.default_plugins import (
@@ -72,7 +72,7 @@ def all_plugins() -> list[str]:
 
 
 def _points(release: str, name: str) -> str:
-    order = POINTS_1_20 if release == OLD else POINTS_1_36
+    order = format_of(release).points
     taken = IN_TREE[release][name].points if name in IN_TREE[release] else ()
     return ", ".join(f"`{point.value}`" for point in order if point in taken) or NONE
 
@@ -144,7 +144,7 @@ def default_plugins(release: str) -> str:
     """Point → its plugins in the order they run."""
     rows = ["| point | plugins in order |", "|---|---|"]
     profile = default_profile(release)
-    points = POINTS_1_20 if release == OLD else POINTS_1_36
+    points = format_of(release).points
     for point in points:
         listed = ", ".join(_shown(plugin, point, profile) for plugin in profile.plugins.get(point, ()))
         rows.append(f"| `{point.value}` | {listed or NONE} |")
@@ -169,7 +169,7 @@ def version_differences() -> str:
     """What older versions of the API enable for release 1.36."""
     rows = ["| version | list | plugins |", "|---|---|---|"]
     for version in (V1, V1BETA3, V1BETA2):
-        for member, plugins in default_sets(version, {}).items():
+        for member, plugins in default_sets(format_of(NEW), version, {}).items():
             listed = ", ".join(f"{p.name} {p.weight}" if p.weight else p.name for p in plugins)
             rows.append(f"| `{version.rpartition('/')[2]}` | `{member}` | {listed} |")
     return "\n".join(rows)

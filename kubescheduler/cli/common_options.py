@@ -67,8 +67,7 @@ def _providers(release: str) -> list[str]:
     record = RELEASES[release]
     if record.framework is None:
         return sorted(record.legacy_rules.registry(record.gates.parse("")).providers)
-    policies = record.framework_rules.policies
-    return [] if policies is None else sorted(policies.providers)
+    return sorted(record.framework_rules.component.providers)
 
 
 def _gates(release: str) -> list[str]:

@@ -202,7 +202,7 @@ def plugins_document(found: RunningPlugins) -> dict[str, Any]:
         ],
     }
     if found.rules.policies is not None:
-        document["providers"] = sorted(found.rules.policies.providers)
+        document["providers"] = sorted(found.rules.component.providers)
     return document
 
 

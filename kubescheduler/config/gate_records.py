@@ -18,3 +18,10 @@ class Gate(msgspec.Struct, frozen=True):
     """How far the feature has come."""
     locked: bool = False
     """It cannot be set to anything but its default."""
+
+
+ALPHA = Gate(default=False, stage="alpha")
+BETA = Gate(default=True, stage="beta")
+BETA_OFF = Gate(default=False, stage="beta")
+GA = Gate(default=True, stage="GA")
+LOCKED = Gate(default=True, stage="GA", locked=True)

@@ -175,7 +175,7 @@ def notes_on_configuration(
         profiled = cast("FrameworkEngine", engine)
         policies, found = profiled.rules.policies, list(profiled.config.notes)
         if policies is not None and policy is not None:
-            policies.check(policy, flags.gates, notice=found.append)
+            policies.check(policy, flags.gates, plugins=profiled.rules.plugins, notice=found.append)
         return tuple(found)
     if policy is not None:
         return flags.record.legacy_rules.parse(policy, strict=False).notes

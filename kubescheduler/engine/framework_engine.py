@@ -325,7 +325,7 @@ def framework_engine_for(
     if policy is not None:
         if policies is None:
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
-        return framework_engine(policies.read(policy, gates), flags, policies.from_policy)
+        return framework_engine(policies.read(policy, gates, plugins=rules.plugins), flags, policies.from_policy)
     name = provider or DEFAULT_PROVIDER
     if policies is None and name != DEFAULT_PROVIDER:
         raise ConfigError(f"release {flags.release} knows no provider {name}; give it a KubeSchedulerConfiguration")
@@ -364,6 +364,7 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         use_legacy_policy_config=flags.use_legacy_policy_config,
     )
     gates, weight = flags.gates, flags.hard_pod_affinity_symmetric_weight
+    form = flags.record.framework_rules.component
     if weight is not None and (error := policies.hard_weight_error(weight)):
         raise ConfigError(error)
     policy = source.read_policy() if flags.policy is None else flags.policy
@@ -372,7 +373,8 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
             refuse_policy_beside(read_configuration(Path(flags.config_file))[0])
         place = source.policy_configmap or source.policy_file or "policy"
         try:
-            return _called(flags, policies.check(policy, gates, notice=notice, strict=flags.strict), notice)
+            checked = policies.check(policy, gates, plugins=form.plugins, notice=notice, strict=flags.strict)
+            return _called(flags, checked, notice)
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
     provider = source.provider or DEFAULT_PROVIDER
@@ -380,8 +382,8 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
         return _called(flags, _component_config(flags, provider), notice)
-    policies.profile(provider, gates, hint=True)
-    config = default_config(flags.record.framework_rules.component, gates, provider, points=plugin_points(flags))
+    policies.profile(provider, gates, providers=form.providers, plugins=form.plugins, hint=True)
+    config = default_config(form, gates, provider, points=plugin_points(flags))
     return _called(flags, _with_hard_weight(config, weight), notice)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.contract.points import Point
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from kubescheduler.framework.profiles.default_plugins import InTree, Providers
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.live.process.release_live import LiveRelease
@@ -75,6 +76,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """The rules of a release that decides by plugins in profiles."""
     live: Callable[[], LiveRelease] | None = None
     """Its process, read when one runs; None for a release that decides here but does not run."""
+    changes: tuple[Change, ...] = ()
+    """What it changed of the release before it, where its file says so one by one."""
 
     def accepted_values(self, gates: Mapping[str, bool] | str | None = None) -> Accepted:
         """What its API server takes. gates: away from their defaults, also as the flag has them.
@@ -107,6 +110,43 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     def reads_policies(self) -> bool:
         """Whether a Policy or the name of a provider says what decides."""
         return self.framework is None or self.framework.policies is not None
+
+
+# --- what a release changed ---------------------------------------------------------------------
+
+
+class Kind(enum.Enum):
+    """What sort of thing a change is about."""
+
+    FILTER = "filter"
+    SCORE = "score"
+    WEIGHT = "weight"
+    ORDER = "order"
+    REASON = "reason text"
+    PREEMPTION = "preemption"
+    QUEUE = "queue"
+    CONFIGURATION = "configuration"
+    GATE = "gate"
+    PLUGIN = "plugin added or gone"
+    POLICY = "provider or Policy"
+
+
+class Change(msgspec.Struct, frozen=True, eq=False):
+    """One thing that a release does otherwise than the one before it."""
+
+    name: str
+    """A name that stays, in small letters with hyphens."""
+    text: str
+    """One sentence of what is different."""
+    kind: Kind
+    edit: Callable[[Release], Release]
+    """What it puts in place of what the release before it had."""
+    source: str = ""
+    """Upstream's pull request or KEP, where it is known."""
+
+
+Edit = Callable[[Release], Release]
+"""A release → the same with something else in it."""
 
 
 # --- by predicates and priorities ---------------------------------------------------------------
@@ -225,7 +265,9 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
 class ReadPolicy(Protocol):
     """See policy_config_1_20."""
 
-    def __call__(self, document: Mapping[str, Any], feature_gates: Mapping[str, bool]) -> SchedulerConfig: ...
+    def __call__(
+        self, document: Mapping[str, Any], feature_gates: Mapping[str, bool], *, plugins: InTree
+    ) -> SchedulerConfig: ...
 
 
 class CheckPolicy(Protocol):
@@ -236,6 +278,7 @@ class CheckPolicy(Protocol):
         document: Mapping[str, Any],
         feature_gates: Mapping[str, bool],
         *,
+        plugins: InTree,
         notice: Callable[[str], None],
         strict: bool = False,
     ) -> SchedulerConfig: ...
@@ -258,15 +301,20 @@ class ProviderProfile(Protocol):
     """See profile_for_provider_1_20."""
 
     def __call__(
-        self, name: str, feature_gates: Mapping[str, bool], *, hard_weight: int | None = None, hint: bool
+        self,
+        name: str,
+        feature_gates: Mapping[str, bool],
+        *,
+        providers: Providers,
+        plugins: InTree,
+        hard_weight: int | None = None,
+        hint: bool,
     ) -> Profile: ...
 
 
 class PolicyRules(msgspec.Struct, frozen=True, eq=False):
     """How a release with plugins still reads policies and names of providers."""
 
-    providers: Collection[str]
-    """The names of its providers."""
     source: SelectSource
     """What the flags select: a policy or a provider."""
     read: ReadPolicy
@@ -288,10 +336,6 @@ class PolicyRules(msgspec.Struct, frozen=True, eq=False):
 class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """One release's plugins, and what runs them."""
 
-    plugins: Mapping[str, InTreePlugin]
-    """Name → record of every plugin that comes with the scheduler."""
-    points: tuple[Point, ...]
-    """The extension points, in the order they run."""
     profiles: ProfileRules
     """How the frameworks of the profiles are made, and react to what plugins answer."""
     deciding: FrameworkDecisionRules
@@ -306,6 +350,16 @@ class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """How component configurations are read, checked and written."""
     policies: PolicyRules | None = None
     """How it reads policies and names of providers; None when only a component configuration says what decides."""
+
+    @property
+    def plugins(self) -> InTree:
+        """Name → record of every plugin that comes with the scheduler."""
+        return self.component.plugins
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The extension points, in the order they run."""
+        return self.component.points
 
     @property
     def policy_rules(self) -> PolicyRules:

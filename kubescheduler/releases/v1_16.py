@@ -12,9 +12,14 @@ from algorithmprovider import registry
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.schema.api_checks import CHECKS_1_16
 from clusterstate.manifests.strictness import Accepted
-from clusterstate.view_records import view_1_16
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import pod_key
+from clusterstate.release_view import ReleaseView
+from clusterstate.topology.pod_affinity import affinity_uses
+from clusterstate.usage import account_1_16, account_1_16_with_overhead, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gates import GATES_1_16
+from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
+from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_checks_1_16 import (
     FROM_POLICY,
     check_policy,
@@ -301,11 +306,69 @@ LEGACY = replace(
     loop=loop,
 )
 
+FEATURE_GATES: dict[str, Gate] = {
+    "TaintNodesByCondition": BETA,
+    "AttachVolumeLimit": BETA,
+    "CSINodeInfo": BETA,
+    "BlockVolume": BETA,
+    "StorageObjectInUseProtection": GA,
+    "PodPriority": LOCKED,
+    "EvenPodsSpread": ALPHA,
+    "ResourceLimitsPriorityFunction": ALPHA,
+    "BalanceAttachedNodeVolumes": ALPHA,
+    "PodOverhead": ALPHA,
+    "NonPreemptingPriority": ALPHA,
+    "CSIMigration": ALPHA,
+    "CSIMigrationAWS": ALPHA,
+    "CSIMigrationAzureDisk": ALPHA,
+    "CSIMigrationAzureFile": ALPHA,
+    "CSIMigrationGCE": ALPHA,
+    "CSIMigrationOpenStack": ALPHA,
+}
+IDLE = frozenset(
+    {
+        "AttachVolumeLimit",
+        "BlockVolume",
+        "CSINodeInfo",
+        "StorageObjectInUseProtection",
+        *(name for name in FEATURE_GATES if name.startswith("CSIMigration")),
+    }
+)
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE)
+
+
+def uid_key(pod: Pod) -> str:
+    """What identifies a pod."""
+    return pod.metadata.uid
+
+
+def as_written(node: Node) -> Node:
+    """A node is what its object says, annotations apart."""
+    return node
+
+
+VIEW = replace(
+    v1_4.VIEW,
+    accounting=account_1_16,
+    tracked=tracked_1_16,
+    pod_key=pod_key,
+    node=as_written,
+    affinity_uses=affinity_uses,
+    identity=uid_key,
+    unlisted=None,
+)
+
+
+def view(gates: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects under these feature gates."""
+    return replace(VIEW, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW
+
+
 RELEASE: Release = replace(
     v1_4.RELEASE,
     name="1.16",
-    gates=GATES_1_16,
-    view=view_1_16,
+    gates=GATES,
+    view=view,
     filling=Filling(partial(admission, default_manifest), default_manifest),
     daemons=DaemonController(passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity),
     accepted=accepted,

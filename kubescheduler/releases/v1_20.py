@@ -10,9 +10,25 @@ from msgspec.structs import replace
 
 from clusterstate.manifests.schema.api_checks import CHECKS_1_20
 from clusterstate.manifests.strictness import Accepted
-from clusterstate.view_records import view_1_20
-from kubescheduler.config.component.format_1_20 import FORMAT_1_20
-from kubescheduler.config.gates import GATES_1_20
+from clusterstate.nodetree import zone_key_stable
+from clusterstate.release_view import ReleaseView
+from clusterstate.usage_framework import account_1_20
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.decode_texts import unknown_text_1_20
+from kubescheduler.config.component.format_1_20 import (
+    addresses_1_20,
+    as_completed,
+    construction_problems_1_20,
+    errors_1_20,
+    provider_problem_1_20,
+    written_args_1_20,
+    written_sets_1_20,
+)
+from kubescheduler.config.component.profiles_1_20 import finish_1_20
+from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
+from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20
 from kubescheduler.config.policy.policy_1_20_source import (
@@ -28,14 +44,41 @@ from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.error_texts import filter_failed_1_20
-from kubescheduler.framework.contract.points import POINTS_1_20
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.extender_statuses import note_1_20
 from kubescheduler.framework.deciding.opportunistic_batch import no_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
 from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_20
-from kubescheduler.framework.profiles.default_plugins import PROVIDERS_1_20
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+from kubescheduler.framework.plugins import (
+    default_binder,
+    default_preemption,
+    image_locality,
+    inter_pod_affinity,
+    node_affinity,
+    node_label,
+    node_name,
+    node_ports,
+    node_prefer_avoid_pods,
+    node_resources_balanced_allocation,
+    node_resources_fit,
+    node_resources_least_allocated,
+    node_resources_most_allocated,
+    node_unschedulable,
+    node_volume_limits,
+    non_csi_limits,
+    pod_topology_spread,
+    priority_sort,
+    requested_to_capacity_ratio,
+    selector_spread,
+    service_affinity,
+    taint_toleration,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
+)
+from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
+from kubescheduler.framework.profiles.in_tree_plugins import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20
@@ -174,6 +217,158 @@ def live() -> LiveRelease:
     )
 
 
+# --- its plugins, and which of them run by default --------------------------------------------
+
+PLUGINS = by_name(
+    selector_spread.PLUGIN_1_20,
+    image_locality.PLUGIN_1_20,
+    taint_toleration.PLUGIN_1_20,
+    node_name.PLUGIN_1_20,
+    node_ports.PLUGIN_1_20,
+    node_prefer_avoid_pods.PLUGIN_1_20,
+    node_affinity.PLUGIN_1_20,
+    pod_topology_spread.PLUGIN_1_20,
+    node_unschedulable.PLUGIN_1_20,
+    node_resources_fit.PLUGIN_1_20,
+    node_resources_balanced_allocation.PLUGIN_1_20,
+    node_resources_most_allocated.PLUGIN_1_20,
+    node_resources_least_allocated.PLUGIN_1_20,
+    requested_to_capacity_ratio.PLUGIN_1_20,
+    volume_binding.PLUGIN_1_20,
+    volume_restrictions.PLUGIN_1_20,
+    volume_zone.PLUGIN_1_20,
+    node_volume_limits.PLUGIN_1_20,
+    non_csi_limits.EBS_LIMITS_1_20,
+    non_csi_limits.GCE_PD_LIMITS_1_20,
+    non_csi_limits.AZURE_DISK_LIMITS_1_20,
+    non_csi_limits.CINDER_LIMITS_1_20,
+    inter_pod_affinity.PLUGIN_1_20,
+    node_label.PLUGIN_1_20,
+    service_affinity.PLUGIN_1_20,
+    priority_sort.PLUGIN_1_20,
+    default_binder.PLUGIN_1_20,
+    default_preemption.PLUGIN_1_20,
+)
+
+POINTS = tuple(
+    point for point in Point if point not in (Point.PRE_ENQUEUE, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
+)
+
+
+def provider(least_or_most: str) -> dict[Point, tuple[str, ...]]:
+    """The plugins of a provider at each point, by which of the two scores of fullness it has."""
+    return {
+        Point.QUEUE_SORT: ("PrioritySort",),
+        Point.PRE_FILTER: ("NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"),
+        Point.FILTER: (
+            "NodeUnschedulable",
+            "NodeName",
+            "TaintToleration",
+            "NodeAffinity",
+            "NodePorts",
+            "NodeResourcesFit",
+            "VolumeRestrictions",
+            "EBSLimits",
+            "GCEPDLimits",
+            "NodeVolumeLimits",
+            "AzureDiskLimits",
+            "VolumeBinding",
+            "VolumeZone",
+            "PodTopologySpread",
+            "InterPodAffinity",
+        ),
+        Point.POST_FILTER: ("DefaultPreemption",),
+        Point.PRE_SCORE: ("InterPodAffinity", "PodTopologySpread", "TaintToleration"),
+        Point.SCORE: (
+            "NodeResourcesBalancedAllocation",
+            "ImageLocality",
+            "InterPodAffinity",
+            least_or_most,
+            "NodeAffinity",
+            "NodePreferAvoidPods",
+            "PodTopologySpread",
+            "TaintToleration",
+        ),
+        Point.RESERVE: ("VolumeBinding",),
+        Point.PRE_BIND: ("VolumeBinding",),
+        Point.BIND: ("DefaultBinder",),
+    }
+
+
+PROVIDERS: Providers = {
+    DEFAULT_PROVIDER: provider("NodeResourcesLeastAllocated"),
+    AUTOSCALER_PROVIDER: provider("NodeResourcesMostAllocated"),
+}
+
+# --- how it reads, decides and writes ---------------------------------------------------------
+
+FEATURE_GATES: dict[str, Gate] = {
+    "EvenPodsSpread": LOCKED,
+    "CSINodeInfo": LOCKED,
+    "PodOverhead": BETA,
+    "DefaultPodTopologySpread": BETA,
+    "NonPreemptingPriority": BETA,
+    "PodDisruptionBudget": BETA,
+    "LocalStorageCapacityIsolation": BETA,
+    "CSIMigration": BETA,
+    "CSIMigrationAWS": BETA_OFF,
+    "CSIMigrationGCE": BETA_OFF,
+    "CSIMigrationAzureDisk": BETA_OFF,
+    "CSIMigrationOpenStack": BETA_OFF,
+    "CSIMigrationAzureFile": ALPHA,
+    "BalanceAttachedNodeVolumes": ALPHA,
+    "CSIStorageCapacity": ALPHA,
+    "GenericEphemeralVolume": ALPHA,
+}
+IDLE = frozenset(
+    {
+        "BalanceAttachedNodeVolumes",
+        "CSIMigrationAzureFile",
+        "GenericEphemeralVolume",
+        "LocalStorageCapacityIsolation",
+        "NonPreemptingPriority",
+        "PodDisruptionBudget",
+        "PodOverhead",
+    }
+)
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_20)
+
+VIEW = replace(v1_16.VIEW, accounting=account_1_20, zone_key=zone_key_stable)
+
+
+def view(_: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects, whatever the feature gates."""
+    return VIEW
+
+
+FORMAT = ComponentFormat(
+    release="1.20",
+    native=V1BETA1,
+    versions=(V1BETA1,),
+    elsewhere={
+        V1: "that is for --release 1.36",
+        V1ALPHA1: "that is for --release 1.16",
+        **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "1.20 reads v1beta1"),
+    },
+    scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
+    registered=frozenset({("v1", "Policy")}),
+    plugins=PLUGINS,
+    points=POINTS,
+    providers=PROVIDERS,
+    multi_point=(),
+    fault_text=str,
+    unknown_text=unknown_text_1_20,
+    merge=as_completed,
+    errors=errors_1_20,
+    finish=finish_1_20,
+    provider_problem=provider_problem_1_20,
+    construction_problems=construction_problems_1_20,
+    gone={},
+    own_fields=addresses_1_20,
+    written_sets=written_sets_1_20,
+    written_args=written_args_1_20,
+)
+
 DECIDING = FrameworkDecisionRules(
     narrow=narrow_1_20,
     rejected=REJECTED_1_20,
@@ -192,7 +387,6 @@ DECIDING = FrameworkDecisionRules(
 )
 
 POLICIES = PolicyRules(
-    providers=PROVIDERS_1_20,
     source=algorithm_source_1_20,
     read=policy_config_1_20,
     check=checked_policy_config_1_20,
@@ -204,22 +398,20 @@ POLICIES = PolicyRules(
 )
 
 FRAMEWORK = FrameworkRules(
-    plugins=PLUGINS_1_20,
-    points=POINTS_1_20,
     profiles=PROFILES_1_20,
     deciding=DECIDING,
     cycle=cycle,
     queue=queue,
     upstream_tie=reservoir_tie,
-    component=FORMAT_1_20,
+    component=FORMAT,
     policies=POLICIES,
 )
 
 RELEASE: Release = replace(
     v1_16.RELEASE,
     name="1.20",
-    gates=GATES_1_20,
-    view=view_1_20,
+    gates=GATES,
+    view=view,
     daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
     accepted=accepted,
     top_score=100,

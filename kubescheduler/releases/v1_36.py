@@ -9,25 +9,66 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clusterstate.images import SnapshotImageStates
 from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
 from clusterstate.manifests.schema.api_checks import CHECKS_1_36
 from clusterstate.manifests.strictness import Accepted
-from clusterstate.pod_view_1_36 import COMPARISONS
-from clusterstate.view_records import view_1_36
-from kubescheduler.config.component.format_1_36 import FORMAT_1_36
-from kubescheduler.config.gates import GATES_1_36
+from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
+from clusterstate.release_view import ReleaseView
+from clusterstate.usage_framework import account_1_36
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_versions import GONE
+from kubescheduler.config.component.format_1_36 import (
+    any_provider,
+    delay_1_36,
+    errors_1_36,
+    fault_text_1_36,
+    no_construction_problems,
+    written_args_1_36,
+    written_sets_1_36,
+)
+from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
+from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED, Gate
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
+from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.core.fit_errors import fit_error_1_36
 from kubescheduler.core.status import REJECTED_1_36, Code
 from kubescheduler.extender.wire import as_told, counted_preemption
 from kubescheduler.framework.contract.error_texts import filter_failed_1_36
-from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.deciding.extender_statuses import note_1_36
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.node_sampling import wanted_1_36
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
 from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_36
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
+from kubescheduler.framework.plugins import (
+    default_binder,
+    default_preemption,
+    dynamic_resources,
+    gang_scheduling,
+    image_locality,
+    inter_pod_affinity,
+    node_affinity,
+    node_declared_features,
+    node_name,
+    node_ports,
+    node_resources_balanced_allocation,
+    node_resources_fit,
+    node_unschedulable,
+    node_volume_limits,
+    pod_group_pods_count,
+    pod_topology_spread,
+    priority_sort,
+    scheduling_gates,
+    taint_toleration,
+    topology_placement_generator,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
+)
+from kubescheduler.framework.profiles.in_tree_plugins import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
@@ -220,6 +261,163 @@ def live() -> LiveRelease:
     )
 
 
+# --- its plugins, and which of them run by default --------------------------------------------
+
+PLUGINS = by_name(
+    dynamic_resources.PLUGIN_1_36,
+    image_locality.PLUGIN_1_36,
+    taint_toleration.PLUGIN_1_36,
+    node_name.PLUGIN_1_36,
+    node_ports.PLUGIN_1_36,
+    node_declared_features.PLUGIN_1_36,
+    node_affinity.PLUGIN_1_36,
+    pod_topology_spread.PLUGIN_1_36,
+    node_unschedulable.PLUGIN_1_36,
+    node_resources_fit.PLUGIN_1_36,
+    node_resources_balanced_allocation.PLUGIN_1_36,
+    volume_binding.PLUGIN_1_36,
+    volume_restrictions.PLUGIN_1_36,
+    volume_zone.PLUGIN_1_36,
+    node_volume_limits.PLUGIN_1_36,
+    inter_pod_affinity.PLUGIN_1_36,
+    priority_sort.PLUGIN_1_36,
+    default_binder.PLUGIN_1_36,
+    default_preemption.PLUGIN_1_36,
+    scheduling_gates.PLUGIN_1_36,
+    gang_scheduling.PLUGIN_1_36,
+    topology_placement_generator.PLUGIN_1_36,
+    pod_group_pods_count.PLUGIN_1_36,
+)
+
+MULTI_POINT = (
+    "SchedulingGates",
+    "PrioritySort",
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+    "DefaultPreemption",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+    "DefaultBinder",
+    "NodeDeclaredFeatures",
+    "GangScheduling",
+    "TopologyPlacementGenerator",
+    "PodGroupPodsCount",
+)
+"""The order in which they run by default, those whose gates are on."""
+
+# --- how it reads, decides and writes ---------------------------------------------------------
+
+FEATURE_GATES: dict[str, Gate] = {
+    "SidecarContainers": LOCKED,
+    "NodeInclusionPolicyInPodTopologySpread": LOCKED,
+    "SchedulerQueueingHints": LOCKED,
+    "DynamicResourceAllocation": LOCKED,
+    "DRAAdminAccess": LOCKED,
+    "InPlacePodVerticalScaling": LOCKED,
+    "VolumeAttributesClass": LOCKED,
+    "DRAPrioritizedList": GA,
+    **dict.fromkeys(
+        (
+            "DRAExtendedResource",
+            "DRADeviceTaints",
+            "DRAPartitionableDevices",
+            "DRASchedulerFilterTimeout",
+            "DRADeviceBindingConditions",
+            "DRAResourceClaimDeviceStatus",
+            "DRAConsumableCapacity",
+            "InPlacePodLevelResourcesVerticalScaling",
+            "PodLevelResources",
+            "MatchLabelKeysInPodTopologySpread",
+            "SchedulerAsyncPreemption",
+            "SchedulerPopFromBackoffQ",
+            "NominatedNodeNameForExpectation",
+            "OpportunisticBatching",
+            "NodeDeclaredFeatures",
+        ),
+        BETA,
+    ),
+    "SchedulerAsyncAPICalls": BETA_OFF,
+    "DRADeviceTaintRules": BETA_OFF,
+    **dict.fromkeys(
+        (
+            "StorageCapacityScoring",
+            "VolumeLimitScaling",
+            "TaintTolerationComparisonOperators",
+            "GenericWorkload",
+            "GangScheduling",
+            "TopologyAwareWorkloadScheduling",
+            "WorkloadAwarePreemption",
+            "DRANodeAllocatableResources",
+            "DRAWorkloadResourceClaims",
+            "DRAListTypeAttributes",
+        ),
+        ALPHA,
+    ),
+}
+IDLE = frozenset(
+    {
+        "DRADeviceTaintRules",
+        "DRAListTypeAttributes",
+        "DRANodeAllocatableResources",
+        "DRAWorkloadResourceClaims",
+        "GenericWorkload",
+        "SchedulerAsyncAPICalls",
+        "SchedulerAsyncPreemption",
+        "SchedulerPopFromBackoffQ",
+        "TopologyAwareWorkloadScheduling",
+        "WorkloadAwarePreemption",
+    }
+)
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_36, NEEDS_1_36)
+
+VIEW = replace(v1_20.VIEW, accounting=account_1_36, pod_key=pod_key_1_36, images=SnapshotImageStates)
+
+
+def view(gates: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects under these feature gates."""
+    return replace(VIEW, pod_key=gated_pod_key_1_36(gates))
+
+
+MIGRATE = "1.36 reads v1; kubescheduler migrate makes it from this"
+
+FORMAT = ComponentFormat(
+    release="1.36",
+    native=V1,
+    versions=(V1,),
+    elsewhere=dict.fromkeys((V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3), MIGRATE),
+    scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
+    registered=frozenset(),
+    plugins=PLUGINS,
+    points=tuple(Point),
+    providers={},
+    multi_point=MULTI_POINT,
+    fault_text=fault_text_1_36,
+    unknown_text=None,
+    merge=merge_1_36,
+    errors=errors_1_36,
+    finish=finish_1_36,
+    provider_problem=any_provider,
+    construction_problems=no_construction_problems,
+    gone=GONE,
+    own_fields=delay_1_36,
+    written_sets=written_sets_1_36,
+    written_args=written_args_1_36,
+)
+
+FORMAT_V1BETA = replace(FORMAT, versions=(V1BETA3, V1BETA2), elsewhere={})
+"""v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""
+
 DECIDING = replace(
     v1_20.DECIDING,
     narrow=narrow_1_36,
@@ -240,22 +438,20 @@ DECIDING = replace(
 
 FRAMEWORK = replace(
     v1_20.FRAMEWORK,
-    plugins=PLUGINS_1_36,
-    points=POINTS_1_36,
     profiles=PROFILES_1_36,
     deciding=DECIDING,
     cycle=cycle,
     queue=queue,
     upstream_tie=HeapTie,
-    component=FORMAT_1_36,
+    component=FORMAT,
     policies=None,
 )
 
 RELEASE: Release = replace(
     v1_20.RELEASE,
     name="1.36",
-    gates=GATES_1_36,
-    view=view_1_36,
+    gates=GATES,
+    view=view,
     filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
     daemons=replace(v1_20.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
     accepted=accepted,

@@ -8,11 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from algorithmprovider import registry
+from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.manifests.defaulting import default_manifest_1_4, named_manifest_1_4
 from clusterstate.manifests.schema.api_checks import CHECKS_1_4
 from clusterstate.manifests.strictness import Accepted
-from clusterstate.view_records import view_1_4
-from kubescheduler.config.gates import GATES_1_4
+from clusterstate.nodetree import zone_key
+from clusterstate.release_view import ReleaseView
+from clusterstate.topology.pod_affinity_1_4 import affinity_uses_1_4
+from clusterstate.usage import account_1_4, tracked_1_4
+from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_1_4 import (
     FATAL,
     check_policy_1_4,
@@ -199,10 +203,27 @@ LEGACY = LegacyRules(
     loop=loop,
 )
 
+VIEW = ReleaseView(
+    accounting=account_1_4,
+    tracked=tracked_1_4,
+    pod_key=pod_key_1_4,
+    node=node_1_4,
+    affinity_uses=affinity_uses_1_4,
+    identity=name_key,
+    zone_key=zone_key,
+    unlisted=unlisted_1_4,
+)
+
+
+def view(_: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects; it has no feature gates that matter."""
+    return VIEW
+
+
 RELEASE = Release(
     name="1.4",
-    gates=GATES_1_4,
-    view=view_1_4,
+    gates=ReleaseGates({}, ALL_ALPHA),
+    view=view,
     # 1.4 knows no priorities and gives pods no tolerations.
     filling=Filling(lambda _: named_manifest_1_4, named_manifest_1_4),
     daemons=DaemonController(runs_on_1_4, as_written, named_node, places=True),

@@ -11,7 +11,8 @@ from fractions import Fraction
 import msgspec
 
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.releases import v1_36
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.scoring_strategy import is_strategy, item_role
 from kubescheduler.translate.spreading import SELECTOR_SPREAD
@@ -126,7 +127,8 @@ def _numbers(emphasis: Emphasis, parts: Sequence[WeightedScore]) -> str:
 
 def _defaults_note(after: Emphasis) -> Note:
     """What would become of packing beside the plugins that 1.36 has by default."""
-    others = sum(p.weight for p in DEFAULT_MULTIPOINT_1_36 if p.name not in (*NOT_SCORES, "NodeResourcesFit"))
+    defaults = enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
+    others = sum(p.weight for p in defaults if p.name not in (*NOT_SCORES, "NodeResourcesFit"))
     packs = after.weight(Role.PACKS)
     text = (
         f"packs with weight {packs}. Beside the default scores of 1.36, which weigh {others}, that would be "

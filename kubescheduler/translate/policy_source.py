@@ -96,7 +96,10 @@ def provider_source(
     if record.legacy is None:
         if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
             raise ConfigError(error)
-        record.framework_rules.policy_rules.profile(provider, feature_gates, hint=True)
+        form = record.framework_rules.component
+        record.framework_rules.policy_rules.profile(
+            provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True
+        )
         spreads = not feature_gates[GATE]
         lists = record.framework_rules.policy_rules.defaults
         predicates, priorities = provider_items_as_plugins(provider, lists, release, selector_spread=spreads)

@@ -9,7 +9,6 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.gates import GATES_1_20
 from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
@@ -19,6 +18,7 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Pro
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, policy_emphasis
 from kubescheduler.translate.policy_source import Source
@@ -40,16 +40,19 @@ def profile_1_20(source: Source, policy: Policy, record: Release) -> Profile:
 
     The weight of a flag counts where the policy has none. Raises ConfigError for a policy that 1.20 does not take.
     """
-    gates = GATES_1_20.resolve({GATE: not source.selector_spread})
+    gates = v1_20.GATES.resolve({GATE: not source.selector_spread})
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
-        profile = record.framework_rules.policy_rules.profile(source.provider, gates, hard_weight=flag, hint=True)
+        form = record.framework_rules.component
+        profile = record.framework_rules.policy_rules.profile(
+            source.provider, gates, providers=form.providers, plugins=form.plugins, hard_weight=flag, hint=True
+        )
         return _without_system(profile) if source.selector_spread else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
     if problems := policy_problems_1_20(policy):
         raise ConfigError(f"{source.name}: release 1.20 does not take this: {problem}" for problem in problems)
-    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates)[0]
+    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, v1_20.PLUGINS)[0]
 
 
 def _without_system(profile: Profile) -> Profile:

@@ -11,11 +11,11 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
-from kubescheduler.framework.contract.points import POINTS_1_20, Point
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, legacy_details, note
@@ -171,7 +171,7 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
 def _document(source: Source, to: str, written: _Written) -> WithOrigin:
     profile: dict[str, Any] = {
         "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
-        "plugins": {point.value: members for point in POINTS_1_20 if (members := _set(written, point))},
+        "plugins": {point.value: members for point in v1_20.FORMAT.points if (members := _set(written, point))},
     }
     if config := list(_config(source, written)):
         profile["pluginConfig"] = config
@@ -190,7 +190,7 @@ def _set(written: _Written, point: Point) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if enabled := written.profile.plugins.get(point):
         members["enabled"] = [_plugin(written, plugin, point) for plugin in enabled]
-    if point in PROVIDERS_1_20[DEFAULT_PROVIDER]:
+    if point in v1_20.FORMAT.providers[DEFAULT_PROVIDER]:
         members["disabled"] = WithOrigin([{"name": "*"}], "no default of 1.20 but what is enabled here")
     return members
 
@@ -213,6 +213,6 @@ def _config(source: Source, written: _Written) -> Iterator[WithOrigin]:
         comment = said or written.origins.of_args(name)
         if name in written.kept:
             comment = f"{comment}, {written.kept[name]}"
-        members = written_args(args, PLUGINS_1_20, V1BETA1)
+        members = written_args(args, v1_20.PLUGINS, V1BETA1)
         members = {key: value for key, value in members.items() if key not in ("apiVersion", "kind")}
         yield WithOrigin({"name": name, "args": members}, comment)

@@ -14,7 +14,8 @@ import msgspec
 from kubescheduler.config.component.config_schema import KIND, V1
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36, POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.added_affinity import added_affinity
 from kubescheduler.translate.emphasis import (
@@ -157,7 +158,7 @@ def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
         disabled = [
             WithOrigin({"name": name}, f"no {what} of the policy")
             for name in names
-            if name not in wanted and name not in NEW and point in POINTS_BY_PLUGIN_1_36[name]
+            if name not in wanted and name not in NEW and point in v1_36.PLUGINS[name].points
         ]
         if disabled := [said for said in disabled if point in checked or said.value["name"] not in NOT_SCORES]:
             members[point.value] = {"disabled": disabled}
@@ -166,7 +167,7 @@ def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
 
 def _enabled(filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
     """In the order of 1.36; a weight where the plugin scores."""
-    for default in DEFAULT_MULTIPOINT_1_36:
+    for default in enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS):
         name, scored = default.name, scores.plugins.get(default.name)
         if name in NEEDED:
             yield WithOrigin({"name": name}, ALWAYS)

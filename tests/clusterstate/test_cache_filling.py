@@ -14,11 +14,11 @@ from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import ContainerImage
-from clusterstate.view_records import VIEW_1_4, VIEW_1_16, VIEW_1_36
+from kubescheduler.releases import v1_4, v1_16, v1_36
 from tests.support.build import make_node, make_pod, resources
 from tests.support.rich_worlds import DrawnCluster, worlds
 
-VIEWS = (VIEW_1_4, VIEW_1_16, VIEW_1_36)
+VIEWS = (v1_4.VIEW, v1_16.VIEW, v1_36.VIEW)
 NAMES = ("a", "b", "c")
 IMAGES = ((), (ContainerImage(("a", "b"), 5),), (ContainerImage(("b", "b"), 7), ContainerImage(("c",), 2)))
 
@@ -84,10 +84,10 @@ def test_amounts_past_64_bits_go_round(replicas: int) -> None:
     """As they do when pods are added one by one."""
     node, huge = make_node("a"), resources(cpu=0, memory=2**62)
     pods = [make_pod(f"p{at}", node="a", requests=huge) for at in range(replicas)]
-    one_by_one = ClusterCache.of([node], VIEW_1_16)
+    one_by_one = ClusterCache.of([node], v1_16.VIEW)
     for pod in pods:
         one_by_one.add(pod)
-    assert contents(ClusterCache.of([node, *pods], VIEW_1_16)) == contents(one_by_one)
+    assert contents(ClusterCache.of([node, *pods], v1_16.VIEW)) == contents(one_by_one)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_pods_that_cannot_be_added(uids: tuple[str, ...], text: str) -> None:
         for pod, uid in zip(pods, uids, strict=True)
     ]
     with pytest.raises(ClusterStateError, match=text):
-        ClusterCache.of(named, VIEW_1_16)
+        ClusterCache.of(named, v1_16.VIEW)
 
 
 def test_replicas_are_counted_class_by_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +120,6 @@ def test_replicas_are_counted_class_by_class(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Columns, "_count_many", counted)
     nodes = [make_node(f"n{at}") for at in range(10)]
     pods = [make_pod(f"p{at}", {"app": str(at % 3)}, node=f"n{at % 10}") for at in range(300)]
-    cache = ClusterCache.of([*nodes, *pods], VIEW_1_36)
+    cache = ClusterCache.of([*nodes, *pods], v1_36.VIEW)
     assert asked == [10, 10, 10]
     assert np.array_equal(cache.columns.pod_count.view, np.full(10, 30))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Container, ContainerImage, Node
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import deciding
 from tests.support.rich_worlds import in_tree
@@ -21,7 +21,7 @@ def counts(cache: ClusterCache) -> dict[str, int]:
 
 def test_1_36_counts_nodes_with_an_image_when_a_row_is_copied() -> None:
     """A row is copied for a decision when its node or its pods have changed since the last one."""
-    cache = ClusterCache.of([with_app("a"), with_app("b"), make_node("c")], VIEW_1_36)
+    cache = ClusterCache.of([with_app("a"), with_app("b"), make_node("c")], v1_36.VIEW)
     assert counts(cache) == {"a": 2, "b": 2, "c": 0}
     cache.add_node(with_app("d"))
     assert counts(cache) == {"a": 2, "b": 2, "c": 0, "d": 3}
@@ -35,7 +35,7 @@ def test_1_36_counts_nodes_with_an_image_when_a_row_is_copied() -> None:
 
 def test_1_36_counts_as_of_the_copy_and_not_of_the_change() -> None:
     """What changes between two decisions is counted at the second; a decision in between makes the difference."""
-    together, apart = (ClusterCache.of([with_app("a")], VIEW_1_36) for _ in range(2))
+    together, apart = (ClusterCache.of([with_app("a")], v1_36.VIEW) for _ in range(2))
     for cache in (together, apart):
         counts(cache)
         cache.assume_pod(make_pod("p"), "a")
@@ -48,7 +48,7 @@ def test_1_36_counts_as_of_the_copy_and_not_of_the_change() -> None:
 
 def test_1_20_counts_when_the_node_is_updated() -> None:
     """Pods that come and go make no difference."""
-    cache = ClusterCache.of([with_app("a")], VIEW_1_20)
+    cache = ClusterCache.of([with_app("a")], v1_20.VIEW)
     cache.add_node(with_app("b"))
     cache.assume_pod(make_pod("p"), "a")
     assert counts(cache) == {"a": 1, "b": 2}

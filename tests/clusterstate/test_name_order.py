@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clusterstate import name_order
 from clusterstate.cache import ClusterCache
 from clusterstate.name_order import NAMELESS, NameOrder
-from clusterstate.view_records import VIEW_1_36
+from kubescheduler.releases import v1_36
 from tests.support.build import make_node
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=3)
@@ -37,7 +37,7 @@ def test_as_sorted_anew(steps: list[tuple[int, str, bool]], most: int) -> None:
 
 def test_one_node_more_sorts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that comes is put in its place among the others; they are not sorted again."""
-    cache = ClusterCache.of([make_node(f"node-{at:03d}") for at in range(200)], VIEW_1_36)
+    cache = ClusterCache.of([make_node(f"node-{at:03d}") for at in range(200)], v1_36.VIEW)
     before = cache.columns.ranks
     monkeypatch.setattr("builtins.sorted", None)
     cache.add_node(make_node("node-100-and-more"))
@@ -48,7 +48,7 @@ def test_one_node_more_sorts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_changed_node_keeps_the_names() -> None:
     """The names of all rows are listed anew when one comes, and not when a node changes."""
-    cache = ClusterCache.of([make_node("a"), make_node("b")], VIEW_1_36)
+    cache = ClusterCache.of([make_node("a"), make_node("b")], v1_36.VIEW)
     names = cache.columns.published[0]
     cache.update_node(make_node("a", label={"changed": "yes"}))
     assert cache.columns.published[0] is names

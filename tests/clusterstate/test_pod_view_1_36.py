@@ -11,7 +11,7 @@ from clusterstate.objects import Container, FrozenMap, Grant, OwnerReference, Po
 from clusterstate.pod_view_1_36 import pod_key_1_36
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import PodUsage
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, make_node, make_pod
 
 HUGE = "hugepages-2Mi"
@@ -34,7 +34,7 @@ def resized(
 
 
 def used(pod: Pod) -> dict[str, int]:
-    usage: PodUsage = VIEW_1_36.accounting(pod_key_1_36(pod)[2])
+    usage: PodUsage = v1_36.VIEW.accounting(pod_key_1_36(pod)[2])
     return dict(usage.used)
 
 
@@ -57,7 +57,7 @@ IN_USE = {
 def test_what_a_resized_container_takes(pod: Pod, cpu: int, memory: int) -> None:
     """The most of asked, granted and allocated; what was asked does not count once it is infeasible."""
     assert used(pod) == {"cpu": cpu, "memory": memory}
-    assert VIEW_1_36.accounting(pod_key_1_36(pod)[2]).request == {"cpu": 200, "memory": 4}
+    assert v1_36.VIEW.accounting(pod_key_1_36(pod)[2]).request == {"cpu": 200, "memory": 4}
 
 
 @pytest.mark.parametrize(("policy", "cpu"), [("Always", 700), (None, 200)])
@@ -90,7 +90,7 @@ def test_pods_that_take_what_they_ask_for_are_of_one_class() -> None:
     assert pod_key_1_36(silent) == pod_key_1_36(told) == pod_key(silent)
     assert pod_key_1_36(silent)[2] is silent.spec
     assert pod_key_1_36(more) != pod_key_1_36(silent)
-    assert VIEW_1_20.pod_key(more) == VIEW_1_20.pod_key(silent)
+    assert v1_20.VIEW.pod_key(more) == v1_20.VIEW.pod_key(silent)
 
 
 def test_the_controller_is_known_in_full() -> None:
@@ -98,14 +98,14 @@ def test_the_controller_is_known_in_full() -> None:
     owners = (OwnerReference("Job", "j", "1"), OwnerReference("ReplicaSet", "web", "2", True, "apps/v1"))
     pod = make_pod(owners=owners)
     assert pod_key_1_36(pod)[3] == ("ReplicaSet", "2", "apps/v1", "web")
-    assert VIEW_1_20.pod_key(pod)[3] == ("ReplicaSet", "2")
+    assert v1_20.VIEW.pod_key(pod)[3] == ("ReplicaSet", "2")
     assert pod_key_1_36(make_pod(owners=owners[:1]))[3] is None
 
 
 def test_nodes_count_what_is_in_use_and_give_it_back() -> None:
     """A pod that leaves takes along what it brought."""
     running = msgspec.structs.replace(resized(Grant(amounts(cpu=300))), node_name="n")
-    cluster = Cluster([make_node("n")], [running], view=VIEW_1_36)
+    cluster = Cluster([make_node("n")], [running], view=v1_36.VIEW)
     assert cluster.snapshot.requested[0].tolist() == cluster.snapshot.nonzero[0].tolist() == [300]
     cluster.columns.take_pod(0, running.metadata.uid)
     assert not cluster.snapshot.requested.any()

@@ -24,7 +24,7 @@ from clusterstate.objects import (
     VolumeAttachment,
 )
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.view_records import VIEW_1_36
+from kubescheduler.releases import v1_36
 from predicates.csi_volumes_1_36 import (
     TOO_MANY_VOLUMES,
     csi_limits_1_36,
@@ -61,7 +61,7 @@ def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
 
 
 def world(pods: list[Pod], *others: Any) -> Cluster:
-    return Cluster([make_node("a"), make_node("b")], pods, [*STORAGE, *others], VIEW_1_36)
+    return Cluster([make_node("a"), make_node("b")], pods, [*STORAGE, *others], v1_36.VIEW)
 
 
 def failing(
@@ -108,7 +108,7 @@ def test_volumes_are_counted_by_driver(counts: dict[str, int], pod: Pod, expecte
 def test_allocatable_does_not_count() -> None:
     """The CSINode alone says what a node allows."""
     node = make_node("a", allocatable=resources(**{"attachable-volumes-csi-d.io": 0}))
-    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], VIEW_1_36)
+    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], v1_36.VIEW)
     assert failing(cluster, claiming("c0")) == {}
 
 

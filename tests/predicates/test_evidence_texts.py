@@ -14,7 +14,7 @@ from clusterstate.objects import (
     PodAffinity,
     PodAffinityTerm,
 )
-from clusterstate.view_records import VIEW_1_4
+from kubescheduler.releases import v1_4
 from predicates.dynamic_resources import CANNOT_ALLOCATE, DEFAULTS, NOT_AVAILABLE, explain_devices
 from predicates.interpod_1_4 import explain_affinity_1_4
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, explain_binding
@@ -106,6 +106,6 @@ def test_affinity_of_1_4() -> None:
     """The term, the node's domain, and the pods of it there."""
     term = PodAffinityTerm("zone", LabelSelector(labels({"app": "db"})))
     apart = make_pod("p", affinity=Affinity(pod_anti_affinity=PodAffinity(required=(term,))))
-    cluster = Cluster([NODE], [make_pod("old", {"app": "db"}, node="a")], view=VIEW_1_4)
+    cluster = Cluster([NODE], [make_pod("old", {"app": "db"}, node="a")], view=v1_4.VIEW)
     found = explain_affinity_1_4(cluster.info(apart), cluster.snapshot.take(ROW), ())
     assert found.text == "wants no pod of its anti-affinity (app=db in default) in zone=z, found default/old"

@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
 from clusterstate.snapshot import PodChange
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from predicates.resources import (
     NOTHING_IGNORED,
     Ignored,
@@ -92,8 +92,8 @@ def test_resources(
 ) -> None:
     """1.20 compares everything once anything is asked for, 1.36 only what is asked for."""
     pod = make_pod(requests=asked)
-    assert old(cluster_of(ROOM, used, VIEW_1_20), pod) == reasons_1_20
-    assert new(cluster_of(ROOM, used, VIEW_1_36), pod) == (reasons_1_36, beyond)
+    assert old(cluster_of(ROOM, used, v1_20.VIEW), pod) == reasons_1_20
+    assert new(cluster_of(ROOM, used, v1_36.VIEW), pod) == (reasons_1_36, beyond)
 
 
 @pytest.mark.parametrize("allowed", [0, 2])
@@ -101,8 +101,8 @@ def test_too_many_pods_can_always_be_mended(allowed: int) -> None:
     """Even where none is allowed."""
     allocatable = resources(cpu=2000, pods=allowed)
     pods: list[FrozenMap[str, int]] = [FrozenMap()] * allowed
-    assert old(cluster_of(allocatable, pods, VIEW_1_20), make_pod()) == [PODS]
-    assert new(cluster_of(allocatable, pods, VIEW_1_36), make_pod()) == ([PODS], False)
+    assert old(cluster_of(allocatable, pods, v1_20.VIEW), make_pod()) == [PODS]
+    assert new(cluster_of(allocatable, pods, v1_36.VIEW), make_pod()) == ([PODS], False)
 
 
 IGNORED = {
@@ -119,22 +119,22 @@ def test_ignored_extended_resources(ignored: Ignored, passes: bool) -> None:
     """By full name, or by what stands before the slash."""
     pod = make_pod(requests=scalars()({GPU: 9}))
     expected = [] if passes else [f"Insufficient {GPU}"]
-    assert old(cluster_of(ROOM, [], VIEW_1_20), pod, ignored) == expected
-    assert new(cluster_of(ROOM, [], VIEW_1_36), pod, ignored=ignored) == (expected, not passes)
+    assert old(cluster_of(ROOM, [], v1_20.VIEW), pod, ignored) == expected
+    assert new(cluster_of(ROOM, [], v1_36.VIEW), pod, ignored=ignored) == (expected, not passes)
 
 
 @pytest.mark.parametrize("name", [HUGE, "cpu", "kubernetes.io/thing"])
 def test_only_extended_resources_can_be_ignored(name: str) -> None:
     """Not huge pages, not Kubernetes' own."""
     pod, ignored = make_pod(requests=scalars()({name: 9000})), Ignored(frozenset({name}), frozenset({"kubernetes.io"}))
-    assert old(cluster_of(ROOM, [], VIEW_1_20), pod, ignored) == [f"Insufficient {name}"]
-    assert new(cluster_of(ROOM, [], VIEW_1_36), pod, ignored=ignored)[0] == [f"Insufficient {name}"]
+    assert old(cluster_of(ROOM, [], v1_20.VIEW), pod, ignored) == [f"Insufficient {name}"]
+    assert new(cluster_of(ROOM, [], v1_36.VIEW), pod, ignored=ignored)[0] == [f"Insufficient {name}"]
 
 
 @pytest.mark.parametrize(("native", "reasons"), [(0, []), (1, [f"Insufficient {GPU}"])])
 def test_what_a_device_class_provides_is_left_to_it(native: int, reasons: list[str]) -> None:
     """On nodes that have none of it natively."""
-    cluster = cluster_of(scalars(pods=9)({GPU: native}), [], VIEW_1_36)
+    cluster = cluster_of(scalars(pods=9)({GPU: native}), [], v1_36.VIEW)
     pod = make_pod(requests=scalars()({GPU: 2}))
     assert new(cluster, pod, backed=lambda _, name: name == GPU) == (reasons, bool(reasons))
 
@@ -143,16 +143,16 @@ def test_init_containers_and_overhead_stay_on_the_node_in_1_20() -> None:
     """Unlike in 1.16."""
     init = (Container(requests=resources(cpu=1500)),)
     running = make_pod("r", node="n", init_containers=init, overhead=resources(cpu=100))
-    cluster = Cluster([make_node("n", allocatable=ROOM)], [running], view=VIEW_1_20)
+    cluster = Cluster([make_node("n", allocatable=ROOM)], [running], view=v1_20.VIEW)
     assert old(cluster, make_pod(requests=resources(cpu=400))) == []
     assert old(cluster, make_pod(requests=resources(cpu=401))) == [CPU]
 
 
-@pytest.mark.parametrize("view", [VIEW_1_20, VIEW_1_36], ids=["1.20", "1.36"])
+@pytest.mark.parametrize("view", [v1_20.VIEW, v1_36.VIEW], ids=["1.20", "1.36"])
 def test_pods_thought_onto_a_node_count(view: Any) -> None:
     """And those hypothetically removed do not."""
     cluster = cluster_of(ROOM, [resources(cpu=1500)], view)
-    ask = old if view is VIEW_1_20 else lambda *args, **rest: new(*args, **rest)[0]
+    ask = old if view is v1_20.VIEW else lambda *args, **rest: new(*args, **rest)[0]
     pod, running = make_pod(requests=resources(cpu=800)), cluster.info(make_pod(requests=resources(cpu=1500)))
     without = cluster.snapshot.what_if([PodChange(0, running, -1)])
     both = without.what_if([PodChange(0, cluster.info(make_pod(requests=resources(cpu=1300))), 1)])

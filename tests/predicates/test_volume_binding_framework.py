@@ -24,8 +24,8 @@ from clusterstate.objects import (
     Pod,
     Requirement,
 )
-from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
+from kubescheduler.releases import v1_36
 from predicates.types import GO_ON, PreFiltered
 from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from tests.support.build import Cluster, labels, make_node, make_pod
@@ -63,7 +63,7 @@ def bound(name: str, *hosts: str) -> list[Any]:
 
 
 def refused(rule: VolumeBindingRule, pod: Pod, *others: Any, rows: list[int] | None = None) -> dict[str, list[str]]:
-    cluster = Cluster(NODES, [], [LOCAL, LATE, *others], VIEW_1_36)
+    cluster = Cluster(NODES, [], [LOCAL, LATE, *others], v1_36.VIEW)
     snapshot = cluster.snapshot if rows is None else cluster.snapshot.take(np.array(rows, np.int64))
     return by_text(snapshot, rule.check(cluster.info(pod), snapshot))
 
@@ -105,7 +105,7 @@ def test_pods_whose_claims_cannot_be_used(
 def test_ephemeral_claims_are_looked_up_too() -> None:
     """By the name of the pod, in 1.36."""
     pod = make_pod("p", volumes=(EphemeralVolume("data"),))
-    cluster = Cluster(NODES, [], [LATE, owned_claim("p-data", "default/p", storage_class="late")], VIEW_1_36)
+    cluster = Cluster(NODES, [], [LATE, owned_claim("p-data", "default/p", storage_class="late")], v1_36.VIEW)
     assert VOLUME_BINDING_1_36.pre_filter(cluster.info(pod), cluster.snapshot) == GO_ON
     stranger = cluster.info(make_pod("q", volumes=pod.spec.volumes))
     assert VOLUME_BINDING_1_36.pre_filter(stranger, cluster.snapshot).reasons == (

@@ -12,7 +12,7 @@ from clusterstate.columns import Columns
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ResourceList
 from clusterstate.usage import account_1_16_with_overhead
-from clusterstate.view_records import VIEW_1_16
+from kubescheduler.releases import v1_16
 from priorities.capacity_ratio import (
     CAPACITY_RATIO,
     DEFAULT_SHAPE,
@@ -100,7 +100,7 @@ def test_scalar_resources_count_what_runs() -> None:
 def test_cpu_overhead_counts_in_whole_cores() -> None:
     """With gate PodOverhead the incoming pod's cpu overhead of 2 is taken for 2 millicores, a running one's is not."""
     cluster = Cluster()
-    cluster.columns = Columns(msgspec.structs.replace(VIEW_1_16, accounting=account_1_16_with_overhead))
+    cluster.columns = Columns(msgspec.structs.replace(v1_16.VIEW, accounting=account_1_16_with_overhead))
     cluster.columns.put_node(cluster.columns.row("n"), make_node("n", allocatable=resources(cpu=4000, memory=1)))
     pod = make_pod(requests=resources(cpu=98, memory=0), overhead=resources(cpu=2000))
     assert utilization(cluster.info(pod), cluster.snapshot, "cpu").tolist() == [3]

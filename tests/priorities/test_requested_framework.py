@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
 from clusterstate.release_view import ReleaseView
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
@@ -93,7 +93,7 @@ def test_allocated(
     most_new: int,
 ) -> None:
     """In 1.36 what a node has none of, and scalar resources that the pod does not ask for, have no say."""
-    old, new = cluster(VIEW_1_20, allocatable, USED), cluster(VIEW_1_36, allocatable, USED)
+    old, new = cluster(v1_20.VIEW, allocatable, USED), cluster(v1_36.VIEW, allocatable, USED)
     assert score(least_allocated_1_20, old, asked, weights) == least_old
     assert score(most_allocated_1_20, old, asked, weights) == most_old
     assert score(least_allocated_1_36, new, asked, weights) == least_new
@@ -104,9 +104,9 @@ def test_cpu_overhead_is_scored_in_whole_cores_in_1_20_only() -> None:
     """500m and an overhead of 250m are scored as 501m."""
     pod = make_pod(requests=amounts(cpu=500, memory=0), overhead=amounts(cpu=250))
     weights = (("cpu", 1),)
-    assert score(most_allocated_1_20, cluster(VIEW_1_20, amounts(cpu=501)), pod, weights) == 100
-    assert score(least_allocated_1_20, cluster(VIEW_1_20, amounts(cpu=1002)), pod, weights) == 50
-    assert score(least_allocated_1_36, cluster(VIEW_1_36, amounts(cpu=1500)), pod, weights) == 50
+    assert score(most_allocated_1_20, cluster(v1_20.VIEW, amounts(cpu=501)), pod, weights) == 100
+    assert score(least_allocated_1_20, cluster(v1_20.VIEW, amounts(cpu=1002)), pod, weights) == 50
+    assert score(least_allocated_1_36, cluster(v1_36.VIEW, amounts(cpu=1500)), pod, weights) == 50
 
 
 def test_devices_stand_for_an_extended_resource() -> None:
@@ -116,7 +116,7 @@ def test_devices_stand_for_an_extended_resource() -> None:
     def devices(_: Any, name: str) -> Any:
         return (np.array([8]), np.array([1])) if name == GPU else None
 
-    bare, native = cluster(VIEW_1_36, amounts(cpu=1)), cluster(VIEW_1_36, amounts(cpu=1, gpu=2))
+    bare, native = cluster(v1_36.VIEW, amounts(cpu=1)), cluster(v1_36.VIEW, amounts(cpu=1, gpu=2))
     seen = make_pod(requests=pod)
     assert least_allocated_1_36(weights, bare.info(seen), bare.snapshot, devices).tolist() == [75]
     assert most_allocated_1_36(weights, native.info(seen), native.snapshot, devices).tolist() == [50]
@@ -141,8 +141,8 @@ def test_requested_to_capacity_ratio(
     allocatable: ResourceList, asked: ResourceList, weights: tuple[tuple[str, int], ...], old: int, new: int
 ) -> None:
     """1.20 rounds utilisation up, 1.36 down."""
-    assert score(capacity_ratio, cluster(VIEW_1_20, allocatable), asked, RISING, dict(weights)) == old
-    assert score(requested_to_capacity_ratio_1_36, cluster(VIEW_1_36, allocatable), asked, RISING, weights) == new
+    assert score(capacity_ratio, cluster(v1_20.VIEW, allocatable), asked, RISING, dict(weights)) == old
+    assert score(requested_to_capacity_ratio_1_36, cluster(v1_36.VIEW, allocatable), asked, RISING, weights) == new
 
 
 BALANCED_1_20 = {
@@ -157,7 +157,7 @@ BALANCED_1_20 = {
 @pytest.mark.parametrize(("allocatable", "asked", "expected"), BALANCED_1_20.values(), ids=BALANCED_1_20)
 def test_balanced_1_20(allocatable: ResourceList, asked: ResourceList, expected: int) -> None:
     """Nothing is good about a node that is full."""
-    assert score(balanced_allocation_1_20, cluster(VIEW_1_20, allocatable), asked) == expected
+    assert score(balanced_allocation_1_20, cluster(v1_20.VIEW, allocatable), asked) == expected
 
 
 CPU_AND_MEMORY = ("cpu", "memory")
@@ -196,12 +196,12 @@ def test_balanced_1_36(
     allocatable: ResourceList, used: ResourceList, asked: ResourceList, names: tuple[str, ...], expected: int
 ) -> None:
     """A pod that makes shares more alike is welcome; what a node has none of does not count."""
-    assert score(balanced_allocation_1_36, cluster(VIEW_1_36, allocatable, used), asked, names) == expected
+    assert score(balanced_allocation_1_36, cluster(v1_36.VIEW, allocatable, used), asked, names) == expected
 
 
 def test_balanced_skips_pods_that_ask_for_nothing() -> None:
     """Of the resources that are looked at."""
-    seen = cluster(VIEW_1_36, ROOM)
+    seen = cluster(v1_36.VIEW, ROOM)
     gpu, zero = seen.info(make_pod(requests=amounts(gpu=1))), seen.info(make_pod(requests=amounts(cpu=0)))
     assert not asks_for_any_1_36(CPU_AND_MEMORY, gpu, seen.snapshot)
     assert not asks_for_any_1_36(THREE, zero, seen.snapshot)
@@ -243,7 +243,7 @@ def test_balanced_1_36_equals_its_definition(
     """On several nodes at once, with whatever they have."""
     made = [make_node(f"n{i}", allocatable=allocatable) for i, (allocatable, _) in enumerate(nodes)]
     pods = [make_pod(f"r{i}", node=f"n{i}", requests=used) for i, (_, used) in enumerate(nodes)]
-    seen = Cluster(made, pods, view=VIEW_1_36)
+    seen = Cluster(made, pods, view=v1_36.VIEW)
     scores = balanced_allocation_1_36(NAMES, seen.info(make_pod(requests=asked)), seen.snapshot)
     assert scores.tolist() == [reference(allocatable, used, asked) for allocatable, used in nodes]
 
@@ -272,7 +272,7 @@ def test_some_rows_score_as_among_all_and_within_the_range(release: str, data: s
     init = (Container(requests=data.draw(SMALL), restart_policy="Always"),)
     made = [make_node(f"n{i}", allocatable=allocatable) for i, (allocatable, _) in enumerate(nodes)]
     pods = [make_pod(f"r{i}", node=f"n{i}", requests=used, init_containers=init) for i, (_, used) in enumerate(nodes)]
-    view, rules = (VIEW_1_20, RULES_1_20) if release == "1.20" else (VIEW_1_36, RULES_1_36)
+    view, rules = (v1_20.VIEW, RULES_1_20) if release == "1.20" else (v1_36.VIEW, RULES_1_36)
     seen = Cluster(made, pods, view=view)
     info = seen.info(make_pod(requests=data.draw(SMALL)))
     rows = np.array(data.draw(st.lists(st.integers(0, len(nodes) - 1), unique=True)), np.int64)

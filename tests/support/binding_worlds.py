@@ -14,7 +14,6 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import FrozenMap, PersistentVolume, PersistentVolumeClaim, Pod
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -24,6 +23,7 @@ from kubescheduler.framework.plugins.volume_binding import (
     volume_binding_1_20,
     volume_binding_1_36,
 )
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import make_node
 from tests.support.storage import BOUND, make_claim, make_class, make_volume
 
@@ -52,8 +52,8 @@ class VolumeBindingSetup:
     def of(cls, release: str, *others: Any, api: bool = True, timeout: int = 600) -> VolumeBindingSetup:
         """``others`` beside the nodes and the class; ``timeout`` of PreBind in seconds."""
         view, make = {
-            "1.20": (VIEW_1_20, volume_binding_1_20),
-            "1.36": (VIEW_1_36, volume_binding_1_36),
+            "1.20": (v1_20.VIEW, volume_binding_1_20),
+            "1.36": (v1_36.VIEW, volume_binding_1_36),
         }[release]
         world = cls(ClusterCache.of([*NODES, LATE, *others], view))
         handle: Any = SimpleNamespace(

@@ -22,7 +22,7 @@ from clusterstate.objects import (
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
-from clusterstate.view_records import VIEW_1_4, VIEW_1_16
+from kubescheduler.releases import v1_4, v1_16
 
 
 def labels(pairs: Mapping[str, str] | None = None) -> Labels:
@@ -77,7 +77,7 @@ class Cluster:
         nodes: Iterable[Node] = (),
         pods: Iterable[Pod] = (),
         others: Iterable[Any] = (),
-        view: ReleaseView = VIEW_1_16,
+        view: ReleaseView = v1_16.VIEW,
     ) -> None:
         self.columns = Columns(view)
         self.objects = ClusterObjects()
@@ -96,14 +96,14 @@ class Cluster:
         return self.columns.info(pod)
 
 
-def cache_of(objects: Iterable[Any] = (), view: ReleaseView = VIEW_1_16) -> ClusterCache:
+def cache_of(objects: Iterable[Any] = (), view: ReleaseView = v1_16.VIEW) -> ClusterCache:
     """A cache of these objects, by default as release 1.16 sees them."""
     return ClusterCache.of(objects, view)
 
 
 def cluster_1_4(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), others: Iterable[Any] = ()) -> Cluster:
     """The same as release 1.4 sees it."""
-    return Cluster(nodes, pods, others, VIEW_1_4)
+    return Cluster(nodes, pods, others, v1_4.VIEW)
 
 
 def kept_objects(cache: ClusterCache) -> list[Any]:

@@ -19,11 +19,11 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.release_view import ReleaseView
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HOSTNAME = "kubernetes.io/hostname"
-VIEWS: dict[str, ReleaseView] = {"1.20": VIEW_1_20, "1.36": VIEW_1_36}
+VIEWS: dict[str, ReleaseView] = {"1.20": v1_20.VIEW, "1.36": v1_36.VIEW}
 
 APPS: tuple[dict[str, str], ...] = ({}, {"app": "x"}, {"app": "y"}, {"app": "x", "rev": "1"}, {"app": "x", "rev": "2"})
 SELECTORS = (

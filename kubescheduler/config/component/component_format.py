@@ -12,16 +12,23 @@ if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, UnknownKey
     from kubescheduler.framework.args.document_schema import Struct
     from kubescheduler.framework.args.field_errors import FieldError
+    from kubescheduler.framework.contract.points import Point
     from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
 
 
 class Finish(Protocol):
     """Makes a validated configuration complete: plugins merged or expanded, extenders in order, args filled in."""
 
     def __call__(
-        self, config: SchedulerConfig, *, provider: str, points: PluginPoints, feature_gates: Mapping[str, bool]
+        self,
+        form: ComponentFormat,
+        config: SchedulerConfig,
+        *,
+        provider: str,
+        points: PluginPoints,
+        feature_gates: Mapping[str, bool],
     ) -> SchedulerConfig: ...
 
 
@@ -32,7 +39,10 @@ class UnknownText(Protocol):
 
 
 class ComponentFormat(msgspec.Struct, frozen=True, eq=False):
-    """How one release reads, checks and writes configurations."""
+    """How one release reads, checks and writes configurations.
+
+    Its functions are given the record itself, so that a release with other plugins or defaults can have the same ones.
+    """
 
     release: str
     """The release's name, for texts."""
@@ -47,26 +57,32 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False):
     registered: frozenset[tuple[str, str]]
     """The (apiVersion, kind) that it knows beside configurations and args."""
     plugins: Mapping[str, InTreePlugin]
-    """Its plugins, whose args it knows."""
+    """Name → record of every plugin that comes with the scheduler."""
+    points: tuple[Point, ...]
+    """The extension points, in the order they run."""
+    providers: Providers
+    """Algorithm provider → what it runs; none where providers are gone."""
+    multi_point: tuple[str, ...]
+    """The plugins that run by default at every point they have, in order; none where providers say it."""
     fault_text: Callable[[Fault], str]
     """The text for a value of the wrong type."""
     unknown_text: UnknownText | None
     """The text for the first unknown key; None: unknown keys are reported all at once, after everything else."""
-    merge: Callable[[SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig]
+    merge: Callable[[ComponentFormat, SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig]
     """Of (configuration, apiVersion, feature gates): what is done before validation."""
-    errors: Callable[[Written, SchedulerConfig, str], list[FieldError]]
+    errors: Callable[[ComponentFormat, Written, SchedulerConfig, str], list[FieldError]]
     """Of (as written, as completed, apiVersion): what validation finds."""
     finish: Finish
     """What is done after validation."""
-    provider_problem: Callable[[str], str | None]
+    provider_problem: Callable[[ComponentFormat, str], str | None]
     """What is wrong with the name of an algorithm provider, with the nearest one; None when nothing is."""
-    construction_problems: Callable[[WrittenProfile, Profile, str], Iterator[str]]
+    construction_problems: Callable[[ComponentFormat, WrittenProfile, Profile, str], Iterator[str]]
     """Of (as written, as completed, path): faults of a profile that only show when its plugins are made."""
     gone: Mapping[str, str]
     """Plugin of older releases → what to use instead."""
     own_fields: Callable[[SchedulerConfig], dict[str, Any]]
     """The keys that not every release writes."""
-    written_sets: Callable[[Profile], dict[str, PluginSet]]
+    written_sets: Callable[[ComponentFormat, Profile], dict[str, PluginSet]]
     """Member of ``plugins`` → the lists of a profile that was not read from a document."""
     written_args: Callable[[Profile, Sequence[Any]], Iterable[tuple[str, Any]]]
     """Of (profile, extenders): the entries of ``pluginConfig`` in the order they are written."""

@@ -25,22 +25,22 @@ from kubescheduler.framework.args.field_errors import INVALID, FieldError, dupli
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import PluginSet
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import InTree
 
 GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins that v1 refuses by name at every point."""
 
 
-def validate_1_36(config: SchedulerConfig, version: str) -> list[FieldError]:
-    """version: of the document. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
+def validate_1_36(config: SchedulerConfig, version: str, plugins: InTree) -> list[FieldError]:
+    """version: of the document; plugins: the release's. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
     return [
         *client_errors(config),
         *election_errors_1_36(config.leader_election),
         *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda profile: _profile_errors(profile, version)),
+        *profile_errors(config.profiles, lambda profile: _profile_errors(profile, version, plugins)),
         *_queue_sort_errors(config.profiles),
         *number_errors(config),
         *extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
@@ -64,7 +64,7 @@ def _shown(nanoseconds: int) -> str:
     return go_quote(format_duration(nanoseconds))
 
 
-def _profile_errors(profile: Profile, version: str) -> Iterator[FieldError]:
+def _profile_errors(profile: Profile, version: str, known: InTree) -> Iterator[FieldError]:
     yield from percentage_errors("percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
     refused = GONE_IN_V1 if version == V1 else frozenset[str]()
     gone = f"was invalid in version {go_quote(V1)} (KubeSchedulerConfiguration is version {go_quote(version)})"
@@ -82,11 +82,11 @@ def _profile_errors(profile: Profile, version: str) -> Iterator[FieldError]:
         if name in refused:
             yield invalid(path, name, gone)
         else:
-            yield from (error.under(f"{path}.args") for error in _args_errors(name, args))
+            yield from (error.under(f"{path}.args") for error in _args_errors(known, name, args))
 
 
-def _args_errors(name: str, args: Any) -> Iterator[FieldError]:
-    kind = PLUGINS_1_36[name].args if name in PLUGINS_1_36 else None
+def _args_errors(plugins: InTree, name: str, args: Any) -> Iterator[FieldError]:
+    kind = plugins[name].args if name in plugins else None
     if kind is None or not kind.checked_with_config:
         return
     if isinstance(args, kind.record):

@@ -21,7 +21,7 @@ from kubescheduler.framework.args.document_schema import (
     ListOf,
     Struct,
 )
-from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -30,12 +30,12 @@ V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = (
     f"{GROUP}/{version}" for version in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
 )
 
-_POINTS = tuple(point.value for point in POINTS_1_20)
+_BEFORE_V1 = tuple(point.value for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 MEMBERS = {
-    V1BETA1: _POINTS,
-    V1BETA2: (Point.PRE_ENQUEUE.value, *_POINTS),
-    V1BETA3: (Point.PRE_ENQUEUE.value, *_POINTS, MULTI_POINT),
-    V1: (*(point.value for point in POINTS_1_36), MULTI_POINT),
+    V1BETA1: tuple(point for point in _BEFORE_V1 if point != Point.PRE_ENQUEUE.value),
+    V1BETA2: _BEFORE_V1,
+    V1BETA3: (*_BEFORE_V1, MULTI_POINT),
+    V1: (*(point.value for point in Point), MULTI_POINT),
 }
 """Version → the members of a profile's ``plugins``."""
 

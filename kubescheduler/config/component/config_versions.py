@@ -15,12 +15,13 @@ from kubescheduler.config.component.written_config import ALL, MULTI_POINT
 from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.profiles.default_plugins import (
-    DEFAULT_MULTIPOINT_V1BETA3,
     DEFAULTS_V1BETA2,
-    default_multipoint_1_36,
+    LATER_THAN_V1BETA3,
+    enabled_everywhere,
 )
 
 if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.component.written_config import Written, WrittenProfile
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Enabled
@@ -42,20 +43,23 @@ GONE = {
 """Plugin that release 1.36 no longer has → what to do instead."""
 
 
-def default_sets(version: str, feature_gates: Mapping[str, bool]) -> dict[str, tuple[Enabled, ...]]:
+def default_sets(
+    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
+) -> dict[str, tuple[Enabled, ...]]:
     """Member of ``plugins`` → the defaults there."""
     if version == V1BETA2:
         return {point.value: plugins for point, plugins in DEFAULTS_V1BETA2.items()}
     if version == V1BETA3:
-        return {MULTI_POINT: DEFAULT_MULTIPOINT_V1BETA3}
-    return {MULTI_POINT: default_multipoint_1_36(feature_gates)}
+        earlier = (*(name for name in form.multi_point if name not in LATER_THAN_V1BETA3), "SchedulingGates")
+        return {MULTI_POINT: enabled_everywhere(earlier, form.plugins)}
+    return {MULTI_POINT: enabled_everywhere(form.multi_point, form.plugins, feature_gates)}
 
 
 def merged_with_defaults(
-    sets: Mapping[str, PluginSet], version: str, feature_gates: Mapping[str, bool]
+    form: ComponentFormat, sets: Mapping[str, PluginSet], version: str, feature_gates: Mapping[str, bool]
 ) -> dict[str, PluginSet]:
     """A profile's sets after merging, such that v1 reads them as meant."""
-    defaults = default_sets(version, feature_gates)
+    defaults = default_sets(form, version, feature_gates)
     if version == V1BETA3:
         everywhere = merged(defaults[MULTI_POINT], sets.get(MULTI_POINT, PluginSet()))
         return {**merged_sets({}, sets), MULTI_POINT: PluginSet(everywhere.enabled, (ALL,))}

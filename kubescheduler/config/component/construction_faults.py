@@ -33,7 +33,7 @@ def construction_problems(
         path = f"profiles[{at}]"
         problems = _enabled_problems(before, path, points, form)
         yield from (problem for name, problem in problems if name not in reported)
-        yield from form.construction_problems(before, after, path)
+        yield from form.construction_problems(form, before, after, path)
         yield from _list_problems(after, path)
 
 

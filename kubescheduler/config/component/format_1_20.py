@@ -1,4 +1,4 @@
-"""How release 1.20 reads, checks and writes configurations: v1beta1."""
+"""How release 1.20 reads, checks and writes configurations of v1beta1, beside the names of providers."""
 
 from __future__ import annotations
 
@@ -7,47 +7,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import nearest
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_checks_1_20 import validate_1_20
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.decode_texts import unknown_text_1_20
 from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
-from kubescheduler.config.component.profiles_1_20 import finish_1_20, provider_error
+from kubescheduler.config.component.profiles_1_20 import provider_error
 from kubescheduler.config.component.written_config import ALL
-from kubescheduler.framework.contract.points import POINTS_1_20
 from kubescheduler.framework.contract.profile import PluginSet
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, PROVIDERS_1_20
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 
 if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.component.written_config import Written, WrittenProfile
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 
 
-def as_completed(config: SchedulerConfig, _: str, __: Mapping[str, bool]) -> SchedulerConfig:
+def as_completed(_: ComponentFormat, config: SchedulerConfig, __: str, ___: Mapping[str, bool]) -> SchedulerConfig:
     """Nothing is merged before validation."""
     return config
 
 
-def errors_1_20(_: Written, config: SchedulerConfig, __: str) -> list[FieldError]:
+def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: str) -> list[FieldError]:
     """What validation finds."""
     return validate_1_20(config)
 
 
-def provider_problem_1_20(provider: str) -> str | None:
+def provider_problem_1_20(form: ComponentFormat, provider: str) -> str | None:
     """The release's text for an unknown provider, with the nearest one."""
-    error = provider_error(provider)
-    return None if error is None else f"{error}{nearest(provider, PROVIDERS_1_20)}"
+    error = provider_error(form, provider)
+    return None if error is None else f"{error}{nearest(provider, form.providers)}"
 
 
 # --- making the plugins ------------------------------------------------------------------------
 
 
-def construction_problems_1_20(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+def construction_problems_1_20(
+    form: ComponentFormat, before: WrittenProfile, after: Profile, path: str
+) -> Iterator[str]:
     """Args that are there twice, and plugins that cannot do with the default args."""
     yield from _repeated(before, after, path)
-    yield from _needed_args(before, after, path)
+    yield from _needed_args(form, before, after, path)
 
 
 def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
@@ -60,11 +59,11 @@ def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str
         yield f"{path}.pluginConfig[{at[-1]}]: repeated config for plugin {name}; {hint}"
 
 
-def _needed_args(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+def _needed_args(form: ComponentFormat, before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
     given = {entry.name for entry in before.plugin_config}
     for name, args in after.plugin_config:
         if name not in given:
-            faults = args_errors(PLUGINS_1_20, name, args)
+            faults = args_errors(form.plugins, name, args)
             yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in faults)
 
 
@@ -79,12 +78,12 @@ def addresses_1_20(config: SchedulerConfig) -> dict[str, Any]:
     }
 
 
-def written_sets_1_20(profile: Profile) -> dict[str, PluginSet]:
+def written_sets_1_20(form: ComponentFormat, profile: Profile) -> dict[str, PluginSet]:
     """The lists as they are, with all defaults disabled that there would be besides."""
-    defaults = PROVIDERS_1_20[DEFAULT_PROVIDER]
+    defaults = form.providers[DEFAULT_PROVIDER]
     return {
         point.value: PluginSet(tuple(profile.plugins.get(point, ())), (ALL,) if point in defaults else ())
-        for point in POINTS_1_20
+        for point in form.points
     }
 
 
@@ -92,29 +91,3 @@ def written_args_1_20(profile: Profile, extenders: Sequence[Any]) -> Iterable[tu
     """By name, without those that come with the extenders when the document is read again."""
     left_to_extenders = FIT if ignored_resources(extenders) else None
     return sorted((e for e in profile.plugin_config if e[0] != left_to_extenders), key=lambda entry: entry[0])
-
-
-FORMAT_1_20 = ComponentFormat(
-    release="1.20",
-    native=V1BETA1,
-    versions=(V1BETA1,),
-    elsewhere={
-        V1: "that is for --release 1.36",
-        V1ALPHA1: "that is for --release 1.16",
-        **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "1.20 reads v1beta1"),
-    },
-    scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
-    registered=frozenset({("v1", "Policy")}),
-    plugins=PLUGINS_1_20,
-    fault_text=str,
-    unknown_text=unknown_text_1_20,
-    merge=as_completed,
-    errors=errors_1_20,
-    finish=finish_1_20,
-    provider_problem=provider_problem_1_20,
-    construction_problems=construction_problems_1_20,
-    gone={},
-    own_fields=addresses_1_20,
-    written_sets=written_sets_1_20,
-    written_args=written_args_1_20,
-)

@@ -46,15 +46,15 @@ class _Rules(msgspec.Struct, frozen=True):
 
     def complete(self, written: Written) -> SchedulerConfig:
         """As it is validated."""
-        return self.form.merge(complete(written, self.form.release), self.version, self.gates)
+        return self.form.merge(self.form, complete(written, self.form.release), self.version, self.gates)
 
     def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
         """What validation finds."""
-        return self.form.errors(written, config, self.version)
+        return self.form.errors(self.form, written, config, self.version)
 
     def finish(self, config: SchedulerConfig) -> SchedulerConfig:
         """As the scheduler runs by it."""
-        return self.form.finish(config, provider=self.provider, points=self.points, feature_gates=self.gates)
+        return self.form.finish(self.form, config, provider=self.provider, points=self.points, feature_gates=self.gates)
 
 
 def read_component_config(
@@ -158,7 +158,7 @@ def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
 
 def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     problems = list(decoded.problems)
-    if error := rules.form.provider_problem(rules.provider):
+    if error := rules.form.provider_problem(rules.form, rules.provider):
         problems.append(error)
         rules = msgspec.structs.replace(rules, provider=DEFAULT_PROVIDER)
     config = rules.complete(decoded.written)

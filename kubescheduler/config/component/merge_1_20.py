@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.written_config import ALL
-from kubescheduler.framework.contract.points import POINTS_1_20
 from kubescheduler.framework.contract.profile import PluginSet
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...
 
 
 def merged_plugins(
-    defaults: Mapping[Point, Sequence[Enabled]], sets: Mapping[str, PluginSet]
+    points: Iterable[Point], defaults: Mapping[Point, Sequence[Enabled]], sets: Mapping[str, PluginSet]
 ) -> dict[Point, tuple[Enabled, ...]]:
     """Point → plugins, for the points that have any."""
-    lists = {point: merged(defaults.get(point, ()), sets.get(point.value, PluginSet())) for point in POINTS_1_20}
+    lists = {point: merged(defaults.get(point, ()), sets.get(point.value, PluginSet())) for point in points}
     return {point: plugins for point, plugins in lists.items() if plugins}

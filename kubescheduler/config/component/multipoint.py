@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.written_config import ALL, MULTI_POINT
-from kubescheduler.framework.contract.points import POINTS_1_36
+from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import PluginSet
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.contract.points import Point
     from kubescheduler.framework.contract.profile import Enabled
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
@@ -36,7 +35,7 @@ def merged(defaults: Sequence[Enabled], custom: PluginSet) -> PluginSet:
 
 def merged_sets(defaults: Mapping[str, Sequence[Enabled]], sets: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
     """``merged`` of every member of ``plugins`` that has defaults or is given."""
-    members = (*(point.value for point in POINTS_1_36), MULTI_POINT)
+    members = (*(point.value for point in Point), MULTI_POINT)
     given = [member for member in members if member in sets or member in defaults]
     return {member: merged(defaults.get(member, ()), sets.get(member, PluginSet())) for member in given}
 
@@ -47,7 +46,7 @@ def expanded(sets: Mapping[str, PluginSet], points: PluginPoints) -> dict[Point,
     A plugin that is twice in multiPoint is there twice, which the framework refuses.
     """
     everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
-    lists = {point: _at(point, sets.get(point.value, PluginSet()), everywhere, points) for point in POINTS_1_36}
+    lists = {point: _at(point, sets.get(point.value, PluginSet()), everywhere, points) for point in Point}
     return {point: plugins for point, plugins in lists.items() if plugins}
 
 

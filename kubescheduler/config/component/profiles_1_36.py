@@ -13,20 +13,23 @@ from kubescheduler.config.component.managed_extenders import ignored_resources, 
 from kubescheduler.config.component.multipoint import expanded
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.framework.contract.profile import PluginSet
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_keys
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys
 
 if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
-def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]) -> SchedulerConfig:
+def merge_1_36(
+    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
+) -> SchedulerConfig:
     """Merges the sets and fills in args: what the release then validates."""
 
-    keys = args_keys(PLUGINS_1_36, feature_gates)
+    keys = args_keys(form.plugins, feature_gates)
 
     def merge(profile: Profile) -> Profile:
-        sets = merged_with_defaults(profile.sets, version, feature_gates)
+        sets = merged_with_defaults(form, profile.sets, version, feature_gates)
         names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
         return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
 
@@ -34,6 +37,7 @@ def merge_1_36(config: SchedulerConfig, version: str, feature_gates: Mapping[str
 
 
 def finish_1_36(
+    form: ComponentFormat,  # noqa: ARG001  the profiles have their plugins
     config: SchedulerConfig,
     *,
     provider: str,  # noqa: ARG001  there are none

@@ -87,7 +87,7 @@ def written_election(election: LeaderElection) -> dict[str, Any]:
 
 
 def _profile(profile: Profile, config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
-    sets = profile.sets or form.written_sets(profile)
+    sets = profile.sets or form.written_sets(form, profile)
     entries = form.written_args(profile, config.extenders)
     fields = {
         "schedulerName": profile.scheduler_name,

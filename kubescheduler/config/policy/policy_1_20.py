@@ -29,6 +29,7 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Sch
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import UnknownKey
     from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.framework.profiles.default_plugins import InTree
 
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"
 _INTERNAL_VERSIONS = ("", "/", "__internal")
@@ -40,15 +41,17 @@ def policy_config_1_20(
     feature_gates: Mapping[str, bool],
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
+    plugins: InTree,
     text: str | None = None,
 ) -> SchedulerConfig:
     """What release 1.20 makes of a policy. Raises ConfigError with the text at which it gives up.
 
-    text: the document as it was written, which one of the texts repeats; by default its JSON.
+    plugins: what comes with the release. text: the document as it was written, which one of the texts repeats; by
+    default its JSON.
     """
     policy = parse_policy_1_20(document, strict=False, text=text)
     check_policy_1_20(policy)
-    return _config(policy, feature_gates, scheduler_name)
+    return _config(policy, feature_gates, scheduler_name, plugins)
 
 
 def checked_policy_config_1_20(
@@ -56,6 +59,7 @@ def checked_policy_config_1_20(
     feature_gates: Mapping[str, bool],
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
+    plugins: InTree,
     notice: Callable[[str], None],
     strict: bool = False,
 ) -> SchedulerConfig:
@@ -70,11 +74,11 @@ def checked_policy_config_1_20(
     policy = checked_policy(read, policy_problems_1_20)
     for note in (*policy.notes, *policy_notes_1_20(policy, feature_gates)):
         notice(note)
-    return _config(policy, feature_gates, scheduler_name)
+    return _config(policy, feature_gates, scheduler_name, plugins)
 
 
-def _config(policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str) -> SchedulerConfig:
-    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates)
+def _config(policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree) -> SchedulerConfig:
+    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates, plugins)
     return SchedulerConfig(release="1.20", profiles=(profile,), extenders=extenders)
 
 

@@ -34,7 +34,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
 from kubescheduler.config.policy.policy_1_20_plugins import collect
 from kubescheduler.config.policy.policy_checks_1_16 import FROM_POLICY, GATED, MAX_WEIGHT, misplaced
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, args_errors
+from kubescheduler.framework.plugins.node_label import PLUGIN_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import (
@@ -167,7 +167,9 @@ def _args_problems(policy: Policy) -> Iterator[FieldError]:
 
 def _label_problems(policy: Policy) -> Iterator[FieldError]:
     """The entries with labels, which add up to one plugin. To be asked of a policy whose entries can be registered."""
-    for fault in args_errors(PLUGINS_1_20, LABEL_PLUGIN, collect(policy)[2].label):
+    assert NODE_LABEL.args is not None
+    labels = collect(policy)[2].label
+    for fault in () if labels is None else NODE_LABEL.args.errors(labels):
         yield FieldError("predicates and priorities with labels", fault.detail)
 
 

@@ -37,11 +37,11 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20
 
 if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
     from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.framework.profiles.default_plugins import InTree
 
 BESIDE_FILTER = (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND)
 """The points at which a Filter plugin is enabled besides, where it takes part there."""
@@ -57,18 +57,18 @@ SPREAD = "PodTopologySpread"
 
 
 def policy_profile_1_20(
-    policy: Policy, scheduler_name: str, feature_gates: Mapping[str, bool]
+    policy: Policy, scheduler_name: str, feature_gates: Mapping[str, bool], known: InTree
 ) -> tuple[Profile, tuple[ExtenderConfig, ...]]:
     """(the profile that a checked policy means, its extenders in the order they are asked).
 
-    The policy's plugins and args stand in place of all that a configuration says of them.
+    The policy's plugins and args stand in place of all that a configuration says of them. known: the release's plugins.
     """
     selected, weights, args = collect(policy)
     lists = Lists()
     for point, plugin in ALWAYS.items():
         lists.add(point, plugin)
-    _add_predicates(lists, selected, args)
-    _add_priorities(lists, weights, args, spreads=feature_gates["DefaultPodTopologySpread"])
+    _add_predicates(lists, selected, args, known)
+    _add_priorities(lists, weights, args, known, spreads=feature_gates["DefaultPodTopologySpread"])
     ignored = tuple(
         r.name for extender in policy.extenders for r in extender.managed_resources if r.ignored_by_scheduler
     )
@@ -172,14 +172,14 @@ class Lists:
             self.config.setdefault(plugin, args)
 
 
-def _add_predicates(lists: Lists, selected: set[str], args: Args) -> None:
+def _add_predicates(lists: Lists, selected: set[str], args: Args, known: InTree) -> None:
     for predicate, plugins in PREDICATES.items():
         if predicate not in selected:
             continue
         for plugin in plugins:
             lists.add(Point.FILTER, plugin)
             for point in BESIDE_FILTER:
-                if point in PLUGINS_1_20[plugin].points:
+                if point in known[plugin].points:
                     lists.add(point, plugin)
         if predicate == LABEL_PREDICATE:
             lists.configure(LABEL_PLUGIN, args.label)
@@ -187,7 +187,7 @@ def _add_predicates(lists: Lists, selected: set[str], args: Args) -> None:
             lists.configure(SERVICE_PLUGIN, args.service)
 
 
-def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, *, spreads: bool) -> None:
+def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, known: InTree, *, spreads: bool) -> None:
     """In the order of names. ``spreads``: SelectorSpreadPriority means PodTopologySpread."""
     for priority in sorted(weights):
         plugin = PRIORITIES[priority]
@@ -209,7 +209,7 @@ def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, *, spr
         elif priority == SERVICE_PLUGIN and args.service is not None:
             weight = _int32(weight * len(args.service.anti_affinity_labels_preference))
             lists.configure(plugin, args.service)
-        if Point.PRE_SCORE in PLUGINS_1_20[plugin].points:
+        if Point.PRE_SCORE in known[plugin].points:
             lists.add(Point.PRE_SCORE, plugin)
         lists.add(Point.SCORE, plugin, weight)
 

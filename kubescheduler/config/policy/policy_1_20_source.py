@@ -14,16 +14,10 @@ from kubescheduler.config.config_text import read_policy_configmap, read_policy_
 from kubescheduler.framework.args.field_errors import invalid, required
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.profiles.default_plugins import (
-    DEFAULT_PROVIDER,
-    PROVIDERS_1_20,
-    provider_plugins_1_20,
-)
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.profiles.default_plugins import (
-        Providers,
-    )
+    from kubescheduler.framework.profiles.default_plugins import InTree, Providers
 
 
 class AlgorithmSource(msgspec.Struct, frozen=True):
@@ -97,14 +91,16 @@ def profile_for_provider_1_20(
     feature_gates: Mapping[str, bool],
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
+    providers: Providers,
+    plugins: InTree,
     hard_weight: int | None = None,
     hint: bool = False,
-    providers: Providers = PROVIDERS_1_20,
 ) -> Profile:
     """A provider's plugins as a profile. Raises ConfigError with the release's text for an unknown name.
 
     hard_weight: the weight of required pod affinity that a flag gives; it lasts only without a component configuration.
-    hint: the text goes on with the nearest name, or with all there are. providers: what the release registers.
+    hint: the text goes on with the nearest name, or with all there are. providers, plugins:
+    what the release registers.
     """
     if name not in providers:
         known = (nearest(name, providers) or f"; there are {' and '.join(providers)}") if hint else ""
@@ -113,8 +109,8 @@ def profile_for_provider_1_20(
     affinity = () if hard_weight is None else (("InterPodAffinity", InterPodAffinityArgs(hard_weight)),)
     return Profile(
         scheduler_name=scheduler_name,
-        plugins=provider_plugins_1_20(
-            name, selector_spread=not feature_gates["DefaultPodTopologySpread"], providers=providers
+        plugins=provider_plugins(
+            providers[name], plugins, selector_spread=not feature_gates["DefaultPodTopologySpread"]
         ),
         plugin_config=affinity,
     )

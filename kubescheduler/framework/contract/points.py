@@ -1,4 +1,4 @@
-"""The extension points: where plugins take part in an attempt."""
+"""The extension points: where plugins take part in an attempt, in the order they run."""
 
 from __future__ import annotations
 
@@ -30,24 +30,6 @@ class Point(enum.Enum):
         """What error texts call a plugin of this point, as ``PreFilterPlugin``."""
         return f"{self.value[0].upper()}{self.value[1:]}Plugin"
 
-
-POINTS_1_20: tuple[Point, ...] = (
-    Point.QUEUE_SORT,
-    Point.PRE_FILTER,
-    Point.FILTER,
-    Point.POST_FILTER,
-    Point.PRE_SCORE,
-    Point.SCORE,
-    Point.RESERVE,
-    Point.PERMIT,
-    Point.PRE_BIND,
-    Point.BIND,
-    Point.POST_BIND,
-)
-"""The points of release 1.20, in the order they run."""
-
-POINTS_1_36: tuple[Point, ...] = (Point.PRE_ENQUEUE, *POINTS_1_20, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
-"""The points of release 1.36, in the order they run."""
 
 METHODS: dict[Point, tuple[str, ...]] = {
     Point.PRE_ENQUEUE: ("pre_enqueue",),

@@ -11,11 +11,11 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.args.document_schema import INT32
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.lab.tuning.argument_schema import plugin_fields
 from kubescheduler.lab.tuning.form_rows import CUSTOM_PAGE, Form, Row, RuleArguments, first_sentence
 from kubescheduler.lab.tuning.side_text import SideText
+from kubescheduler.releases import v1_36
 
 LARGEST_WEIGHT = 2 ** (INT32.bits - 1) - 1
 """The type of ``weight`` in a component configuration holds no more."""
@@ -87,7 +87,7 @@ def _row(spec: EngineSpec, found: Running, plugin: str, points: set[Point], *, s
     here = found.points.get(plugin, frozenset())
     return Row(
         plugin,
-        first_sentence(*(made.make for made in (PLUGINS_1_36.get(plugin), record) if made is not None)),
+        first_sentence(*(made.make for made in (v1_36.PLUGINS.get(plugin), record) if made is not None)),
         bool(points & here),
         CUSTOM_PAGE if record is None else f"docs/reference/plugins.md#{plugin.lower()}",
         _fixed(found, plugin),

@@ -13,8 +13,6 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.decode_config import read_written
-from kubescheduler.config.component.format_1_20 import FORMAT_1_20
-from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BETA
 from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.go_decoding import GoDecoder, show_path
 from kubescheduler.config.policy.unread_keys import behind_notes, twice_problems, unknown_problem
@@ -22,6 +20,7 @@ from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
+from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.names import steps_between
 from kubescheduler.translate.profile_of_1_20 import profile_emphasis
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Translation, WithOrigin, grouped
@@ -99,7 +98,7 @@ def upgraded(document: Mapping[str, Any], name: str, release: str, *, keep_empha
     return result
 
 
-def _no_errors(_: Written, __: SchedulerConfig, ___: str) -> list[FieldError]:
+def _no_errors(_: ComponentFormat, __: Written, ___: SchedulerConfig, ____: str) -> list[FieldError]:
     """Whatever is written counts, plugins that 1.36 no longer has too."""
     return []
 
@@ -107,7 +106,7 @@ def _no_errors(_: Written, __: SchedulerConfig, ___: str) -> list[FieldError]:
 def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis]:
     """Of each profile, in a release that reads the document."""
     old = version in (V1ALPHA2, V1BETA1)
-    form = msgspec.structs.replace(FORMAT_1_20 if old else _form(version), errors=_no_errors)
+    form = msgspec.structs.replace(v1_20.FORMAT if old else _form(version), errors=_no_errors)
     known = points_by_plugin(form.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
@@ -158,7 +157,7 @@ def _plugins(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _form(version: str) -> ComponentFormat:
     """How the document is decoded."""
-    return {V1: FORMAT_1_36, V1BETA2: FORMAT_V1BETA, V1BETA3: FORMAT_V1BETA}.get(version, FORMAT_1_20)
+    return {V1: v1_36.FORMAT, V1BETA2: v1_36.FORMAT_V1BETA, V1BETA3: v1_36.FORMAT_V1BETA}.get(version, v1_20.FORMAT)
 
 
 def _read(document: Mapping[str, Any], version: str, notes: list[Note]) -> Written:
@@ -195,10 +194,10 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
 def _checked(translation: Translation, name: str) -> SchedulerConfig:
     """What 1.36 makes of the result. Raises ConfigError when it would not take it."""
     document = translation.plain()
-    known = points_by_plugin(FORMAT_1_36.plugins)
+    known = points_by_plugin(v1_36.FORMAT.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     try:
-        return component_config_from(document, FORMAT_1_36, all_problems=True, points=points)
+        return component_config_from(document, v1_36.FORMAT, all_problems=True, points=points)
     except ConfigError as error:
         text = f"{name}: release 1.36 does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error

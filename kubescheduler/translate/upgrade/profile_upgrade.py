@@ -9,7 +9,7 @@ import msgspec
 
 from kubescheduler.config.component.config_versions import GONE
 from kubescheduler.config.component.written_config import ALL, PluginConfig
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_20, PLUGINS_1_36
+from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
 from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT
 from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
@@ -130,7 +130,7 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
 
 
 def _foreign(name: str, path: str) -> Iterator[Note]:
-    if name not in PLUGINS_1_36 and name not in PLUGINS_1_20:
+    if name not in v1_36.PLUGINS and name not in v1_20.PLUGINS:
         text = "it does not come with kube-scheduler: it is kept as it is"
         yield Note(
             NoteKind.CHECK, f"{path} {name}", text, "build it against the framework of 1.36; try it with --plugin"

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from kubescheduler.config.component.config_schema import V1, V1BETA1
-from kubescheduler.config.gates import GATES_1_20, GATES_1_36, ReleaseGates
+from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.live.flags.release_flags import FLAGS_1_20, FLAGS_1_36
+from kubescheduler.releases import v1_20, v1_36
 
 LOGGING = (
     "logtostderr",
@@ -49,7 +50,7 @@ PROCESSES: Mapping[str, TargetProcess] = {
         locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases"),
         plain_http=True,
         flags=frozenset(flag.name for flag in FLAGS_1_20),
-        gates=GATES_1_20,
+        gates=v1_20.GATES,
     ),
     V1: TargetProcess(
         name="1.36",
@@ -57,7 +58,7 @@ PROCESSES: Mapping[str, TargetProcess] = {
         locks=("leases",),
         plain_http=False,
         flags=frozenset(flag.name for flag in FLAGS_1_36),
-        gates=GATES_1_36,
+        gates=v1_36.GATES,
     ),
 }
 """The apiVersion that a target release writes → its process."""

@@ -12,7 +12,8 @@ from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_MULTIPOINT_1_36
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.releases import v1_36
 from kubescheduler.translate.emphasis import NOT_SCORES, SPREAD, Suggestion, extender_parts, judge
 from kubescheduler.translate.profile_of_1_20 import ROLES
 from kubescheduler.translate.scoring_strategy import strategy_role
@@ -123,7 +124,7 @@ def _weighted(score: Mapping[str, Any], weights: Mapping[str, int]) -> dict[str,
             kept = KEPT.format(weight, said.get("weight") or 1)
             enabled.append(WithOrigin({**said, "weight": weight}, f"{origin}, {kept}".removeprefix(", ")))
     for name, weight in left.items():
-        default = next((p.weight for p in DEFAULT_MULTIPOINT_1_36 if p.name == name), 1)
+        default = next((p.weight for p in enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS) if p.name == name), 1)
         enabled.append(WithOrigin({"name": name, "weight": weight}, KEPT.format(weight, default or 1)))
     return {**score, "enabled": enabled}
 

@@ -39,7 +39,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from clusterstate.view_records import VIEW_1_4
+from kubescheduler.releases import v1_4
 from tests.support.build import labels, make_node, make_pod, resources
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -192,7 +192,7 @@ def test_nodes_that_are_never_listed(fields: dict[str, Any], unlisted: bool | No
 
 def test_pods_are_told_apart_by_name() -> None:
     """A pod without uid can be kept, another one of its name cannot."""
-    cache = ClusterCache.of([make_node("n")], VIEW_1_4)
+    cache = ClusterCache.of([make_node("n")], v1_4.VIEW)
     pod = make_pod(annotations={"x": "y"})
     assert name_key(pod) == "default/p"
     cache.assume_pod(pod, "n")
@@ -206,7 +206,7 @@ def test_pods_are_told_apart_by_name() -> None:
 
 def test_annotations_tell_pod_classes_apart() -> None:
     """Two pods are one class when the release reads the same in them, wherever it stands."""
-    cache = ClusterCache.of([], VIEW_1_4)
+    cache = ClusterCache.of([], v1_4.VIEW)
     plain, noted = make_pod(), make_pod(annotations={"other": "x"})
     tolerant = make_pod(annotations={TOLERATIONS_ANNOTATION: '[{"key":"a"}]'})
     assert cache.info(plain) is cache.info(noted)

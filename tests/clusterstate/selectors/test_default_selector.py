@@ -18,7 +18,7 @@ from clusterstate.objects import (
     StatefulSet,
 )
 from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, labels, make_pod
 
 META = ObjectMeta("web", "default")
@@ -93,7 +93,7 @@ CASES_1_36 = [
 @pytest.mark.parametrize(("given", "others", "expected"), CASES_1_20)
 def test_1_20(given: Pod, others: list[Any], expected: list[Requirement] | None) -> None:
     """Everything that selects the pod by its labels counts."""
-    cluster = Cluster(others=others, view=VIEW_1_20)
+    cluster = Cluster(others=others, view=v1_20.VIEW)
     found = default_selector_1_20(cluster.info(given), cluster.snapshot)
     assert (None if found is None else list(found.requirements)) == expected
 
@@ -101,14 +101,14 @@ def test_1_20(given: Pod, others: list[Any], expected: list[Requirement] | None)
 @pytest.mark.parametrize(("given", "others", "expected"), CASES_1_36)
 def test_1_36(given: Pod, others: list[Any], expected: list[Requirement] | None) -> None:
     """Services count by labels, the controller by its owner reference."""
-    cluster = Cluster(others=others, view=VIEW_1_36)
+    cluster = Cluster(others=others, view=v1_36.VIEW)
     found = default_selector_1_36(cluster.info(given), cluster.snapshot)
     assert (None if found is None else list(found.requirements)) == expected
 
 
 def test_it_is_worked_out_anew_when_a_service_comes() -> None:
     """What was remembered is forgotten."""
-    cluster = Cluster(view=VIEW_1_20)
+    cluster = Cluster(view=v1_20.VIEW)
     info = cluster.info(pod())
     assert default_selector_1_20(info, cluster.snapshot) is None
     cluster.columns.log.whole(cluster.objects.put(SERVICE))

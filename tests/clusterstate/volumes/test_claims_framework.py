@@ -22,7 +22,6 @@ from clusterstate.objects import (
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_view import ReleaseView
 from clusterstate.selectors.node_selection import volume_affinity_mask
-from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.claims import VolumeError
 from clusterstate.volumes.claims_framework import (
     claim_problem_1_20,
@@ -33,11 +32,12 @@ from clusterstate.volumes.claims_framework import (
     volume_zones,
 )
 from clusterstate.volumes.ephemeral_claims import with_ephemeral_claims
+from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import IMMEDIATE, claiming, make_claim, make_class, make_volume, owned_claim
 
 
-def world(pod: Pod, *others: Any, view: ReleaseView = VIEW_1_36) -> tuple[PodInfo, ClusterObjects]:
+def world(pod: Pod, *others: Any, view: ReleaseView = v1_36.VIEW) -> tuple[PodInfo, ClusterObjects]:
     cluster = Cluster(others=others, view=view)
     return cluster.info(pod), cluster.objects
 
@@ -58,7 +58,7 @@ def test_an_ephemeral_volume_leads_to_a_claim_of_the_pod() -> None:
 
 def test_pods_with_ephemeral_volumes_are_all_different() -> None:
     """In 1.36; other pods of the same spec are alike."""
-    cluster = Cluster(view=VIEW_1_36)
+    cluster = Cluster(view=v1_36.VIEW)
     twin = make_pod("q", volumes=EPHEMERAL.spec.volumes)
     assert cluster.info(EPHEMERAL) is not cluster.info(twin)
     assert cluster.info(claiming("c")) is cluster.info(claiming("c", name="q"))

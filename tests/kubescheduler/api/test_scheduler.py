@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, StaleDecisionError
-from clusterstate.view_records import VIEW_1_16
 from kubescheduler import RELEASES, Cluster, Scheduler, migrate, pod
 from kubescheduler.api import scheduler
 from kubescheduler.core.bulk.placing_in_order import placed_in_order
@@ -26,6 +25,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.deferred_decision import DeferredDecision
 from kubescheduler.core.turns import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases import v1_16
 from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, line, one, runs, sized, small, state_of, whole
 
@@ -125,7 +125,7 @@ def test_a_cluster_of_another_release_is_refused() -> None:
 @pytest.mark.parametrize("release", ["1.4", "1.20", "1.36"])
 def test_an_engine_checks_the_view_of_a_cache(release: str) -> None:
     """A cache that was made with another release's view is not decided on."""
-    cache = ClusterCache.of(two("1.16").objects, VIEW_1_16)
+    cache = ClusterCache.of(two("1.16").objects, v1_16.VIEW)
     with pytest.raises(ConfigError, match="make it with the view of the engine"):
         EngineSpec(release).engine(lambda _: None).scheduler(cache)
 

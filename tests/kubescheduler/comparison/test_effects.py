@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, Service
-from clusterstate.view_records import VIEW_1_16
 from kubescheduler.comparison.effects import Effects, effects
+from kubescheduler.releases import v1_16
 from tests.support.comparing.compared import GIB, node, pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -20,7 +20,7 @@ def found(*hosts: str | None, leave: bool = False, evicted: int = 0) -> Effects:
     """Pods of 1 core and 1 GiB of the service on these hosts, beside one that is there."""
     there = pod("there", 2000, 2 * GIB, on="n1")
     pods = [pod(f"p{at}", 1000, GIB, label={"app": "web"}) for at in range(len(hosts))]
-    return effects([*NODES, WEB, there], pods, hosts, [there][:evicted], VIEW_1_16, leave=leave)
+    return effects([*NODES, WEB, there], pods, hosts, [there][:evicted], v1_16.VIEW, leave=leave)
 
 
 def test_utilisation() -> None:
@@ -42,7 +42,7 @@ def test_packing() -> None:
     assert (after.placed, after.unplaced, after.nodes_used, after.nodes_empty) == (2, 1, 2, 1)
     assert after.fullest_half == 1.0
     assert found("n1", "n2", "n3").fullest_half == 0.75
-    assert effects([], [], [], [], VIEW_1_16, leave=False).fullest_half == 0.0
+    assert effects([], [], [], [], v1_16.VIEW, leave=False).fullest_half == 0.0
 
 
 def test_spread_of_services() -> None:
@@ -73,7 +73,7 @@ def test_evicted_pods(leave: bool, pods: int) -> None:
 def test_pods_that_come_with_every_node_do_not_use_it(daemon: dict[str, Any]) -> None:
     """Nodes with nothing else are empty; what such pods ask for counts in the utilisation all the same."""
     agents = [pod(f"agent-{at}", 1000, GIB, on=one.name, **daemon) for at, one in enumerate(NODES)]
-    after = effects([*NODES, *agents], [pod("web", 500, GIB)], ["n2"], [], VIEW_1_16, leave=False)
+    after = effects([*NODES, *agents], [pod("web", 500, GIB)], ["n2"], [], v1_16.VIEW, leave=False)
     assert (after.nodes_used, after.nodes_empty, after.daemons, after.fullest_half) == (1, 2, 3, 1.0)
     assert [(use.pods, use.used["cpu"]) for use in after.nodes] == [(0, 0.25), (1, 0.375), (0, 0.5)]
 
@@ -87,5 +87,5 @@ def test_pods_that_come_with_every_node_do_not_use_it(daemon: dict[str, Any]) ->
 )
 def test_other_pods_use_their_node(ordinary: dict[str, Any]) -> None:
     """Whoever else owns them."""
-    after = effects([*NODES, pod("p", on="n1", **ordinary)], [], [], [], VIEW_1_16, leave=False)
+    after = effects([*NODES, pod("p", on="n1", **ordinary)], [], [], [], v1_16.VIEW, leave=False)
     assert (after.nodes_used, after.daemons) == (1, 0)

@@ -19,12 +19,12 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from clusterstate.view_records import VIEW_1_4
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
+from kubescheduler.releases import v1_4
 from kubescheduler.releases.lookup import RELEASES
 from tests.support.build import make_node, make_pod, resources
 from tests.support.storage import ZONE
@@ -34,7 +34,7 @@ NOTHING: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1"}
 
 
 def scheduler(*objects: Any, policy: Any = None, tie: Any = None) -> GenericScheduler:
-    return GenericScheduler(algorithm_for(OPTIONS, None, policy), ClusterCache.of(objects, VIEW_1_4), tie)
+    return GenericScheduler(algorithm_for(OPTIONS, None, policy), ClusterCache.of(objects, v1_4.VIEW), tie)
 
 
 def test_nodes_that_are_not_listed_are_nowhere() -> None:

@@ -21,7 +21,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
+from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
 from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,
     NODE,
@@ -36,6 +36,7 @@ from kubescheduler.queue.queueing_hints import (
     node_actions,
     pod_actions,
 )
+from kubescheduler.releases import v1_36
 from tests.support.build import labels, make_node, make_pod, resources
 
 
@@ -105,11 +106,11 @@ def test_every_plugin_that_can_reject_a_pod_registers_events() -> None:
     """One that registered nothing would be tried again for everything."""
     silent = {"PrioritySort", "DefaultBinder", "ImageLocality", "NodeResourcesBalancedAllocation"}
     placing = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
-    assert {name for name, plugin in PLUGINS_1_36.items() if plugin.events is None} == silent | placing
+    assert {name for name, plugin in v1_36.PLUGINS.items() if plugin.events is None} == silent | placing
 
 
 def hope(plugin: str, pod: Pod, event: ClusterEvent) -> bool:
-    return QueueingHints(events_by_plugin(PLUGINS_1_36)).any(pod, {plugin}, event)
+    return QueueingHints(events_by_plugin(v1_36.PLUGINS)).any(pod, {plugin}, event)
 
 
 def gone(pod: Pod) -> ClusterEvent:

@@ -10,16 +10,18 @@ import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.component.format_1_36 import FORMAT_1_36, FORMAT_V1BETA
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.releases import v1_36
 from kubescheduler.translate.commented_yaml import translation_yaml
 from kubescheduler.translate.translation_model import NoteKind
 from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
 
 
 def profile(document: dict[str, Any], *, older: bool = False) -> Profile:
-    return component_config_from(document, FORMAT_V1BETA if older else FORMAT_1_36, all_problems=True).profiles[0]
+    return component_config_from(document, v1_36.FORMAT_V1BETA if older else v1_36.FORMAT, all_problems=True).profiles[
+        0
+    ]
 
 
 def weights(found: Profile) -> dict[str, int]:

@@ -7,6 +7,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_entries import provider_items_as_plugins, selected_as_plugins
 
@@ -30,7 +31,7 @@ def test_the_record_has_the_lists_that_the_release_decides_by() -> None:
     """A policy without lists gets the same priorities and weights from the translation of 1.20 itself."""
     rules = RELEASES["1.20"].framework_rules.policy_rules
     assert rules.defaults is DEFAULT_LISTS_1_20
-    profile, _ = policy_profile_1_20(Policy(), "default-scheduler", RELEASES["1.20"].gates.resolve({}))
+    profile, _ = policy_profile_1_20(Policy(), "default-scheduler", RELEASES["1.20"].gates.resolve({}), v1_20.PLUGINS)
     scores = {plugin.name: plugin.weight for plugin in profile.plugins[Point.SCORE]}
     _, priorities = selected_as_plugins(Policy(), DEFAULT_PROVIDER, rules.defaults, "1.20")
     assert scores["PodTopologySpread"] == rules.defaults.priorities["EvenPodsSpreadPriority"]

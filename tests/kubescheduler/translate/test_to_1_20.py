@@ -8,11 +8,11 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Translation, provider_source, translate
 from tests.support.configuring.component_build import format_of
+from tests.support.configuring.policies_1_20 import policy_config
 from tests.support.configuring.translating import (
     about,
     anti_affinity,
@@ -64,7 +64,7 @@ POLICIES = {
 def test_the_profile_is_that_of_1_20(document: dict[str, Any]) -> None:
     """The same lists, weights and args, and the same extenders."""
     found = component_config_from(translated(document, "1.20", "1.20").plain(), format_of("1.20"), all_problems=True)
-    own = policy_config_1_20(document, GATES)
+    own = policy_config(document, GATES)
     assert found.profiles[0].plugins == own.profiles[0].plugins
     config = dict(found.profiles[0].plugin_config)
     assert {name: config[name] for name, _ in own.profiles[0].plugin_config} == dict(own.profiles[0].plugin_config)
@@ -110,7 +110,7 @@ def test_preferences_of_different_weights_are_repeated() -> None:
     """1.20 has one weight for all: 4 and 2 become two entries and one, of weight 2."""
     document = policy(priorities=[label_preference("Aa", 4, "a"), label_preference("Bb", 2, "b")])
     with pytest.raises(ConfigError):
-        policy_config_1_20(document, GATES)
+        policy_config(document, GATES)
     found = translated(document, "1.20")
     assert args(found, "NodeLabel") == {"presentLabelsPreference": ["a", "a", "b"]}
     assert enabled(found, "score") == {"NodeLabel": 6}

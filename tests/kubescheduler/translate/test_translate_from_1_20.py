@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
 from tests.support.configuring.component_build import format_of
+from tests.support.configuring.policies_1_20 import policy_config
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio
 
 GATE = "DefaultPodTopologySpread"
@@ -166,7 +166,7 @@ def test_it_stays_in_1_20(entries: list[dict[str, Any]] | None) -> None:
     """By name, so that the document needs no gate."""
     found = from_policy(entries, "1.20", gate=False)
     document = policy(predicates=[], **({} if entries is None else {"priorities": entries}))
-    own = policy_config_1_20(document, RELEASES["1.20"].gates.resolve({GATE: False})).profiles[0]
+    own = policy_config(document, RELEASES["1.20"].gates.resolve({GATE: False})).profiles[0]
     for gate in (True, False):
         gates = RELEASES["1.20"].gates.resolve({GATE: gate})
         read = component_config_from(found.plain(), format_of("1.20"), all_problems=True, feature_gates=gates).profiles[

@@ -10,9 +10,9 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.format_1_36 import FORMAT_V1BETA
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
+from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -21,7 +21,7 @@ GROUP = "kubescheduler.config.k8s.io"
 def format_of(release: str, version: str = "") -> ComponentFormat:
     """How a release reads, checks and writes configurations; with a beta version, how migration reads those."""
     if version in ("v1beta2", "v1beta3"):
-        return FORMAT_V1BETA
+        return v1_36.FORMAT_V1BETA
     return release_named(release).framework_rules.component
 
 

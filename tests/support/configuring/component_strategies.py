@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kubescheduler.framework.contract.points import POINTS_1_20, POINTS_1_36, Point
-from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
+from kubescheduler.framework.contract.points import Point
+from kubescheduler.releases.lookup import RELEASES
 from tests.support.configuring.component_build import document
 
 Drawn = st.SearchStrategy[Any]
@@ -139,9 +139,10 @@ def _sets(names: list[str], weight: Drawn) -> Drawn:
 
 def plugins(release: str) -> Drawn:
     """Changes at some points; queue sort and bind stay, as a profile needs them."""
-    points: Mapping[str, Any] = POINTS_BY_PLUGIN_1_20 if release == "1.20" else POINTS_BY_PLUGIN_1_36
+    rules = RELEASES[release].framework_rules
+    points: Mapping[str, Any] = rules.points_by_plugin
     members: dict[str, Drawn] = {}
-    for point in POINTS_1_20 if release == "1.20" else POINTS_1_36:
+    for point in rules.points:
         names = sorted(name for name, there in points.items() if point in there and name not in NEEDS_ARGS)
         if names and point not in (Point.QUEUE_SORT, Point.BIND):
             members[point.value] = _sets(names, weights)

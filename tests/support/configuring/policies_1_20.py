@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_source import profile_for_provider_1_20
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
+
+policy_config = partial(policy_config_1_20, plugins=v1_20.PLUGINS)
+checked_policy_config = partial(checked_policy_config_1_20, plugins=v1_20.PLUGINS)
+profile_for_provider = partial(profile_for_provider_1_20, providers=v1_20.PROVIDERS, plugins=v1_20.PLUGINS)
 
 GATES = RELEASES["1.20"].gates.resolve({})
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
@@ -22,21 +29,21 @@ RATIO = {"requestedToCapacityRatioArguments": {"shape": [{"utilization": 0, "sco
 def error(document: dict[str, Any], **more: Any) -> str:
     """The release's own text."""
     with pytest.raises(ConfigError) as raised:
-        policy_config_1_20(document, GATES, **more)
+        policy_config(document, GATES, **more)
     return "\n".join(raised.value.problems)
 
 
 def problems(document: dict[str, Any]) -> list[str]:
     """What a person is told."""
     with pytest.raises(ConfigError) as raised:
-        checked_policy_config_1_20(document, GATES, notice=lambda _: None)
+        checked_policy_config(document, GATES, notice=lambda _: None)
     return list(raised.value.problems)
 
 
 def notes(document: dict[str, Any]) -> list[str]:
     """What a person is told of a policy without fault."""
     told: list[str] = []
-    checked_policy_config_1_20(document, GATES, notice=told.append)
+    checked_policy_config(document, GATES, notice=told.append)
     return told
 
 

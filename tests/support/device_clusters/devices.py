@@ -26,17 +26,17 @@ from clusterstate.objects.resource import (
     ResourceSlice,
 )
 from clusterstate.podinfo import PodKey
-from clusterstate.view_records import VIEW_1_36
+from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, make_pod
 
 DRIVER = "gpu.example.com"
 
 
 def _key(pod: Pod) -> PodKey:
-    return VIEW_1_36.pod_key(msgspec.structs.replace(pod, spec=with_own_claims(pod.spec, pod)))
+    return v1_36.VIEW.pod_key(msgspec.structs.replace(pod, spec=with_own_claims(pod.spec, pod)))
 
 
-READING = msgspec.structs.replace(VIEW_1_36, pod_key=_key)
+READING = msgspec.structs.replace(v1_36.VIEW, pod_key=_key)
 """Release 1.36's, with pods that know their own claims."""
 
 

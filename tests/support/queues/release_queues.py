@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, events_by_plugin
+from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
 from kubescheduler.queue.fifo import FIFO
 from kubescheduler.queue.queueing_hints import QueueingHints
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
@@ -33,7 +33,7 @@ MAKERS: dict[str, Callable[..., SchedulingQueue]] = {
     "1.4": partial(FIFO, policy=v1_4.queue()),
     "1.16": partial(SchedulingQueue, policy=v1_16.queue()),
     "1.20": partial(SchedulingQueue, policy=v1_20.queue()),
-    "1.36": partial(SchedulingQueue, policy=v1_36.queue(), hints=QueueingHints(events_by_plugin(PLUGINS_1_36))),
+    "1.36": partial(SchedulingQueue, policy=v1_36.queue(), hints=QueueingHints(events_by_plugin(v1_36.PLUGINS))),
 }
 
 

@@ -12,6 +12,7 @@ from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
+from kubescheduler.releases import v1_36
 from tests.support.configuring.component_build import entry, error, format_of, plugin_set, plugins, problems, read
 
 BOTH = ("1.20", "1.36")
@@ -263,7 +264,7 @@ def test_as_long_as_the_deadline_1_20() -> None:
 
 
 def validate(config: SchedulerConfig) -> str:
-    return aggregate(validate_1_20(config) if config.release == "1.20" else validate_1_36(config, V1))
+    return aggregate(validate_1_20(config) if config.release == "1.20" else validate_1_36(config, V1, v1_36.PLUGINS))
 
 
 NAMES = ("resourceLock", "resourceNamespace", "resourceName")

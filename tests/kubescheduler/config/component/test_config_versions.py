@@ -6,12 +6,13 @@ import pytest
 
 from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Enabled
 from kubescheduler.framework.profiles.default_plugins import (
-    DEFAULT_MULTIPOINT_1_36,
-    DEFAULT_MULTIPOINT_V1BETA3,
     DEFAULTS_V1BETA2,
-    POINTS_BY_PLUGIN_1_36,
+    LATER_THAN_V1BETA3,
+    enabled_everywhere,
 )
+from kubescheduler.releases import v1_36
 from tests.support.configuring.component_build import (
     args_of,
     comparable,
@@ -26,6 +27,7 @@ from tests.support.configuring.component_build import (
     weights,
 )
 
+V1_LIST = enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
 OLDER = pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
 GONE = (
     "AzureDiskLimits",
@@ -61,22 +63,23 @@ def test_v1beta2_defaults() -> None:
 def test_v1beta2_lists_only_what_runs() -> None:
     """Every plugin of its lists takes part at that point in 1.36."""
     for point, enabled in DEFAULTS_V1BETA2.items():
-        assert all(point in POINTS_BY_PLUGIN_1_36[plugin.name] for plugin in enabled)
+        assert all(point in v1_36.FRAMEWORK.points_by_plugin[plugin.name] for plugin in enabled)
 
 
 def test_v1beta3_defaults() -> None:
     """v1beta3 has a multiPoint list, with today's weights."""
     profile = read("1.36", version="v1beta3").profiles[0]
-    assert profile.multi_point == DEFAULT_MULTIPOINT_V1BETA3
+    assert profile.multi_point == (
+        *(plugin for plugin in V1_LIST if plugin.name not in LATER_THAN_V1BETA3),
+        Enabled("SchedulingGates"),
+    )
     assert {name: weight or 1 for name, weight in weights(profile).items()} == {
         name: weight or 1
         for name, weight in weights(default_config(format_of("1.36")).profiles[0]).items()
         if name != "DynamicResources"
     }
     added = {"DynamicResources", "NodeDeclaredFeatures"}
-    assert set(DEFAULT_MULTIPOINT_1_36) - set(profile.multi_point) == {
-        plugin for plugin in DEFAULT_MULTIPOINT_1_36 if plugin.name in added
-    }
+    assert set(V1_LIST) - set(profile.multi_point) == {plugin for plugin in V1_LIST if plugin.name in added}
 
 
 def test_v1beta2_merging() -> None:

@@ -10,11 +10,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, default_config, merge_1_20, multipoint
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile
-from kubescheduler.framework.profiles.default_plugins import (
-    DEFAULT_MULTIPOINT_1_36,
-    POINTS_BY_PLUGIN_1_36,
-    PROVIDERS_1_20,
-)
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.configuring.component_build import (
     document,
     format_of,
@@ -55,13 +52,14 @@ def test_merging_1_20(custom: PluginSet, merged: tuple[Enabled, ...]) -> None:
     assert merge_1_20.merged(ABC, custom) == merged
 
 
-@pytest.mark.parametrize("provider", PROVIDERS_1_20)
+@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
 def test_providers(provider: str) -> None:
     """A profile that says nothing is its provider."""
+    listed = provider_plugins(v1_20.PROVIDERS[provider], v1_20.PLUGINS)
     config = component_config_from(document("1.20"), format_of("1.20"), provider=provider, all_problems=False)
-    assert config.profiles[0].plugins == PROVIDERS_1_20[provider]
+    assert config.profiles[0].plugins == listed
     assert config.provider == provider
-    assert default_config(format_of("1.20"), {}, provider).profiles[0].plugins == PROVIDERS_1_20[provider]
+    assert default_config(format_of("1.20"), {}, provider).profiles[0].plugins == listed
 
 
 def test_every_profile_is_merged() -> None:
@@ -93,7 +91,7 @@ def test_unknown_provider() -> None:
     assert len(caught.value.problems) == 2
 
 
-@pytest.mark.parametrize("provider", PROVIDERS_1_20)
+@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
 def test_without_system_spreading(provider: str) -> None:
     """With DefaultPodTopologySpread off, SelectorSpread comes behind the others, and spreading is by lists."""
     config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": False}, provider)
@@ -230,7 +228,7 @@ def test_default_profile_1_36() -> None:
     """Without any configuration every point has the release's plugins in its order."""
     found = default_config(format_of("1.36")).profiles[0]
     assert {point: " ".join(names(found, point)) for point in found.plugins} == DEFAULT_1_36
-    assert found.multi_point == DEFAULT_MULTIPOINT_1_36
+    assert found.multi_point == enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
     assert [weight or 1 for weight in weights(found).values()] == [3, 2, 1, 1, 2, 2, 2, 1, 1]
 
 
@@ -285,7 +283,7 @@ def test_profile_1_36() -> None:
 
 def test_plugins_of_ones_own() -> None:
     """Where a custom plugin takes part is said by the caller."""
-    own = {**POINTS_BY_PLUGIN_1_36, "Mine": frozenset({Point.FILTER, Point.POST_BIND})}
+    own = {**v1_36.FRAMEWORK.points_by_plugin, "Mine": frozenset({Point.FILTER, Point.POST_BIND})}
     found = document("1.36", profiles=[{"plugins": plugins(multiPoint=plugin_set("Mine"))}])
     config = component_config_from(found, format_of("1.36"), all_problems=True, points=own)
     assert names(config.profiles[0], Point.POST_BIND) == ["Mine"]

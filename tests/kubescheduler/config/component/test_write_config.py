@@ -17,16 +17,15 @@ from kubescheduler.config.component import (
 )
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Enabled, Profile, SchedulerConfig
-from kubescheduler.framework.profiles.default_plugins import (
-    POINTS_BY_PLUGIN_1_20,
-    POINTS_BY_PLUGIN_1_36,
-    PROVIDERS_1_20,
-)
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.configuring.component_build import comparable, entry, format_of, plugin_set, plugins, read
 from tests.support.configuring.component_strategies import documents
 
 OWN = frozenset({Point.FILTER})
-POINTS = {"1.20": {**POINTS_BY_PLUGIN_1_20, "Mine": OWN}, "1.36": {**POINTS_BY_PLUGIN_1_36, "Mine": OWN}}
+POINTS = {
+    "1.20": {**v1_20.FRAMEWORK.points_by_plugin, "Mine": OWN},
+    "1.36": {**v1_36.FRAMEWORK.points_by_plugin, "Mine": OWN},
+}
 
 
 def again(config: SchedulerConfig) -> SchedulerConfig:
@@ -52,7 +51,7 @@ def test_reading_what_was_written_1_36(document: dict[str, Any]) -> None:
     same_after_writing(document, "1.36")
 
 
-@pytest.mark.parametrize("provider", PROVIDERS_1_20)
+@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
 @pytest.mark.parametrize("spread", [True, False])
 def test_providers_are_written_out(provider: str, spread: bool) -> None:
     """1.20 writes the provider's plugins, so that no provider needs to be named when it is read."""

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
-from tests.support.configuring.policies_1_20 import GATES, POLICY, error, named, problems
+from tests.support.configuring.policies_1_20 import GATES, POLICY, error, named, policy_config, problems
 
 
 @pytest.mark.parametrize(
@@ -180,6 +180,6 @@ def test_any_document(document: dict[str, Any], versioned: bool) -> None:
     """No document breaks the reader, and a person is told of whatever the release refuses."""
     document = {**document, **(POLICY if versioned else {})}
     try:
-        policy_config_1_20(document, GATES)
+        policy_config(document, GATES)
     except ConfigError:
         assert problems(document)

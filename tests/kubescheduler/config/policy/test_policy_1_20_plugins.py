@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.config.policy.policy_1_20 import policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import Profile
@@ -18,8 +17,9 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20
+from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
+from tests.support.configuring.policies_1_20 import policy_config
 
 POLICY: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}
 SYSTEM, LIST = PodTopologySpreadArgs(), PodTopologySpreadArgs(defaulting_type="List")
@@ -27,7 +27,7 @@ NO_SPREAD = {"DefaultPodTopologySpread": False}
 
 
 def profile(gates: dict[str, bool] | None = None, **policy: Any) -> Profile:
-    return policy_config_1_20({**POLICY, **policy}, RELEASES["1.20"].gates.resolve(gates or {})).profiles[0]
+    return policy_config({**POLICY, **policy}, RELEASES["1.20"].gates.resolve(gates or {})).profiles[0]
 
 
 def names(found: Profile, point: Point) -> list[str]:
@@ -355,7 +355,7 @@ def test_extenders() -> None:
         {"urlPrefix": "b", "managedResources": [{"name": "x.io/b"}]},
         {"urlPrefix": "c", "managedResources": [{"name": "x.io/c", "ignoredByScheduler": True}]},
     ]
-    config = policy_config_1_20({**POLICY, "extenders": extenders}, RELEASES["1.20"].gates.resolve({}))
+    config = policy_config({**POLICY, "extenders": extenders}, RELEASES["1.20"].gates.resolve({}))
     assert [extender.url_prefix for extender in config.extenders] == ["b", "c", "a"]
     assert config.profiles[0].plugin_config == (
         ("NodeResourcesFit", NodeResourcesFitArgs(ignored_resources=("x.io/a", "x.io/c"))),
@@ -381,7 +381,7 @@ def test_profiles_can_be_built(predicate: list[str] | None, listed: list[str] | 
     found = of(predicate, listed)
     for point, plugins in found.plugins.items():
         assert len({plugin.name for plugin in plugins}) == len(plugins)
-        assert all(point in POINTS_BY_PLUGIN_1_20[plugin.name] for plugin in plugins)
+        assert all(point in v1_20.FRAMEWORK.points_by_plugin[plugin.name] for plugin in plugins)
     again = of(predicate and [*reversed(predicate), *predicate], listed and sorted(listed))
     assert again.plugins == found.plugins
     assert again.plugin_config == found.plugin_config
@@ -391,4 +391,4 @@ def test_defaults_are_known() -> None:
     """The default sets name what the tables have."""
     assert set(DEFAULT_PREDICATES) <= PREDICATES.keys()
     assert DEFAULT_PRIORITIES.keys() <= PRIORITIES.keys()
-    assert {plugin for plugins in PREDICATES.values() for plugin in plugins} <= POINTS_BY_PLUGIN_1_20.keys()
+    assert {plugin for plugins in PREDICATES.values() for plugin in plugins} <= v1_20.FRAMEWORK.points_by_plugin.keys()

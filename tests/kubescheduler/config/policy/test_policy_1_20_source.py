@@ -12,12 +12,12 @@ from kubescheduler.config.policy.policy_1_20_source import (
     AlgorithmSource,
     algorithm_source_1_20,
     hard_weight_error_1_20,
-    profile_for_provider_1_20,
     refuse_policy_beside,
 )
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.releases.lookup import RELEASES
+from tests.support.configuring.policies_1_20 import profile_for_provider
 
 GATES = RELEASES["1.20"].gates.resolve({})
 
@@ -96,7 +96,7 @@ def test_hard_weight() -> None:
 def test_providers() -> None:
     """They differ in one plugin."""
     default, autoscaler = (
-        profile_for_provider_1_20(name, GATES) for name in ("DefaultProvider", "ClusterAutoscalerProvider")
+        profile_for_provider(name, GATES) for name in ("DefaultProvider", "ClusterAutoscalerProvider")
     )
     for point, plugins in default.plugins.items():
         other = autoscaler.plugins[point]
@@ -108,7 +108,7 @@ def test_providers() -> None:
 
 def test_provider_without_the_gate() -> None:
     """SelectorSpread is appended."""
-    found = profile_for_provider_1_20(
+    found = profile_for_provider(
         "DefaultProvider", RELEASES["1.20"].gates.resolve({"DefaultPodTopologySpread": False}), "me"
     )
     assert found.plugins[Point.PRE_SCORE][-1].name == "SelectorSpread"
@@ -118,9 +118,9 @@ def test_provider_without_the_gate() -> None:
 
 def test_provider_with_a_hard_weight() -> None:
     """The flag's weight becomes args."""
-    found = profile_for_provider_1_20("DefaultProvider", GATES, hard_weight=7)
+    found = profile_for_provider("DefaultProvider", GATES, hard_weight=7)
     assert found.plugin_config == (("InterPodAffinity", InterPodAffinityArgs(7)),)
-    assert profile_for_provider_1_20("DefaultProvider", GATES).plugin_config == ()
+    assert profile_for_provider("DefaultProvider", GATES).plugin_config == ()
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_unknown_provider(name: str, hint: str) -> None:
     text = f'couldn\'t create scheduler using provider "{name}": algorithm provider "{name}" is not registered'
     for hinted in (False, True):
         with pytest.raises(ConfigError) as raised:
-            profile_for_provider_1_20(name, GATES, hint=hinted)
+            profile_for_provider(name, GATES, hint=hinted)
         assert str(raised.value) == text + hint * hinted

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.extender.config import ExtenderConfig
 from tests.support.configuring.policies_1_20 import (
     ANTI_AFFINITY,
@@ -16,9 +15,11 @@ from tests.support.configuring.policies_1_20 import (
     POLICY,
     PREFERENCE,
     RATIO,
+    checked_policy_config,
     error,
     named,
     notes,
+    policy_config,
     problems,
 )
 
@@ -172,7 +173,7 @@ def test_names_that_crash_the_release(name: str) -> None:
     alone = named("priorities", name, weight=1, argument=argument)
     assert error(alone) == "panic: runtime error: invalid memory address or nil pointer dereference"
     assert problems(alone)[0].startswith(f"priorities[0]: release 1.20 crashes on the name {name}")
-    policy_config_1_20(named("priorities", name, "Other", weight=1, argument=argument), GATES)
+    policy_config(named("priorities", name, "Other", weight=1, argument=argument), GATES)
 
 
 def test_every_problem_of_a_policy() -> None:
@@ -221,7 +222,7 @@ def test_labels_that_contradict() -> None:
         'predicates and priorities with labels: detecting at least one label (e.g., "x") that exist in both '
         "the present([x]) and absent([x]) label list"
     ]
-    policy_config_1_20(document, GATES)
+    policy_config(document, GATES)
 
 
 def test_notes() -> None:
@@ -250,8 +251,8 @@ def test_notes() -> None:
 def test_both_ways_give_the_same() -> None:
     """A policy without fault means the same for a person and for a test."""
     document = {**POLICY, "predicates": [], "extenders": [extender(filterVerb="f", weight=1)]}
-    one = policy_config_1_20(document, GATES, "mine")
-    other = checked_policy_config_1_20(document, GATES, "mine", notice=lambda _: None)
+    one = policy_config(document, GATES, "mine")
+    other = checked_policy_config(document, GATES, "mine", notice=lambda _: None)
     assert one.profiles[0].plugins == other.profiles[0].plugins
     assert one.profiles[0].scheduler_name == other.profiles[0].scheduler_name == "mine"
     assert one.extenders == other.extenders == (ExtenderConfig("http://x", "f", weight=1),)

@@ -6,15 +6,15 @@ import numpy as np
 
 from clusterstate.objects import ContainerImage
 from clusterstate.podinfo import PodInfo
-from clusterstate.view_records import VIEW_1_36
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
+from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, make_node, make_pod, resources
 
 IMAGE = ContainerImage(("app:latest",), 1 << 30)
 CLUSTER = Cluster(
     [make_node(name, {"zone": zone}, images=(IMAGE,)) for name, zone in (("n0", "a"), ("n1", "a"), ("n2", "b"))],
     [make_pod(f"p{at}", {"app": "x"}, node=f"n{at}", requests=resources(cpu=100)) for at in range(2)],
-    view=VIEW_1_36,
+    view=v1_36.VIEW,
 )
 EMPTIED = EmptiedNodes.of(CLUSTER.snapshot)
 

@@ -13,8 +13,9 @@ from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from kubescheduler.framework.profiles.in_tree_plugins import PLUGINS_1_36, args_errors, args_types
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases import v1_36
 from tests.support.build import cache_of
 from tests.support.configuring.args_build import (
     BAD_FIELD,
@@ -200,10 +201,10 @@ def test_when_1_36_builds_plugins() -> None:
     """1.36 refuses to build NodeResourcesFit with such args; those of others it has checked before."""
     handle = FrameworkHandle(Services("1.36", cache_of()), "default-scheduler")
     with pytest.raises(ConfigError) as caught:
-        PLUGINS_1_36["NodeResourcesFit"].make(fit("Least", ("cpu", 0)), handle)
+        v1_36.PLUGINS["NodeResourcesFit"].make(fit("Least", ("cpu", 0)), handle)
     assert str(caught.value).startswith('[scoringStrategy.type: Unsupported value: "Least": ')
-    PLUGINS_1_36["NodeResourcesFit"].make(fit(), handle)
-    PLUGINS_1_36["VolumeBinding"].make(VolumeBindingArgs(-1), handle)
+    v1_36.PLUGINS["NodeResourcesFit"].make(fit(), handle)
+    v1_36.PLUGINS["VolumeBinding"].make(VolumeBindingArgs(-1), handle)
     assert [name for name, kind in args_types(format_of("1.36").plugins).items() if not kind.checked_with_config] == [
         "NodeResourcesFit"
     ]

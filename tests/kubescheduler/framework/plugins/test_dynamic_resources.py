@@ -20,8 +20,8 @@ from kubescheduler.framework.plugins.dynamic_resources import (
     timer_of,
 )
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
-from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_36
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases import v1_36
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import resources
@@ -38,7 +38,7 @@ def test_points() -> None:
     """Where the plugin takes part, and that it has what it takes."""
     plugin = world().plugin
     assert plugin.name == NAME
-    assert plugin.points == POINTS_BY_PLUGIN_1_36[NAME]
+    assert plugin.points == v1_36.FRAMEWORK.points_by_plugin[NAME]
 
 
 def test_args_of_another_plugin() -> None:

@@ -10,7 +10,6 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.objects.resource import PodGroup
-from clusterstate.view_records import VIEW_1_36
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -18,9 +17,9 @@ from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.plugins.gang_scheduling import GangScheduling, gang_scheduling_1_36
 from kubescheduler.framework.plugins.pod_group_pods_count import pod_group_pods_count_1_36
 from kubescheduler.framework.plugins.topology_placement_generator import topology_placement_generator_1_36
-from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_36
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.framework.running.waiting_pods import HeldPod
+from kubescheduler.releases import v1_36
 from tests.support.build import make_node, make_pod
 
 NO_GROUP = Status.unresolvable('waiting for pods\'s pod group "g" to appear in scheduling queue')
@@ -30,7 +29,7 @@ PASS = (None, 0.0)
 
 
 def services(*objects: object) -> Services:
-    return Services("1.36", ClusterCache.of([make_node("n"), *objects], VIEW_1_36), time=ManualTime())
+    return Services("1.36", ClusterCache.of([make_node("n"), *objects], v1_36.VIEW), time=ManualTime())
 
 
 def plugin(given: Services) -> GangScheduling:
@@ -57,7 +56,7 @@ def test_points(name: str, make: Callable[[Any, Any], Any]) -> None:
     """Their names and where they take part."""
     made = make(None, FrameworkHandle(services(), "p"))
     assert made.name == name
-    assert points_of(made) == POINTS_BY_PLUGIN_1_36[name]
+    assert points_of(made) == v1_36.FRAMEWORK.points_by_plugin[name]
 
 
 @pytest.mark.parametrize(

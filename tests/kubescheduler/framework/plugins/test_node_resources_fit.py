@@ -11,7 +11,6 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,
@@ -23,6 +22,7 @@ from kubescheduler.framework.plugins.node_resources_fit import (
     node_resources_fit_1_20,
     node_resources_fit_1_36,
 )
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores, scoring_of
 from tests.support.device_clusters.devices import DRIVER, allocated, gpu, make_claim, make_class, make_slice
@@ -53,12 +53,12 @@ def test_reasons_and_codes() -> None:
     """1.36 knows which nodes are too small at all; 1.20 has one code."""
     pod = make_pod(requests=resources(cpu=2000))
     expected = {"Too many pods": ["full"], "Insufficient cpu": ["small", "large"]}
-    old, cluster = node_resources_fit_1_20(None, HANDLE), Cluster(NODES, RUNNING, view=VIEW_1_20)
+    old, cluster = node_resources_fit_1_20(None, HANDLE), Cluster(NODES, RUNNING, view=v1_20.VIEW)
     assert refused(old, cluster, pod) == expected
     assert check_of(old).beyond is None
     assert not any(map(check_of(old).unresolvable, expected))
 
-    new, cluster = node_resources_fit_1_36(None, HANDLE), Cluster(NODES, RUNNING, view=VIEW_1_36)
+    new, cluster = node_resources_fit_1_36(None, HANDLE), Cluster(NODES, RUNNING, view=v1_36.VIEW)
     assert refused(new, cluster, pod) == expected
     beyond = check_of(new).beyond
     assert beyond is not None
@@ -73,7 +73,7 @@ IGNORING = [NodeResourcesFitArgs((GPU,)), NodeResourcesFitArgs((), ("example.com
 def test_ignored_resources(args: NodeResourcesFitArgs) -> None:
     """They are asked for elsewhere."""
     pod = make_pod(requests=FrozenMap({GPU: 9000}))
-    for view, make in ((VIEW_1_20, node_resources_fit_1_20), (VIEW_1_36, node_resources_fit_1_36)):
+    for view, make in ((v1_20.VIEW, node_resources_fit_1_20), (v1_36.VIEW, node_resources_fit_1_36)):
         cluster = Cluster(NODES[:2], view=view)
         assert refused(make(args, HANDLE), cluster, pod) == {}
         assert refused(make(None, HANDLE), cluster, pod) == {f"Insufficient {GPU}": ["small", "large"]}
@@ -84,7 +84,7 @@ def test_what_a_device_class_provides(gate: bool, refusing: list[str]) -> None:
     """A node without any of it natively may have devices, if the gate is on."""
     provider = DeviceClass(ObjectMeta("gpus"), extended_resource_name=GPU)
     handle: Any = SimpleNamespace(feature_gates={"DRAExtendedResource": gate})
-    cluster = Cluster(NODES[:2], others=[provider], view=VIEW_1_36)
+    cluster = Cluster(NODES[:2], others=[provider], view=v1_36.VIEW)
     pod = make_pod(requests=FrozenMap({GPU: 9000}))
     assert refused(node_resources_fit_1_36(None, handle), cluster, pod) == {f"Insufficient {GPU}": refusing}
 
@@ -93,7 +93,7 @@ def test_what_it_reads() -> None:
     """Each node alone; device classes only for pods that ask for scalar resources."""
     footprint = check_of(node_resources_fit_1_36(None, HANDLE)).footprint
     assert footprint.narrow is not None
-    cluster = Cluster(NODES, view=VIEW_1_36)
+    cluster = Cluster(NODES, view=v1_36.VIEW)
     plain, gpu = cluster.info(make_pod(requests=resources(cpu=1))), cluster.info(make_pod(requests=GPUS))
     assert (footprint.narrow(plain), footprint.narrow(gpu)) == (LOCAL, LOCAL | Reads.RESOURCES)
     assert footprint.is_row_local(gpu, cluster.snapshot)
@@ -115,7 +115,7 @@ def test_scoring_strategies(strategy: ScoringStrategy | None, expected: list[int
     args = None if strategy is None else NodeResourcesFitArgs(scoring_strategy=strategy)
     plugin = node_resources_fit_1_36(args, HANDLE)
     nodes = [make_node("small", allocatable=resources(cpu=1000)), make_node("large", allocatable=resources(cpu=4000))]
-    cluster, pod = Cluster(nodes, RUNNING, view=VIEW_1_36), make_pod(requests=resources(cpu=0, memory=0))
+    cluster, pod = Cluster(nodes, RUNNING, view=v1_36.VIEW), make_pod(requests=resources(cpu=0, memory=0))
     assert scores(plugin, cluster, pod) == (expected, expected)
     assert scoring_of(plugin).pre_score(cluster.info(pod), cluster.snapshot)
 
@@ -135,7 +135,7 @@ def test_devices_are_scored(gate: bool, expected: list[int]) -> None:
     plugin = node_resources_fit_1_36(args, _handle(gate))
     assert scoring_of(plugin).footprint.reads == (LOCAL | Reads.RESOURCES | Reads.ALL_NODES if gate else LOCAL)
     nodes = [make_node("small"), make_node("large", allocatable=resources(**{GPU: 3}))]
-    cluster, pod = Cluster(nodes, others=SEEN, view=VIEW_1_36), make_pod(requests=FrozenMap({GPU: 1000}))
+    cluster, pod = Cluster(nodes, others=SEEN, view=v1_36.VIEW), make_pod(requests=FrozenMap({GPU: 1000}))
     assert scores(plugin, cluster, pod)[0] == expected
 
 
@@ -143,7 +143,7 @@ def test_devices_are_balanced() -> None:
     """NodeResourcesBalancedAllocation counts them likewise: from one of two devices in use to both."""
     args = NodeResourcesBalancedAllocationArgs((("cpu", 1), (GPU, 1)))
     plugin = node_resources_balanced_allocation_1_36(args, _handle(gate=True))
-    cluster = Cluster([make_node("small", allocatable=resources(cpu=1000))], others=SEEN, view=VIEW_1_36)
+    cluster = Cluster([make_node("small", allocatable=resources(cpu=1000))], others=SEEN, view=v1_36.VIEW)
     pod = make_pod(requests=FrozenMap({GPU: 1000, "cpu": 500}))
     assert scores(plugin, cluster, pod)[0] == [50 + (50 + 75 - 75) // 2]
 

@@ -18,11 +18,11 @@ from clusterstate.objects import (
     ObjectMeta,
     Pod,
 )
-from clusterstate.view_records import VIEW_1_36
 from clusterstate.volumes.claims import csi_limit_key
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.node_volume_limits import node_volume_limits_1_20, node_volume_limits_1_36
+from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.custom.node_plugins import HANDLE, check_of, refused
 from tests.support.storage import claiming, make_claim, make_class, make_volume
@@ -56,7 +56,7 @@ def test_a_driver_whose_limit_is_reached_refuses() -> None:
         [make_node("a"), make_node("b")],
         [claiming("c0", name="x", node="a")],
         [*STORAGE, csi_node("a", EBS, 1)],
-        VIEW_1_36,
+        v1_36.VIEW,
     )
     for plugin in (OLD, NEW):
         assert refused(plugin, cluster, claiming("c1")) == {TEXT: ["a"]}
@@ -111,7 +111,7 @@ def test_in_tree_volumes_of_1_20_count_where_they_are_handed_over() -> None:
 )
 def test_pods_that_are_skipped(pod: Pod, old: bool, new: bool) -> None:
     """They have no volumes that could count."""
-    info = Cluster(view=VIEW_1_36).info(pod)
+    info = Cluster(view=v1_36.VIEW).info(pod)
     assert (check_of(OLD).applies(info), check_of(NEW).applies(info)) == (old, new)
     assert OLD.points == {Point.FILTER}
     assert NEW.points == {Point.PRE_FILTER, Point.FILTER}

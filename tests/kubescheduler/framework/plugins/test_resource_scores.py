@@ -9,7 +9,6 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
-from clusterstate.view_records import VIEW_1_20, VIEW_1_36
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
@@ -30,6 +29,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
     RequestedToCapacityRatioArgs,
     requested_to_capacity_ratio_1_20,
 )
+from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.custom.node_plugins import HANDLE, scores, scoring_of
 
@@ -51,7 +51,7 @@ SCORES: dict[str, tuple[ColumnPlugin, list[int]]] = {
 @pytest.mark.parametrize(("plugin", "expected"), SCORES.values(), ids=SCORES)
 def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
     """They are as they come, and every pod is scored."""
-    cluster = Cluster(NODES, view=VIEW_1_20)
+    cluster = Cluster(NODES, view=v1_20.VIEW)
     assert plugin.points == {Point.SCORE}
     assert plugin.check is None
     assert scores(plugin, cluster, ASKED) == (expected, expected)
@@ -60,7 +60,7 @@ def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
 
 def test_balanced_allocation_of_1_36() -> None:
     """A pod that asks for none of its resources is skipped."""
-    cluster = Cluster(NODES, view=VIEW_1_36)
+    cluster = Cluster(NODES, view=v1_36.VIEW)
     plugin = node_resources_balanced_allocation_1_36(None, HANDLE)
     assert plugin.points == {Point.PRE_SCORE, Point.SCORE}
     assert scores(plugin, cluster, ASKED)[0] == [68, 75]
@@ -127,8 +127,8 @@ def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
     """Init containers count since 1.36."""
     nodes = [make_node("a", images=(ContainerImage(("x:latest",), 523 * MIB),)), make_node("b")]
     for make, view, expected in (
-        (image_locality_1_20, VIEW_1_20, old),
-        (image_locality_1_36, VIEW_1_36, new),
+        (image_locality_1_20, v1_20.VIEW, old),
+        (image_locality_1_36, v1_36.VIEW, new),
     ):
         plugin = make(None, HANDLE)
         assert plugin.points == {Point.SCORE}

@@ -8,11 +8,11 @@ from algorithmprovider.rule_docs import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.points import METHODS, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.profiles.default_plugins import POINTS_BY_PLUGIN_1_20, POINTS_BY_PLUGIN_1_36
+from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 
-TABLES = {"1.20": POINTS_BY_PLUGIN_1_20, "1.36": POINTS_BY_PLUGIN_1_36}
+TABLES = {"1.20": v1_20.FRAMEWORK.points_by_plugin, "1.36": v1_36.FRAMEWORK.points_by_plugin}
 COLUMNS = {
     Point.PRE_FILTER: "check",
     Point.FILTER: "check",

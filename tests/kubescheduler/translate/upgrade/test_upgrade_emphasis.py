@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.component.format_1_36 import FORMAT_1_36
 from kubescheduler.framework.contract.points import Point
 from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.releases import v1_36
 from kubescheduler.translate.translating import translation_document
 from kubescheduler.translate.translation_model import Emphasis, Role, Translation
 from tests.support.configuring.migrations import configuration, moved, told
@@ -34,7 +34,7 @@ def weights(emphasis: Emphasis) -> dict[str, int]:
 
 def accepted(translation: Translation) -> SchedulerConfig:
     """What 1.36 makes of it."""
-    return component_config_from(translation.plain(), FORMAT_1_36, all_problems=True)
+    return component_config_from(translation.plain(), v1_36.FORMAT, all_problems=True)
 
 
 @pytest.mark.parametrize("version", PACKING)

@@ -1,0 +1,131 @@
+"""How a release is made of the one before it and the changes that its file lists.
+
+A release that is near its predecessor is a file with a list of these::
+
+    CHANGES = (
+        Change(
+            "taint-toleration-counts-triple",
+            "TaintToleration weighs 3 by default.",
+            Kind.WEIGHT,
+            plugin("TaintToleration", default_weight=3),
+        ),
+    )
+    RELEASE = after(v1_22.RELEASE, "1.23", CHANGES)
+
+What no change names is inherited. Edits, from ``release_fields`` on, say what a change puts in place of what was there;
+several of them are one by ``together``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kubescheduler.releases.release import Change, Edit, Release
+
+if TYPE_CHECKING:
+    from kubescheduler.config.gate_records import Gate
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+
+
+def after(older: Release, name: str, changes: tuple[Change, ...], **fields: Any) -> Release:
+    """The release that follows another: its changes, one after the other, then ``fields`` that are no change.
+
+    It does not run until ``fields`` say what its process is.
+    """
+    named = replace(release_fields(live=None)(component(release=name)(older)), name=name, changes=changes)
+    return replace(together(*(change.edit for change in changes))(named), **fields)
+
+
+# --- edits -------------------------------------------------------------------------------------
+
+
+def together(*edits: Edit) -> Edit:
+    """Several edits as one, made in their order."""
+    return lambda release: reduce(lambda made, edit: edit(made), edits, release)
+
+
+def release_fields(**fields: Any) -> Edit:
+    """Fields of the release itself."""
+    return lambda release: replace(release, **fields)
+
+
+def framework(**fields: Any) -> Edit:
+    """Fields of how it decides by plugins."""
+    return lambda release: replace(release, framework=replace(release.framework_rules, **fields))
+
+
+def deciding(**fields: Any) -> Edit:
+    """Fields of how an attempt goes, apart from plugins."""
+    return lambda release: framework(deciding=replace(release.framework_rules.deciding, **fields))(release)
+
+
+def component(**fields: Any) -> Edit:
+    """Fields of how component configurations are read; nothing for a release that has none."""
+
+    def edit(release: Release) -> Release:
+        if release.framework is None:
+            return release
+        return framework(component=replace(release.framework.component, **fields))(release)
+
+    return edit
+
+
+def wire(**fields: Any) -> Edit:
+    """Fields of how extenders are called."""
+    return lambda release: replace(release, wire=replace(release.wire, **fields))
+
+
+def viewing(**fields: Any) -> Edit:
+    """Fields of how objects are read, whatever the feature gates."""
+
+    def edit(release: Release) -> Release:
+        older = release.view
+        return replace(release, view=lambda gates: replace(older(gates), **fields))
+
+    return edit
+
+
+def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Iterable[str] = ()) -> Edit:
+    """Feature gates that are new or have another default, that are gone, and that have no effect here."""
+
+    def edit(release: Release) -> Release:
+        before, lost = release.gates, frozenset(gone)
+        kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
+        return replace(release, gates=replace(before, gates=kept, idle=(before.idle | {*idle}) - lost))
+
+    return edit
+
+
+# --- plugins -----------------------------------------------------------------------------------
+
+
+def plugin(name: str, **fields: Any) -> Edit:
+    """Fields of the record of a plugin that stays."""
+
+    def edit(release: Release) -> Release:
+        plugins = release.framework_rules.plugins
+        return component(plugins={**plugins, name: replace(plugins[name], **fields)})(release)
+
+    return edit
+
+
+def plugins(*records: InTreePlugin) -> Edit:
+    """Whole records, of plugins that are new or quite different."""
+    new = {record.name: record for record in records}
+    return lambda release: component(plugins={**release.framework_rules.plugins, **new})(release)
+
+
+def without_plugins(*names: str) -> Edit:
+    """Plugins that are gone, from the default list too."""
+
+    def edit(release: Release) -> Release:
+        form = release.framework_rules.component
+        kept = {name: record for name, record in form.plugins.items() if name not in names}
+        everywhere = tuple(name for name in form.multi_point if name not in names)
+        return component(plugins=kept, multi_point=everywhere)(release)
+
+    return edit
