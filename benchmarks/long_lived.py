@@ -30,8 +30,8 @@ from clusterstate.errors import KubeSchedulerError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler import RELEASES
-from kubescheduler.core.bulk.bulk_run import PlacedRun
-from kubescheduler.core.bulk.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import PlacedRun
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario, result_of, scheduler_on
 from kubescheduler.releases.lookup import release_named
 

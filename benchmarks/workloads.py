@@ -330,7 +330,7 @@ def in_bulk(scheduler: PodScheduler, pods: list[Pod]) -> int:
     """Runs of pods that no rule can tell apart are placed in one go; by a checkout that cannot, one by one."""
     if not hasattr(scheduler, "place_run"):
         return one_by_one(scheduler, pods)
-    from kubescheduler.core.bulk.placing_in_order import placed_in_order
+    from kubescheduler.core.placing_in_order import placed_in_order
 
     def one(pod: Pod) -> Decision:
         decision = scheduler.decide(pod, in_sequence=True)

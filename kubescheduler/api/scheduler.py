@@ -17,10 +17,9 @@ from kubescheduler.api.argument_checks import TEXT, WHOLE, checked_cluster, refu
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
-from kubescheduler.core.bulk.placing_in_order import placed_in_order
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.deferred_decision import DeferredDecision, placed_by
+from kubescheduler.core.decision import Decision, DeferredDecision, placed_by
 from kubescheduler.core.not_pickled import NotPickled
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.turns import OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
@@ -28,7 +27,7 @@ from kubescheduler.extender.access import LIVE
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.core.bulk.bulk_run import PlacedRun
+    from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.hinting.hint_search import HintSearch

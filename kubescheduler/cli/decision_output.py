@@ -14,7 +14,7 @@ from kubescheduler.sources.foreign_text import one_line
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining
-    from kubescheduler.core.bulk.bulk_run import BulkPlacement
+    from kubescheduler.core.equal_runs import BulkPlacement
 
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")

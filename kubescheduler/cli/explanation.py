@@ -19,7 +19,7 @@ from kubescheduler.core.failed_attempts import gave_up
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.node_explanation import RefusalEvidence
+    from kubescheduler.core.evidence import RefusalEvidence
     from priorities.score_evidence import ScoreEvidence
 
 

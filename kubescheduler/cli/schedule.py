@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
-    from kubescheduler.core.bulk.bulk_run import PlacedRun
     from kubescheduler.core.decision import Decision
+    from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
 MANY = 200
@@ -190,8 +190,8 @@ def _run(
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
     from kubescheduler.cli.output import screen_of
-    from kubescheduler.core.bulk.placing_in_order import placed_in_order
     from kubescheduler.core.failed_attempts import gave_up
+    from kubescheduler.core.placing_in_order import placed_in_order
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []

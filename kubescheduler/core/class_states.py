@@ -18,8 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import PodKey, as_read, label_keys_read, spec_alone, whole_pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.holding.usage_answers import with_rows
-from kubescheduler.core.verdicts import CheckState, Refreshes, Remembered, ScoreState
+from kubescheduler.core.answers import CheckState, Refreshes, Remembered, ScoreState, with_rows
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 

@@ -2,27 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, nearest
-from clusterstate.growable import NO_NUMBERS, IntArray
-from clusterstate.objects import FrozenMap
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
-from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.fit_errors import fit_error_1_16
-from kubescheduler.core.holding.held_scores import HeldScores
-from kubescheduler.core.node_explanation import Explainer, NodeExplanation
-from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.evidence import Explainer, NodeExplanation, ScoreSource
+from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
+from kubescheduler.core.lazy_results import HeldScores, Scores, ScoreTable
 from kubescheduler.core.not_pickled import CopiedAsItself
-from kubescheduler.core.score_table import Scores, ScoreTable
-from kubescheduler.core.turns import in_turn
-from kubescheduler.core.unstated_amounts import unstated_notes
+from kubescheduler.core.turns import AT_ONCE, in_turn
 from priorities.score_evidence import ScoreEvidence
+
+UNSTATED = {
+    "pods": ("Insufficient pods", "Too many pods"),
+    "cpu": ("Insufficient cpu",),
+    "memory": ("Insufficient memory",),
+}
+"""Resource → the reasons that releases give where there is too little of it."""
+FEW_NODES = 3
+"""Nodes that a note names."""
+
+
+def unstated_notes(cache: ClusterCache, reasons: Callable[[], Mapping[str, Iterable[str]]]) -> Iterator[str]:
+    """A note for each resource that refusing nodes do not have in their allocatable.
+
+    reasons: by the node's name; they are asked for only when a node does not say an amount.
+    """
+    found: Mapping[str, Iterable[str]] | None = None
+    for resource, texts in UNSTATED.items():
+        without = list(_without(cache, resource))
+        if without and found is None:
+            found = reasons()
+        nodes = [name for name in without if found and not set(texts).isdisjoint(found.get(name, ()))]
+        if nodes:
+            yield f"{_named(nodes)} no {resource} in status.allocatable, which counts as 0"
+
+
+def _without(cache: ClusterCache, resource: str) -> Iterator[str]:
+    """The nodes that do not say how much of a resource they have."""
+    columns = cache.columns
+    amounts = columns.allowed_pods.view if resource == "pods" else None
+    if amounts is None and resource in columns.resources:
+        amounts = columns.allocatable.data[columns.resources[resource], : len(columns.names)]
+    for row in range(len(columns.names)) if amounts is None else np.flatnonzero(amounts == 0).tolist():
+        node = columns.nodes[row]
+        if node is not None and resource not in node.allocatable:
+            yield node.name
+
+
+def _named(nodes: Sequence[str]) -> str:
+    if len(nodes) == 1:
+        return f"node {nodes[0]} has"
+    return f"{len(nodes)} nodes ({', '.join(nodes[:FEW_NODES])}{', …' if len(nodes) > FEW_NODES else ''}) have"
+
 
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
@@ -282,3 +322,69 @@ class Decision(CopiedAsItself, FilterResults):
         from kubescheduler.notebook.views import decision_title
 
         return f"<Decision {decision_title(self)}>"
+
+
+ASK, SHARED = "_ask", "_shared"
+
+
+class DeferredDecision(Decision):
+    """A Decision on a pod that was placed with others like it: what is not known of it is decided when it is first
+    read."""
+
+    __slots__ = (ASK, SHARED)
+
+    @classmethod
+    def of(cls, ask: Callable[[], Decision], pod: Pod, host: str, shared: Mapping[str, Any]) -> DeferredDecision:
+        """ask: the decision itself, with the same host. shared: see ``placed_by``."""
+        out = object.__new__(cls)
+        set_in = object.__setattr__
+        set_in(out, ASK, ask)
+        set_in(out, SHARED, shared)
+        set_in(out, "pod", pod)
+        set_in(out, "host", host)
+        return out
+
+    def __getattr__(self, name: str) -> Any:
+        """A field that is not this decision's own, or not known yet. Raises what deciding raises."""
+        if name not in FIELDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        shared = object.__getattribute__(self, SHARED)
+        if name in shared:
+            return shared[name]
+        with shared.get("turn", AT_ONCE):
+            found = object.__getattribute__(self, ASK)()
+            for field in FIELDS.difference(shared, OWN):
+                object.__setattr__(self, field, getattr(found, field))
+        return object.__getattribute__(self, name)
+
+
+def placed_by(
+    release: str,
+    names: tuple[str, ...],
+    listed: Mask,
+    nodes_total: int,
+    *,
+    from_kept_ranking: bool = False,
+    **more: Any,
+) -> Mapping[str, Any]:
+    """Fields that Decisions on the pods of a run have in common; see Decision. more: further ones."""
+    return {
+        "release": release,
+        "names": names,
+        "listed": listed,
+        "nodes_total": nodes_total,
+        "from_kept_ranking": from_kept_ranking,
+        "extenders": (),
+        "error": None,
+        "error_at": "",
+        "tried": True,
+        "preemption": None,
+        "nominated": None,
+        **more,
+    }
+
+
+OWN = ("pod", "host")
+"""The fields that each has of its own."""
+FIELDS = frozenset(field.name for field in attrs.fields(Decision))
+"""What a Decision has."""

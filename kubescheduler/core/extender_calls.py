@@ -2,18 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
-from clusterstate.objects import Pod
+from clusterstate.objects import Node, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.algorithm import Extender
-from kubescheduler.core.answer_rows import FilterAnswer, SnapshotRows
 from kubescheduler.core.decision_records import ExtenderTrace
+
+SeenNodes = tuple[PodInfo, Snapshot]
+"""A pod, and the nodes that a rule scores for it, exactly these and in their order."""
+
+
+class FilterAnswer(Protocol):
+    """What an extender's filter said.
+
+    nodes: names of the nodes that are left, in its order. failed: node name → message. unresolvable: likewise where
+    taking pods away cannot help. as_objects: the nodes came as objects, not as names. objects: those objects.
+    """
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes that pass."""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Node → the extender's message."""
+
+    @property
+    def unresolvable(self) -> dict[str, str]:
+        """Node → the extender's message, where preemption cannot help."""
+
+    @property
+    def as_objects(self) -> bool:
+        """Whether the answer named the nodes by whole objects."""
+
+    @property
+    def objects(self) -> tuple[msgspec.Raw, ...] | None:
+        """The answered node objects as JSON, one per name; None when the answer had names only."""
+
+
+class ExtenderSettings(Protocol):
+    """What the scheduler itself reads of an extender's configuration; verbs are empty when unsupported."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the extender: the address that verbs are appended to, without a password."""
+
+    @property
+    def filter_verb(self) -> str:
+        """The verb of filter."""
+
+    @property
+    def prioritize_verb(self) -> str:
+        """The verb of prioritize."""
+
+    @property
+    def preempt_verb(self) -> str:
+        """The verb of preempt."""
+
+    @property
+    def bind_verb(self) -> str:
+        """The verb of bind."""
+
+    @property
+    def weight(self) -> int:
+        """What the extender's scores are multiplied by."""
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether a pod is scheduled without the extender when it cannot be reached."""
+
+
+class Extender(Protocol):
+    """An HTTP extender as the scheduler calls it; every call may raise a SchedulingError.
+
+    ``known`` are the names that the cluster has. ``preempt_counted``: node → (uids of the pods that would go, how many
+    of them violate a budget).
+    """
+
+    @property
+    def config(self) -> ExtenderSettings:
+        """The extender's configuration."""
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the extender is asked about this pod."""
+
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str]) -> FilterAnswer:
+        """Which of the nodes pass; ``known`` are the names of the nodes that there are."""
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]:
+        """(node, score) before the extender's weight."""
+
+    def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]:
+        """The victims that the extender agrees with, by node; victims are given with their violated budgets."""
+
+    def preempt_counted(
+        self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
+    ) -> dict[str, tuple[tuple[str, ...], int]]:
+        """As ``preempt``, with the number of violated budgets that the extender answers."""
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Has the extender bind the pod to the node."""
+
+
+def unknown_node_1_16(name: str) -> str:
+    """The text for a node that an extender names and the cluster does not have."""
+    return f"node not found: an extender passed {name!r}, which is not in the cluster"
+
+
+class SnapshotRows(msgspec.Struct, eq=False):
+    """The rows of the nodes that extenders are sent and answer: those of the snapshot, by name."""
+
+    snapshot: Snapshot
+    unknown_node: Callable[[str], str] = unknown_node_1_16
+    """The text for a name that is no node."""
+
+    def nodes(self, rows: IntArray) -> list[Node]:
+        """The node objects of rows."""
+        return nodes_of(self.snapshot, rows)
+
+    def names(self, rows: IntArray) -> list[str]:
+        """(n,) the names of rows."""
+        return [self.snapshot.names[row] for row in rows.tolist()]
+
+    def views(self, pod: Pod, cache: ClusterCache, rules: Iterable[str], rows: IntArray) -> dict[str, SeenNodes]:  # noqa: ARG002
+        """Rule, of those that score → the nodes of rows as it reads them, where the cluster has them otherwise."""
+        return {}
+
+    def read(self, answer: FilterAnswer) -> None:
+        """Reads the node objects of an answer; here their names are enough. Raises SchedulingError."""
+
+    def rows(self, answer: FilterAnswer) -> IntArray:
+        """(n,) the rows of an answer, in its order. Raises SchedulingError for a name that is no node."""
+        return np.array([self._of_name(name) for name in answer.nodes], np.int64)
+
+    def _of_name(self, name: str) -> int:
+        row = self.snapshot.row_of(name)
+        if row is None or self.snapshot.node(row) is None:
+            raise SchedulingError(self.unknown_node(name))
+        return row
+
+
+def nodes_of(snapshot: Snapshot, rows: IntArray) -> list[Node]:
+    """The node objects of rows."""
+    return [node for row in rows.tolist() if (node := snapshot.node(row)) is not None]
 
 
 def heard(_: FilterAnswer) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
-from kubescheduler.core.holding.late_verdicts import LateVerdicts
-from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
+from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
 from kubescheduler.core.status import Code, Status
 from kubescheduler.core.turns import AT_ONCE, Turn, in_turn
 from predicates.types import NodeError, Verdict
@@ -256,3 +256,38 @@ def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:
         for row in (mask & rows).nonzero()[0].tolist():
             found.setdefault(row, []).append(reason)
     return [(row, tuple(reasons)) for row, reasons in sorted(found.items())]
+
+
+def items(statuses: Iterable[Sequence[str]]) -> str:
+    """``2 Insufficient cpu, 1 …``: how often each reason was given, sorted as texts."""
+    counts = Counter(reason for reasons in statuses for reason in reasons)
+    return ", ".join(sorted((f"{count} {reason}" for reason, count in counts.items()), key=str.encode))
+
+
+def fit_error_1_4(found: FilterResults) -> str:
+    """Upstream: 1.4 FitError, one line a node."""
+    lines = [f"pod ({found.pod.metadata.name}) failed to fit in any node\n"]
+    lines += [f"fit failure on node ({name}): {', '.join(texts)}\n" for name, texts in found.reasons().items()]
+    return "".join(lines)
+
+
+def fit_error_1_16(found: FilterResults) -> str:
+    """Upstream: 1.16 and 1.20 FitError. ``0/5 nodes are available: 3 Insufficient cpu, 2 …``."""
+    return f"0/{found.nodes_total} nodes are available: {items(found.reasons().values())}."
+
+
+def fit_error_1_36(found: FilterResults) -> str:
+    """Upstream: 1.36 FitError: a PreFilter rejection is reported once, and PostFilter has the last word."""
+    text = f"0/{found.nodes_total} nodes are available:"
+    if found.pre_filter_message:
+        text += f" {found.pre_filter_message}."
+    elif listed := items(_of_all_nodes(found)):
+        text += f" {listed}."
+    return f"{text} {found.post_filter_message}" if found.post_filter_message else text
+
+
+def _of_all_nodes(found: FilterResults) -> list[Sequence[str]]:
+    """The reasons of every node; one without a status counts as absent."""
+    reasons: list[Sequence[str]] = list(found.reasons().values())
+    absent = () if found.absent is None else found.absent.all_reasons
+    return reasons + [absent] * (found.nodes_total - len(reasons))

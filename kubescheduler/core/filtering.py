@@ -14,10 +14,8 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.late_verdicts import LateVerdicts
-from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
-from kubescheduler.core.nominated.nominated_judging import Found, judge, nominated_changes
-from kubescheduler.core.nominated.nominated_memory import NominatedMemory, apart_from
+from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
+from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
 

@@ -18,19 +18,17 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.class_states import ClassState, Memory, Sharing
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
-from kubescheduler.core.extender_calls import filter_with_extenders, score_with_extenders
+from kubescheduler.core.evidence import Explainer, ScoreSource
+from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.keeping.kept_totals import kept_totals
-from kubescheduler.core.node_explanation import Explainer
-from kubescheduler.core.node_scores import ScoreSource
-from kubescheduler.core.nominated.nominated_memory import NominatedMemory
-from kubescheduler.core.preempting.kept_victims import PreemptionMemory
-from kubescheduler.core.preempting.preemption import preempt as find_preemption
+from kubescheduler.core.lazy_results import HeldScores
+from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.preemption import PreemptionMemory
+from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
@@ -38,8 +36,7 @@ from predicates.types import Verdict
 from priorities.types import PriorityError
 
 if TYPE_CHECKING:
-    from kubescheduler.core.bulk.bulk_run import PlacedRun
-    from kubescheduler.core.bulk.run_ahead import RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -135,7 +132,7 @@ class GenericScheduler:
         """
         if self.steps is not no_steps:
             return None
-        from kubescheduler.core.bulk.bulk_run import placed_in_bulk
+        from kubescheduler.core.equal_runs import placed_in_bulk
 
         snapshot, log = self.cache.snapshot(), self.cache.columns.log
         return placed_in_bulk(
@@ -152,7 +149,7 @@ class GenericScheduler:
         have to be decided one by one."""
         if self.steps is not no_steps:
             return None
-        from kubescheduler.core.bulk.run_ahead import run_ahead
+        from kubescheduler.core.equal_runs import run_ahead
 
         snapshot, log = self.cache.snapshot, self.cache.columns.log
         return run_ahead(

@@ -13,9 +13,8 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
-from kubescheduler.core.answer_rows import SnapshotRows
-from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.extender_calls import SnapshotRows
+from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
 from priorities.types import PriorityError
 

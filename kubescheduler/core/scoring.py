@@ -14,11 +14,11 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.answer_rows import SeenNodes
+from kubescheduler.core.answers import ScoreState
 from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.score_table import Scores, one_for_all
-from kubescheduler.core.verdicts import ScoreState
+from kubescheduler.core.lazy_results import Scores, one_for_all
 from priorities.types import PriorityConfig
 
 FIRST_ROW: IntArray = np.zeros(1, np.int64)

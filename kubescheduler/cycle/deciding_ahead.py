@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kubescheduler.core.bulk.bulk_run import FEWEST
-from kubescheduler.core.bulk.placing_in_order import LONGEST_WAIT, MOST
+from kubescheduler.core.equal_runs import FEWEST
+from kubescheduler.core.placing_in_order import LONGEST_WAIT, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clusterstate.objects import Pod
     from clusterstate.objects.pod import PodSpec
-    from kubescheduler.core.bulk.bulk_choice import Choice
-    from kubescheduler.core.bulk.run_ahead import RunAhead
     from kubescheduler.core.decision import Decision
+    from kubescheduler.core.equal_runs import RunAhead
+    from kubescheduler.core.run_choice import Choice
     from kubescheduler.cycle.schedule_one import Decide, LoopParts
     from kubescheduler.framework.contract.cycle_state import CycleState
 

@@ -28,7 +28,7 @@ from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState
 
 if TYPE_CHECKING:
-    from kubescheduler.core.bulk.run_ahead import RunAhead
+    from kubescheduler.core.equal_runs import RunAhead
     from kubescheduler.cycle.bindings import Binding, BindingCycle, Bindings, Outcome
     from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
     from kubescheduler.cycle.cycle_rules import ReleaseCycles

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
-    from kubescheduler.core.algorithm import Algorithm, Extender
-    from kubescheduler.core.bulk.bulk_run import PlacedRun
-    from kubescheduler.core.bulk.run_ahead import RunAhead
+    from kubescheduler.core.algorithm import Algorithm
+    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
+    from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.framework.contract.cycle_state import CycleState

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.release_view import ReleaseView
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
-    from kubescheduler.core.algorithm import Extender
+    from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags

@@ -12,13 +12,13 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError, SchedulingError
 from clusterstate.manifests.decode import decode_object
 from clusterstate.objects import Node
-from kubescheduler.core.answer_rows import SnapshotRows
+from kubescheduler.core.extender_calls import SnapshotRows
 from kubescheduler.extender.encoding import manifest_of
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
-    from kubescheduler.core.answer_rows import FilterAnswer, SeenNodes
+    from kubescheduler.core.extender_calls import FilterAnswer, SeenNodes
 
 
 def node_not_found(name: str) -> str:

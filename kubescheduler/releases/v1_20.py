@@ -38,7 +38,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     hard_weight_error_1_20,
     profile_for_provider_1_20,
 )
-from kubescheduler.core.fit_errors import fit_error_1_16
+from kubescheduler.core.filter_results import fit_error_1_16
 from kubescheduler.core.legacy_behaviour import reservoir_tie
 from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20

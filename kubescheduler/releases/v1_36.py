@@ -32,7 +32,7 @@ from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED, Gate
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
-from kubescheduler.core.fit_errors import fit_error_1_36
+from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.core.status import REJECTED_1_36, Code
 from kubescheduler.extender.wire import as_told, counted_preemption
 from kubescheduler.framework.contract.error_texts import filter_failed_1_36

@@ -27,7 +27,7 @@ from kubescheduler.config.policy.policy_1_4 import (
     policy_problems_1_4,
     read_policy_file_1_4,
 )
-from kubescheduler.core.fit_errors import fit_error_1_4
+from kubescheduler.core.filter_results import fit_error_1_4
 from kubescheduler.core.legacy_behaviour import (
     LegacyBehaviour,
     never_waits,

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kubescheduler.core.answer_rows import SnapshotRows
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import score_with_extenders
+from kubescheduler.core.extender_calls import SnapshotRows, score_with_extenders
 from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.config import ExtenderConfig, masked
 from kubescheduler.extender.transport import Budget, Transport, _addresses

@@ -26,11 +26,10 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.nominated.nominated_memory import KeptJudgements
-from kubescheduler.core.preempting.kept_victims import PreemptionMemory
-from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt
-from kubescheduler.core.preempting.preemption_victims import VictimRules, find_candidates
+from kubescheduler.core.nominated import KeptJudgements
+from kubescheduler.core.preemption import PreemptionMemory
+from kubescheduler.core.preemption_choice import Candidates
+from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, find_candidates
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate

@@ -23,9 +23,9 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from kubescheduler.core.bulk.bulk_run import PlacedRun
-from kubescheduler.core.bulk.placing_in_order import placed_in_order
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.equal_runs import PlacedRun
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.spec import EngineSpec, engine_for

@@ -9,12 +9,10 @@ import numpy as np
 from clusterstate.changes import ChangeLog
 from clusterstate.growable import IntArray, Mask
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.answers import ScoreState
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.score_lines import Totalled
-from kubescheduler.core.keeping.amount_answers import AmountAnswers
-from kubescheduler.core.keeping.amount_table import AmountTable, static_totals
 from kubescheduler.core.keeping.begun_totals import BegunTotals
-from kubescheduler.core.verdicts import ScoreState
+from kubescheduler.core.total_tables import AmountAnswers, AmountTable, Totalled, static_totals
 
 
 class AmountTotals(BegunTotals):

@@ -8,13 +8,11 @@ from clusterstate.changes import ChangeLog
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.answers import RowAnswers, ScoreState
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.late_verdicts import LateVerdicts
-from kubescheduler.core.holding.score_lines import ScoreLines, Totalled, score_lines, scored_without, without_numbers
-from kubescheduler.core.holding.whole_scores import VolatileRules
-from kubescheduler.core.keeping.row_answers import RowAnswers
+from kubescheduler.core.lazy_results import LateVerdicts, VolatileRules
 from kubescheduler.core.scoring import reduced
-from kubescheduler.core.verdicts import ScoreState
+from kubescheduler.core.total_tables import ScoreLines, Totalled, score_lines, scored_without, without_numbers
 from predicates.types import Verdict
 
 

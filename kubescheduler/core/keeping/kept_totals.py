@@ -18,18 +18,16 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
+from kubescheduler.core.answers import Refreshes, ScoreState
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.held_scores import HeldScores
-from kubescheduler.core.holding.whole_scores import WholeScores
-from kubescheduler.core.score_table import Scores, one_for_all
+from kubescheduler.core.lazy_results import HeldScores, Scores, WholeScores, one_for_all
 from kubescheduler.core.scoring import raw_and_reduced
 from kubescheduler.core.selection import FirstByName, TieBreak
-from kubescheduler.core.verdicts import Refreshes, ScoreState
 from priorities.types import PriorityConfig
 
 if TYPE_CHECKING:
-    from kubescheduler.core.holding.score_lines import Totalled
     from kubescheduler.core.keeping.shared_totals import SharedTotals
+    from kubescheduler.core.total_tables import Totalled
 
 
 class AwaitedTotals:

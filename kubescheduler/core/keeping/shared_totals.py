@@ -18,14 +18,11 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.answers import Refreshes, RowAnswer, ScoreState
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.holding.score_lines import Totalled
-from kubescheduler.core.holding.total_table import TotalTable
-from kubescheduler.core.keeping.amount_table import AmountTable
 from kubescheduler.core.keeping.amount_totals import AmountTotals
-from kubescheduler.core.keeping.row_answers import Answers
 from kubescheduler.core.scoring import reduced
-from kubescheduler.core.verdicts import Refreshes, ScoreState
+from kubescheduler.core.total_tables import AmountTable, Totalled, TotalTable
 
 FEW = 32
 """Rows of which something else is said than at the last decision, that are patched one by one."""
@@ -59,7 +56,7 @@ class SharedTotals(AmountTotals):
         super().begin(state, snapshot, log, scored, listed, ranks, wholes)
         self._table: TotalTable | None = None
         self._shared_raws: dict[str, int] = {}
-        self._answered: dict[int, Answers] = {}
+        self._answered: dict[int, RowAnswer] = {}
         self._listed = listed
 
     def _read_checks(self, state: ClassState) -> None:
@@ -153,7 +150,7 @@ class SharedTotals(AmountTotals):
         self.volatile.held()
         return True
 
-    def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, Answers] | None:
+    def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, RowAnswer] | None:
         """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
         rows with the same answers as the last time, where these follow from their amounts."""
         answers = self._rows.of(rows, info, snapshot, FEW)

@@ -12,7 +12,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -13,10 +13,16 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.bulk.bulk_choice import Choose, Placings
-from kubescheduler.core.bulk.bulk_rules import PODS_OF_ROWS
-from kubescheduler.core.bulk.bulk_run import EquivalentPods, PlacedRun, ReadyRun, asks_for_a_node, can_run
-from kubescheduler.core.bulk.run_ahead import RunAhead, RunSettings
+from kubescheduler.core.equal_runs import (
+    EquivalentPods,
+    PlacedRun,
+    ReadyRun,
+    RunAhead,
+    RunSettings,
+    asks_for_a_node,
+    can_run,
+)
+from kubescheduler.core.run_choice import PODS_OF_ROWS, Choose, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import NoObserver
 from kubescheduler.framework.contract.pod_signature import SignedPod

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
-from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import NOWHERE
+from kubescheduler.core.preemption_choice import NOWHERE, Candidates
 
 
 class CandidateSampling(msgspec.Struct, frozen=True, eq=False):

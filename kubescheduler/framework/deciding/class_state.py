@@ -8,8 +8,8 @@ from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import ScopeReading
+from kubescheduler.core.answers import CheckState
 from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
-from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.adapters import column_score

@@ -13,7 +13,8 @@ from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Algorithm, Extender, WeightedPriority
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.extender_calls import Extender
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
 from kubescheduler.framework.contract.points import Point

@@ -9,10 +9,8 @@ import msgspec
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Extender
-from kubescheduler.core.answer_rows import FilterAnswer
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import filter_with_extenders
+from kubescheduler.core.extender_calls import Extender, FilterAnswer, filter_with_extenders
 from kubescheduler.core.status import Code, Status
 from kubescheduler.extender.answered_nodes import AnsweredRows, node_not_found
 

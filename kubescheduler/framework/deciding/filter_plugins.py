@@ -12,12 +12,10 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.holding.late_verdicts import LateVerdicts
-from kubescheduler.core.holding.row_values import NO_VALUES, RowValues, row_values
-from kubescheduler.core.nominated.nominated_judging import Found, nominated_changes
-from kubescheduler.core.nominated.nominated_memory import NominatedMemory, NominatedRefusals, apart_from
+from kubescheduler.core.answers import CheckState
+from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
+from kubescheduler.core.nominated import Found, NominatedMemory, NominatedRefusals, apart_from, nominated_changes
 from kubescheduler.core.status import Code
-from kubescheduler.core.verdicts import CheckState
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled

@@ -16,9 +16,9 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.holding.row_values import NO_VALUES
-from kubescheduler.core.nominated.nominated_memory import NominatedMemory
-from kubescheduler.core.preempting.kept_victims import PreemptionMemory
+from kubescheduler.core.lazy_results import NO_VALUES
+from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -11,11 +11,12 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Algorithm, Extender
+from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import Memory, Sharing
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.nominated.nominated_memory import NominatedMemory
-from kubescheduler.core.preempting.kept_victims import PreemptionMemory
+from kubescheduler.core.extender_calls import Extender
+from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
@@ -27,8 +28,7 @@ from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbe
 from kubescheduler.framework.deciding.schedule_pod import Deciding
 
 if TYPE_CHECKING:
-    from kubescheduler.core.bulk.bulk_run import PlacedRun
-    from kubescheduler.core.bulk.run_ahead import RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
 
 
 class FrameworkScheduler:

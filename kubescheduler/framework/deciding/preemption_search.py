@@ -14,17 +14,14 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import Pod
-from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.legacy_behaviour import joined
-from kubescheduler.core.preempting.kept_victims import PreemptionMemory
-from kubescheduler.core.preempting.preemption import chosen_names, victims_by_uid
-from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import Costs, NodePick, Note, choose, pick_steps, steps_of
-from kubescheduler.core.preempting.preemption_trials import PreemptionAttempt as Trials
-from kubescheduler.core.preempting.preemption_trials import trials
-from kubescheduler.core.preempting.preemption_victims import VictimRules
+from kubescheduler.core.preemption import PreemptionMemory, chosen_names, victims_by_uid
+from kubescheduler.core.preemption_choice import Candidates, Costs, NodePick, Note, choose, pick_steps, steps_of
+from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
+from kubescheduler.core.preemption_trials import VictimRules, trials
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.disruption_budgets import violating

@@ -18,12 +18,11 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
+from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.core.holding.held_scores import HeldScores
 from kubescheduler.core.keeping.kept_totals import kept_totals
-from kubescheduler.core.node_explanation import Explainer
-from kubescheduler.core.node_scores import ScoreSource
+from kubescheduler.core.lazy_results import HeldScores
 from kubescheduler.core.status import Status
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -11,7 +11,7 @@ from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.score_table import Scores
+from kubescheduler.core.lazy_results import Scores
 from kubescheduler.core.scoring import normalised, raw_and_reduced
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_answers import refuse_score

@@ -18,7 +18,7 @@ from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
-from kubescheduler.core.algorithm import Extender
+from kubescheduler.core.extender_calls import Extender
 from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.clocks import RealTime, Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder, PluginRunner, WaitingPod

@@ -20,9 +20,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, StaleDecisionError
 from kubescheduler import RELEASES, Cluster, Scheduler, migrate, pod
 from kubescheduler.api import scheduler
-from kubescheduler.core.bulk.placing_in_order import placed_in_order
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.deferred_decision import DeferredDecision
+from kubescheduler.core.decision import Decision, DeferredDecision
+from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.turns import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16

@@ -17,8 +17,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.evidence import rule_evidence
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.node_scores import rule_evidence
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from priorities.node_affinity import no_preference

@@ -7,7 +7,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import InputError
-from kubescheduler.core.score_table import ScoreTable
+from kubescheduler.core.lazy_results import ScoreTable
 
 
 @pytest.mark.parametrize("release", ks.RELEASES)

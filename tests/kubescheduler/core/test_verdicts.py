@@ -18,8 +18,8 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.topology.topology_scope import TopologyScope, every_sign
-from kubescheduler.core.nominated.nominated_judging import judge_rows, judge_with_added
-from kubescheduler.core.verdicts import CheckState, Refreshes, ScoreState
+from kubescheduler.core.answers import CheckState, Refreshes, ScoreState
+from kubescheduler.core.nominated import judge_rows, judge_with_added
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate, NodeError, Verdict

@@ -16,7 +16,7 @@ import numpy as np
 
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.node_scores import rule_evidence
+from kubescheduler.core.evidence import rule_evidence
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig
 

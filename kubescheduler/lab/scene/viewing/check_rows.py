@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.node_explanation import CUSTOM_PAGE, EXTENDERS_PAGE, PLUGINS_PAGE
+from kubescheduler.core.evidence import CUSTOM_PAGE, EXTENDERS_PAGE, PLUGINS_PAGE
 from kubescheduler.core.status import Code
 from kubescheduler.engine.engine_contract import PodScheduler
 from predicates.types import NodeError

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from clusterstate.objects import Node
-from kubescheduler.core.answer_rows import nodes_of
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.extender_calls import nodes_of
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.lab.scene.scene import Scene

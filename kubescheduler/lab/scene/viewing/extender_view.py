@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.objects import Pod
-from kubescheduler.core.algorithm import Extender
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.extender_calls import Extender
 from kubescheduler.engine.engine_contract import PodScheduler
 
 MOST_NODES = 500

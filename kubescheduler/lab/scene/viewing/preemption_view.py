@@ -9,7 +9,7 @@ from typing import Any
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption, Victims
-from kubescheduler.core.preempting.preemption_costs import (
+from kubescheduler.core.preemption_choice import (
     CHEAPEST,
     LATEST_START,
     NO_VICTIM,

@@ -9,8 +9,8 @@ import numpy as np
 from clusterstate.growable import IntArray
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.node_explanation import CUSTOM_PAGE
-from kubescheduler.core.score_table import Scores
+from kubescheduler.core.evidence import CUSTOM_PAGE
+from kubescheduler.core.lazy_results import Scores
 from kubescheduler.engine.engine_contract import PodScheduler
 from priorities.score_evidence import ScoreEvidence
 

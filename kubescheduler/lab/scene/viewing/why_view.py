@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterstate.errors import InputError, nearest
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.node_explanation import NodeExplanation
+from kubescheduler.core.evidence import NodeExplanation
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_faults import SceneFault
 from kubescheduler.lab.scene.verb_parameters import SideParameters, parameters

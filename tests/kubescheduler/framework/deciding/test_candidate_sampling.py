@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from clusterstate.cache import ClusterCache
-from kubescheduler.core.preempting.preemption_candidates import Candidates
-from kubescheduler.core.preempting.preemption_costs import NOWHERE, costs_of_kinds, nodes_of_kinds
+from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services

@@ -1,0 +1,533 @@
+"""What rules say of rows for pods of one class, remembered and brought up to date for dirty rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
+from clusterstate.counting.row_amounts import Amounts
+from clusterstate.footprint import Footprint
+from clusterstate.growable import IntArray, Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.topology.topology_scope import ScopeReading, SeenByRow
+from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.verdict_masks import failing, unresolvable
+from priorities.types import PriorityConfig
+
+SINGLE_ROWS = 16
+"""Rows that are looked up one by one."""
+MOST_AMOUNTS = 1 << 14
+"""Amounts of which the answers are remembered."""
+
+RowVerdict = tuple[tuple[str, ...], bool]
+"""(the reasons for which a row fails, whether taking pods away cannot mend it)."""
+PASSES: RowVerdict = (), False
+
+
+class UsageAnswers:
+    """Answers of one predicate, whose verdict follows from amounts, about single rows for pods that are alike to it."""
+
+    __slots__ = ("_known", "_predicate")
+
+    def __init__(self, predicate: FitPredicate) -> None:
+        self._predicate = predicate
+        self._known: dict[tuple[Amounts, tuple[PodInfo, ...]], RowVerdict] = {}
+
+    def of(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...] = ()) -> RowVerdict:
+        """Of a row of the whole cluster, with pods of these classes hypothetically added."""
+        key = snapshot.amounts(row), added
+        verdict = self._known.get(key)
+        if verdict is None:
+            if len(self._known) >= MOST_AMOUNTS:
+                self._known.clear()
+            verdict = self._known[key] = self._ask(row, pod, snapshot, added)
+        return verdict
+
+    def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...]) -> RowVerdict:
+        there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in added])
+        return row_verdicts(self._predicate, pod, there)[0]
+
+
+def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:
+    """What a predicate says of each row of a snapshot, (n,)."""
+    verdict = predicate.check(pod, there)
+    refused = failing(verdict)
+    if refused is None:
+        return [PASSES] * len(there)
+    beyond = unresolvable(predicate, pod, there, verdict, refused)
+    hopeless = [False] * len(there) if beyond is None else beyond.tolist()
+    fails = [(reason, mask.tolist()) for reason, mask in verdict.items()]
+    return [(tuple([reason for reason, here in fails if here[at]]), hopeless[at]) for at in range(len(there))]
+
+
+def with_rows(mask: Mask | None, rows: Sequence[int], values: Sequence[bool], size: int) -> Mask | None:
+    """The mask, (size,) bool, with the values of single rows; itself where they had these already. None: no row is
+    set."""
+    out = mask
+    for row, now in zip(rows, values, strict=True):
+        if (out is not None and out.item(row)) is not now:
+            if out is None:
+                out = np.zeros(size, np.bool_)
+            elif out is mask:
+                out = out.copy()
+            out[row] = now
+    return out
+
+
+NODE = Reads.NODE.value
+CLAIMS = Reads.CLAIMS.value
+
+PATCH_SHARE = 8
+"""Rows are patched while there are fewer changes than 1/8 of all rows, or just one."""
+
+FEW_ROWS, MOST_NUMBERS = 8, 4096
+"""Rows whose scores are looked up by what the rule sees of them, and how many such looks are remembered."""
+
+Part = tuple[IntArray, Snapshot]
+"""Rows, and the snapshot over just them."""
+
+
+class Refresh:
+    """The rows that changed since a group of results was last brought up to date, by what changed on them."""
+
+    __slots__ = ("_parts", "_recent", "log", "since", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, log: ChangeLog, position: int) -> None:
+        self.snapshot = snapshot
+        self.log = log
+        self.since = position
+        self._recent = log.since(position)
+        self._parts: dict[tuple[int, ...], Part] = {}
+
+    @property
+    def nodes_changed(self) -> bool:
+        """Whether some node object changed."""
+        return self.log.nodes_until > self.since
+
+    def rows(self, local: int) -> tuple[int, ...] | None:
+        """The distinct rows of which something in ``local`` changed, flags of BY_ROW; None: all, or too many."""
+        recent = self._recent
+        if recent is None or (len(recent) > 1 and len(recent) * PATCH_SHARE > len(self.snapshot)):
+            return None
+        if len(recent) == 1:
+            row, what = recent[0]
+            return (row,) if what & local else ()
+        return tuple(dict.fromkeys([row for row, what in recent if what & local]))
+
+    def part(self, rows: tuple[int, ...]) -> Part:
+        """The snapshot over some rows; rules that ask for the same rows share it."""
+        part = self._parts.get(rows)
+        if part is None:
+            at = np.array(rows, np.int64)
+            part = self._parts[rows] = at, self.snapshot.take(at)
+        return part
+
+
+class Refreshes:
+    """What changed since any of some positions of the log, looked up once for each."""
+
+    __slots__ = ("_by_position", "log", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, log: ChangeLog) -> None:
+        self.snapshot = snapshot
+        self.log = log
+        self._by_position: dict[int, Refresh] = {}
+
+    def since(self, position: int) -> Refresh:
+        """The rows that changed after a position."""
+        found = self._by_position.get(position)
+        if found is None:
+            found = self._by_position[position] = Refresh(self.snapshot, self.log, position)
+        return found
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """What a rule reads, as flags of Reads."""
+
+    far: tuple[int, ...]
+    """Besides the row."""
+    besides: tuple[int, ...]
+    """Of these, what is not pods."""
+    local: int
+    """Of the row, added up."""
+    of_pods_anywhere: bool
+    """It follows from more pods than those on the row itself."""
+    of_own_pods: bool
+    """It follows from the pods on the row itself."""
+
+
+@lru_cache
+def _reading(reads: Reads) -> _Reading:
+    """Found once for each combination."""
+    far = reads & ~BY_ROW
+    return _Reading(
+        flags_of(far),
+        flags_of(far & ~PODS_ANYWHERE),
+        (reads & BY_ROW).value,
+        bool(reads & PODS_ANYWHERE),
+        bool(reads & (Reads.PODS | Reads.PODS_VOLUMES)),
+    )
+
+
+class Remembered:
+    """When one rule's results were worked out.
+
+    position: that of the log then. of_pods_anywhere, of_own_pods: see what it reads.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_claims",
+        "_far",
+        "_led_to",
+        "_local",
+        "_scoped",
+        "_size",
+        "_storage",
+        "_version",
+        "of_own_pods",
+        "of_pods_anywhere",
+        "position",
+    )
+
+    def __init__(self, footprint: Footprint, info: PodInfo) -> None:
+        """footprint: the rule's."""
+        reads, scope = footprint.reads_for(info), footprint.scope
+        self._storage = footprint.storage if reads & Reads.CLAIMS else None
+        found = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
+        self._far, self._local = found.far, found.local
+        self.of_pods_anywhere, self.of_own_pods = found.of_pods_anywhere, found.of_own_pods
+        self._scoped = None if scope is None or not found.of_pods_anywhere else ScopeReading(scope, found.besides)
+        self._claims = -1
+        self._led_to: object = None
+        self._version = -1
+        self._size = -1
+        self.position = -1
+
+    @property
+    def of_nodes(self) -> bool:
+        """It follows from the row's node object alone."""
+        return not self._far and self._local == NODE and self._storage is None
+
+    @property
+    def far(self) -> tuple[int, ...]:
+        """What it reads besides the row, as flags."""
+        return self._far if self._storage is None else (*self._far, CLAIMS)
+
+    def may_have_changed(self, log: ChangeLog) -> bool:
+        """Whether something besides rows has changed that it reads, claims apart, or it reads the pods of rows too."""
+        return self.of_own_pods or self._version != (log.version_of(self._far) if self._far else 0)
+
+    def forget(self) -> None:
+        """The next time every row is looked at."""
+        self._size = -1
+
+    def stale(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+        """The rows to look at again, none when nothing changed; None: every row."""
+        if self._storage is not None and self._claims != refresh.log.versions[CLAIMS]:
+            self._claims = refresh.log.versions[CLAIMS]
+            led_to = self._storage(pod, refresh.snapshot)
+            if led_to != self._led_to:
+                self._led_to = led_to
+                self.forget()
+        version = refresh.log.version_of(self._far) if self._far else 0
+        size = len(refresh.snapshot)
+        if self._size != size or self._version != version:
+            rows = self._within(pod, refresh)
+            self._version, self._size = version, size
+            return rows
+        return refresh.rows(self._local) if self._local else ()
+
+    def _within(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+        """The rows to look at again as pods have come and gone; None: every row."""
+        scoped, size = self._scoped, len(refresh.snapshot)
+        if scoped is None:
+            return None
+        if self._size != size:
+            scoped.forget()
+        near = scoped.changed_rows(pod, refresh.snapshot, refresh.log, size // PATCH_SHARE)
+        rows = refresh.rows(self._local) if self._local else ()
+        return None if near is None or rows is None else tuple(dict.fromkeys((*rows, *near)))
+
+
+class CheckState(Remembered):
+    """One predicate's verdict on all rows for pods that are alike to it.
+
+    failing: (N,) bool, any reason or error; None when no row fails. erring: some row has an error.
+    unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none; kept for
+    framework releases, whose rules say so. skipped: the rule has nothing to say this time.
+    """
+
+    __slots__ = (
+        "_by_domains",
+        "_moment",
+        "by_usage",
+        "erring",
+        "failing",
+        "predicate",
+        "skipped",
+        "unresolvable",
+        "verdict",
+    )
+
+    def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
+        super().__init__(predicate.footprint, info)
+        self.predicate = predicate
+        self.by_usage = (
+            UsageAnswers(predicate) if not self.far and predicate.footprint.follows_from_usage(info) else None
+        )
+        """What it says of single rows, where that follows from the amounts there."""
+        self._by_domains: dict[SeenByRow, RowVerdict] = {}
+        self.verdict: Verdict = {}
+        self.failing: Mask | None = None
+        self.unresolvable: Mask | None = None
+        self.erring = False
+        self.skipped = False
+        self._moment = 0
+
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> tuple[int, ...] | None:
+        """Brings the verdict up to date for the rows that changed, or for all when time has changed it; the rows that
+        were looked at, None: every row."""
+        refresh = refreshes.since(self.position)
+        try:
+            rows = self._refresh(pod, refresh)
+        except BaseException:
+            self.forget()
+            raise
+        self.position = refreshes.log.position
+        return rows
+
+    def _refresh(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+        footprint = self.predicate.footprint
+        if footprint.moment is not None:
+            moment = footprint.moment(pod, refresh.snapshot)
+            if moment != self._moment:
+                self._moment = moment
+                self.forget()
+        rows = self.stale(pod, refresh)
+        if rows and not self._patch(rows, self._row_verdicts(pod, rows, refresh)):
+            rows = None
+        if rows is None:
+            self._by_domains.clear()
+            self.verdict = self.predicate.check(pod, refresh.snapshot)
+            self.failing = failing(self.verdict)
+            self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
+            self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
+        return rows
+
+    def row_verdict(self, row: int) -> RowVerdict:
+        """What it says of a row, as of the last time."""
+        if self.failing is None or not self.failing[row]:
+            return PASSES
+        reasons = tuple([reason for reason, mask in self.verdict.items() if mask[row]])
+        return reasons, self.unresolvable is not None and bool(self.unresolvable[row])
+
+    def _row_verdicts(self, pod: PodInfo, rows: tuple[int, ...], refresh: Refresh) -> list[RowVerdict]:
+        """What it says of some rows now; of a few, what it said before of rows that are alike to it."""
+        if len(rows) <= SINGLE_ROWS:
+            if self.by_usage is not None:
+                return [self.by_usage.of(row, pod, refresh.snapshot) for row in rows]
+            if self._scoped is not None and not self._local:
+                return [self._of_domains(self._scoped.seen_by(row), pod, row, refresh) for row in rows]
+        return row_verdicts(self.predicate, pod, refresh.part(rows)[1])
+
+    def _of_domains(self, seen: SeenByRow, pod: PodInfo, row: int, refresh: Refresh) -> RowVerdict:
+        """What it says of a row of which it sees that much."""
+        known = self._by_domains.get(seen)
+        if known is None:
+            known = self._by_domains[seen] = row_verdicts(self.predicate, pod, refresh.part((row,))[1])[0]
+        return known
+
+    def _patch(self, rows: tuple[int, ...], said: list[RowVerdict]) -> bool:
+        """Puts in what is said of some rows, unless one of them fails for a reason that no row failed for; whether it
+        did."""
+        given = {reason for reasons, _ in said for reason in reasons}
+        if self.erring or not given <= self.verdict.keys() or any(isinstance(reason, NodeError) for reason in given):
+            return False
+        verdict = self.verdict
+        for reason, mask in verdict.items():
+            patched = with_rows(mask, rows, [reason in reasons for reasons, _ in said], self._size)
+            if patched is not None and patched is not mask:
+                self.verdict = {**self.verdict, reason: patched}
+        if verdict is not self.verdict:
+            refused = with_rows(self.failing, rows, [bool(reasons) for reasons, _ in said], self._size)
+            self.failing = refused if given or (refused is not None and refused.any()) else None
+        self.unresolvable = with_rows(self.unresolvable, rows, [beyond for _, beyond in said], self._size)
+        return True
+
+
+class ScoreState(Remembered):
+    """One priority's mapped numbers on all rows for pods that are alike to it.
+
+    raw: (N,) int64. uniform: the one number that every row has, None when they differ or it does not help.
+    failed: the last time ended in an error.
+    """
+
+    __slots__ = ("_known", "config", "failed", "raw", "reduced", "uniform")
+
+    def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
+        super().__init__(config.footprint, info)
+        self.config = config
+        self.raw: IntArray = np.zeros(0, np.int64)
+        self.uniform: int | None = None
+        self.reduced: dict[int, int] = {}
+        self.failed = False
+        self._known: dict[Hashable, int] = {}
+
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
+        """Brings the scores up to date for the rows that changed."""
+        refresh = refreshes.since(self.position)
+        try:
+            rows = self.stale(pod, refresh)
+            self.position = refreshes.log.position
+            if rows == ():
+                return
+            self.failed = False
+            if not self._map(pod, refresh, rows):
+                return
+            self.uniform = None
+            if (self.config.valuewise or self.config.reduce is None) and len(self.raw) and same_everywhere(self.raw):
+                self.uniform = int(self.raw[0])
+        except BaseException:
+            self.failed = True
+            self.forget()
+            raise
+
+    def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
+        """Brings ``raw`` up to date; whether it changed."""
+        if rows is None:
+            self._known.clear()
+            self.raw = self.config.map(pod, refresh.snapshot)
+            return True
+        if len(rows) <= FEW_ROWS:
+            if self.config.footprint.follows_from_usage(pod):
+                return self._put(rows, self._numbers(pod, refresh, rows, map(refresh.snapshot.amounts, rows)))
+            if self._scoped is not None and not self._local:
+                return self._put(rows, self._numbers(pod, refresh, rows, map(self._scoped.seen_by, rows)))
+        at, part = refresh.part(rows)
+        now = self.config.map(pod, part)
+        if (self.raw[at] == now).all():
+            return False
+        self.raw = self.raw.copy()
+        self.raw[at] = now
+        return True
+
+    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...], seen: Iterable[Hashable]) -> list[int]:
+        """The numbers of a few rows, which are worked out once for those that look the same. seen: each of them."""
+        known, keys = self._known, list(seen)
+        if not all([key in known for key in keys]):  # noqa: C419
+            if len(known) >= MOST_NUMBERS:
+                known.clear()
+            known.update(zip(keys, self.config.map(pod, refresh.part(rows)[1]).tolist(), strict=True))
+        return [known[key] for key in keys]
+
+    def _put(self, rows: tuple[int, ...], numbers: list[int]) -> bool:
+        """Sets the numbers of a few rows; whether one changed."""
+        moved = [(row, number) for row, number in zip(rows, numbers, strict=True) if self.raw[row] != number]
+        if moved:
+            self.raw = self.raw.copy()
+            for row, number in moved:
+                self.raw[row] = number
+        return bool(moved)
+
+
+def same_everywhere(numbers: IntArray) -> bool:
+    """Whether one or more numbers are all equal; mostly told from a few of them."""
+    if numbers.strides[0] == 0:
+        return True
+    first = numbers[0]
+    return bool(numbers[-1] == first and numbers[len(numbers) // 2] == first and (numbers == first).all())
+
+
+MOST_ROWS = 1 << 14
+"""Amounts of which the answers are remembered."""
+
+RowAnswer = tuple[bool, tuple[int, ...]]
+"""(whether every check passes the row, the raw number of every score)."""
+
+
+class RowAnswers:
+    """Answers of some rules about single rows, for pods that are alike to them.
+
+    checks, scores: that read nothing but a row's node, its pods, and what does not change with pods. Rules whose answer
+    follows from the amounts on a row are run once for equal amounts, and all the others each time.
+    """
+
+    __slots__ = ("_by_usage", "_known", "_order", "_others", "by_usage", "checks")
+
+    def __init__(self, pod: PodInfo, checks: tuple[CheckState, ...], scores: tuple[ScoreState, ...]) -> None:
+        self.checks = checks
+        plain_checks = [check for check in checks if check.predicate.footprint.follows_from_usage(pod)]
+        plain_scores = [score for score in scores if score.config.footprint.follows_from_usage(pod)]
+        self._by_usage = _Rules(plain_checks, plain_scores)
+        self._others = _Rules(
+            [check for check in checks if check not in plain_checks],
+            [score for score in scores if score not in plain_scores],
+        )
+        found = [*plain_scores, *self._others.scores]
+        order = [found.index(score) for score in scores]
+        self._order = None if order == list(range(len(order))) else order
+        self.by_usage = not self._others
+        """Whether all answers follow from amounts; then those about equal amounts are the same object."""
+        self._known: dict[Amounts, RowAnswer] = {}
+
+    def of(self, rows: Sequence[int], pod: PodInfo, snapshot: Snapshot, most: int) -> list[RowAnswer] | None:
+        """What they say of rows of the whole cluster, (k,); None: the rules would have to be run for more than ``most``
+        of them. Raises as the rules do."""
+        if not self.by_usage and len(rows) > most:
+            return None
+        known = self._known
+        amounts = [snapshot.amounts(row) for row in rows]
+        plain = [known.get(one) for one in amounts]
+        if None in plain:
+            if plain.count(None) > most:
+                return None
+            plain = self._asked(dict(zip(amounts, rows, strict=True)), amounts, pod, snapshot)
+        if self.by_usage:
+            return plain  # type: ignore[return-value]
+        together = []
+        for one, (passes, numbers) in zip(plain, self._others.ask(pod, snapshot, rows), strict=True):
+            assert one is not None
+            every = (*one[1], *numbers)
+            if self._order is not None:
+                every = tuple([every[at] for at in self._order])
+            together.append((one[0] and passes, every))
+        return together
+
+    def _asked(
+        self, row_with: dict[Amounts, int], amounts: Sequence[Amounts], pod: PodInfo, snapshot: Snapshot
+    ) -> list[RowAnswer | None]:
+        """Of each of some amounts what the rules say of the row that has them, which are run for new amounts."""
+        known = self._known
+        if len(known) + len(row_with) > MOST_ROWS:
+            known.clear()
+        new = [one for one in row_with if one not in known]
+        known.update(zip(new, self._by_usage.ask(pod, snapshot, [row_with[one] for one in new]), strict=True))
+        return [known[one] for one in amounts]
+
+
+class _Rules:
+    """Some checks and scores."""
+
+    __slots__ = ("checks", "scores")
+
+    def __init__(self, checks: Sequence[CheckState], scores: Sequence[ScoreState]) -> None:
+        self.checks = checks
+        self.scores = scores
+
+    def __bool__(self) -> bool:
+        return bool(self.checks or self.scores)
+
+    def ask(self, pod: PodInfo, snapshot: Snapshot, rows: Sequence[int]) -> list[RowAnswer]:
+        """What they say of rows now, (k,)."""
+        there = snapshot.take(np.array(rows, np.int64))
+        masks = [mask for check in self.checks for mask in check.predicate.check(pod, there).values()]
+        refused = np.logical_or.reduce(masks).tolist() if masks else [False] * len(rows)
+        numbers = [score.config.map(pod, there).tolist() for score in self.scores]
+        every = zip(*numbers, strict=True) if numbers else [()] * len(rows)
+        return [(not no, found) for no, found in zip(refused, every, strict=True)]

@@ -1,0 +1,478 @@
+"""Runs of pods that no rule can tell apart: placed in one go, or one at a time without deciding each anew."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import PODS, Reads
+from clusterstate.errors import SchedulingError, StaleDecisionError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.added_pods import EquivalentClasses
+from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.decision import Decision, DeferredDecision, kept_ranking_note, placed_by
+from kubescheduler.core.run_choice import Choice, Choose, Placings, RunOfPods, RunOverError, RunRules
+from kubescheduler.core.selection import FirstByName, TieBreak
+
+FEWEST = 8
+"""Pods that are not worth a run."""
+
+
+class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
+    """Where one pod of a run went: what is shown of a decision in a line."""
+
+    run: PlacedRun
+    at: int
+    """Its position in the run."""
+    pod: Pod
+    host: str
+    fits: int
+    """On how many nodes it fitted."""
+    total: int | None
+    """What its node totalled; None: nothing was scored."""
+    from_kept_ranking: bool
+    """See ``Decision``."""
+
+    @property
+    def tied(self) -> int:
+        """How many nodes were as good, its own included."""
+        return self.run.tied[self.at]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As of a decision; without those on nodes that do not say how much they have, which are the same for each pod
+        of a run."""
+        return (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking else ()
+
+
+class PlacedRun(msgspec.Struct, eq=False, dict=True):
+    """Pods that were decided one after another and assumed, in bulk: what deciding each by itself would have found."""
+
+    pods: Sequence[Pod]
+    hosts: list[str]
+    """The node of each."""
+    placings: Placings
+    nodes_total: int
+    """The nodes of the cluster."""
+    release: str
+    """Who decided."""
+    by_ranking: Mask
+    """(k,) bool: the pod took the next node of the ranking kept from the pod before, and nothing was scored."""
+
+    def __len__(self) -> int:
+        return len(self.hosts)
+
+    def by_pod(self) -> Iterator[tuple[str, str]]:
+        """(namespace/name, node) of each."""
+        for pod, host in zip(self.pods, self.hosts, strict=True):
+            yield pod.key, host
+
+    def fits(self) -> list[int]:
+        """(k,) on how many nodes each fitted; of one that took its node from a kept ranking no other was looked at."""
+        filled = np.zeros(len(self.hosts) + 1, np.int64)
+        filled[np.array(self.placings.filled, np.int64) + 1] = 1
+        found: list[int] = np.where(self.by_ranking, 1, self.placings.fits - filled.cumsum()[:-1]).tolist()
+        return found
+
+    def totals(self) -> list[int | None]:
+        """(k,) what the node of each totalled; None: nothing was scored."""
+        totals = self.placings.totals.tolist()
+        return [None if kept else total for total, kept in zip(totals, self.by_ranking.tolist(), strict=True)]
+
+    def _ties(self) -> list[int]:
+        """(k,) how many nodes had the highest total."""
+        rows, totals = self.placings.rows.tolist(), self.placings.totals.tolist()
+        then = dict(zip(self.placings.left.tolist(), self.placings.left_totals.tolist(), strict=True))
+        following: list[int | None] = []
+        for row, total in zip(reversed(rows), reversed(totals), strict=True):
+            following.append(then.get(row))
+            then[row] = total
+        counts = Counter(then.values())
+        found = []
+        for total, after in zip(totals, reversed(following), strict=True):
+            found.append(counts[total])
+            counts[total] -= 1
+            if after is not None:
+                counts[after] += 1
+        return found
+
+    def placements(self) -> Iterator[BulkPlacement]:
+        """Each pod by itself."""
+        parts = zip(self.pods, self.hosts, self.fits(), self.totals(), self.by_ranking.tolist(), strict=True)
+        for at, (pod, host, fits, total, kept) in enumerate(parts):
+            yield BulkPlacement(self, at, pod, host, fits, total, kept)
+
+    @cached_property
+    def tied(self) -> list[int]:
+        """(k,) how many nodes were as good as the one that was taken, that one included."""
+        return [1 if kept else tied for tied, kept in zip(self._ties(), self.by_ranking.tolist(), strict=True)]
+
+
+class ReadyRun(msgspec.Struct, frozen=True, eq=False):
+    """A run whose pods, rules and nodes are known."""
+
+    cache: ClusterCache
+    rules: RunRules
+    feasible: IntArray
+    """(n,) the rows that fit the first, ascending."""
+    infos: Sequence[PodInfo] = ()
+    """(k,) the class of each pod."""
+
+    @classmethod
+    def of(
+        cls, cache: ClusterCache, state: ClassState, priorities: Iterable[WeightedPriority], nothing_scores: int
+    ) -> ReadyRun | None:
+        """Of the class's state, which PreFilter was asked for, and no pods yet; None: they are decided one by one.
+
+        Raises SchedulingError as deciding does.
+        """
+        snapshot, log = cache.snapshot(), cache.columns.log
+        _, listed = cache.columns.published
+        state.check(snapshot, log, listed)
+        if len(state.feasible) <= 1 or not cache.columns.images.stands():
+            return None
+        state.score(snapshot, log)
+        rules = RunRules.of(state, priorities, snapshot, nothing_scores)
+        return None if rules is None else cls(cache, rules, state.feasible)
+
+    def over(self, alike: EquivalentPods) -> ReadyRun:
+        """The same with its pods."""
+        infos = alike.classes()
+        return msgspec.structs.replace(
+            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=EquivalentClasses(infos))
+        )
+
+    def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
+        """Where the pods go, as far as the run goes; nothing is assumed yet.
+
+        choose: how a node is taken; None: by the tie rule. order: (n,) the feasible rows as it is shown them; None:
+        ascending.
+        """
+        try:
+            run, shown = self._run(len(self.infos), order)
+        except RunOverError:
+            return Placings.none()
+        if choose is None and isinstance(tie_break, FirstByName):
+            return run.by_name()
+        return run.by(chooser(tie_break, self.cache.columns.ranks) if choose is None else choose, shown)
+
+    def steps(
+        self, count: int, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None
+    ) -> tuple[RunOfPods, Iterator[int]]:
+        """The same pod by pod, for so many: a run, and the keys that it takes. Raises RunOverError."""
+        run, shown = self._run(count, order)
+        if choose is None and isinstance(tie_break, FirstByName):
+            return run, run.steps_by_name()
+        return run, run.steps_by(chooser(tie_break, self.cache.columns.ranks) if choose is None else choose, shown)
+
+    def _run(self, count: int, order: IntArray | None) -> tuple[RunOfPods, IntArray]:
+        """A run, and the positions of its rows in the order in which a rule is shown them. Raises RunOverError."""
+        ranks = self.cache.columns.ranks
+        rows = self.feasible[ranks[self.feasible].argsort()]
+        place = np.zeros(len(ranks), np.int64)
+        place[rows] = np.arange(len(rows))
+        return RunOfPods(self.rules, rows, count), place[self.feasible if order is None else order]
+
+    def assume(
+        self, pods: Sequence[Pod], placings: Placings, release: str, by_ranking: Mask | None = None
+    ) -> PlacedRun | None:
+        """Assumes the pods that were placed; None: there are none. by_ranking: see PlacedRun."""
+        count = len(placings.rows)
+        if not count:
+            return None
+        rows = placings.rows.tolist()
+        columns = self.cache.columns
+        placed = pods[:count]
+        self.cache.assume_pods(placed, rows, self.infos[:count])
+        hosts = [columns.names[row] for row in rows]
+        kept = np.zeros(count, np.bool_) if by_ranking is None else by_ranking
+        return PlacedRun(placed, hosts, placings, columns.node_count, release, kept)
+
+
+def chooser(tie_break: TieBreak, ranks: IntArray) -> Choose:
+    """Takes one of the best by a tie rule."""
+
+    def choose(rows: IntArray, totals: IntArray) -> int:
+        best = np.flatnonzero(totals == totals.max())
+        row = tie_break.choose(rows[best], ranks)
+        return int(best[np.flatnonzero(rows[best] == row)[0]])
+
+    return choose
+
+
+def can_run(algorithm: Algorithm) -> bool:
+    """Whether an algorithm's pods may be placed in bulk at all: every node is scored, by rules that are known."""
+    if algorithm.extenders or algorithm.percentage_of_nodes_to_score < 100:
+        return False
+    if any(predicate.evidence is None for predicate in algorithm.predicates):
+        return False
+    return all(priority.config.evidence is not None for priority in algorithm.priorities)
+
+
+class EquivalentPods(msgspec.Struct, frozen=True, eq=False):
+    """The first of some pods, as far as no rule can tell them apart."""
+
+    pods: Sequence[Pod]
+    state: ClassState
+    """What is remembered of them."""
+    cache: ClusterCache
+    state_of: Callable[[PodInfo], ClassState]
+    is_held: Callable[[Pod], bool]
+    """Whether a pod is not decided on, for what it does not have in common with the others."""
+
+    @classmethod
+    def of(
+        cls,
+        pods: Sequence[Pod],
+        cache: ClusterCache,
+        state_of: Callable[[PodInfo], ClassState],
+        is_held: Callable[[Pod], bool],
+    ) -> EquivalentPods | None:
+        """None: there are too few, or they need more than a node."""
+        first = pods[0]
+        if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
+            return None
+        found = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
+        return found if len(found.classes(FEWEST)) == FEWEST else None
+
+    def classes(self, most: int | None = None) -> list[PodInfo]:
+        """(k,) the class of each, of at most so many."""
+        last: PodInfo | None = None
+        infos: list[PodInfo] = []
+        for pod in self.pods if most is None else self.pods[:most]:
+            if pod.node_name or pod.nominated_node_name or self.is_held(pod):
+                break
+            info = self.cache.info(pod)
+            if info is not last and self.state_of(info) is not self.state:
+                break
+            infos.append(info)
+            last = info
+        return infos
+
+
+def placed_in_bulk(
+    pods: Sequence[Pod],
+    cache: ClusterCache,
+    algorithm: Algorithm,
+    tie_break: TieBreak,
+    state_of: Callable[[PodInfo], ClassState],
+    is_held: Callable[[Pod], bool],
+) -> PlacedRun | None:
+    """Decides and assumes the first of the pods that no rule of a legacy release can tell apart; see
+    ``GenericScheduler.place_run``."""
+    if not can_run(algorithm) or not cache.columns.listed_count:
+        return None
+    try:
+        alike = EquivalentPods.of(pods, cache, state_of, is_held)
+        if alike is None:
+            return None
+        priorities = algorithm.priorities
+        ready = ReadyRun.of(cache, alike.state, priorities, 0 if priorities else 1)
+    except SchedulingError:
+        return None
+    if ready is None:
+        return None
+    ready = ready.over(alike)
+    return ready.assume(pods, ready.choose(tie_break), algorithm.release)
+
+
+def asks_for_a_node(pod: Pod) -> bool:
+    """Whether a pod claims nothing besides: neither volumes nor devices."""
+    return not pod.spec.resource_claims and not any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
+
+
+def _leaves_room(cache: ClusterCache, pod: Pod) -> bool:
+    """Whether some pod is nominated for which a pod of this priority has to leave room."""
+    waiting = cache.nominated()
+    return any(other.priority >= pod.priority for pods in waiting.values() for other in pods)
+
+
+ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_PODS))
+"""What the placement of a pod does not change."""
+
+
+class AskedLater(msgspec.Struct, eq=False):
+    """What a Decision on one of the pods says beyond its node, as long as the cluster is as it was."""
+
+    cache: ClusterCache
+    pod: Pod
+    afresh: Callable[[Pod], Decision]
+    host: str
+    _position: int = -1
+
+    def __post_init__(self) -> None:
+        self._position = self.cache.columns.log.position
+
+    def decision(self) -> Decision:
+        """The whole decision. Raises StaleDecisionError once the cluster has changed."""
+        if self.cache.columns.log.position != self._position:
+            raise StaleDecisionError(
+                f"pod {self.pod.key} was placed with others like it, and the cluster has changed since; "
+                "ask for its scores before it is bound"
+            )
+        return attrs.evolve(self.afresh(self.pod), host=self.host)
+
+
+class Expected(msgspec.Struct, frozen=True, eq=False):
+    """The cluster as it was when a pod was chosen a row, to see whether only this pod has come since."""
+
+    cache: ClusterCache
+    position: int
+    """Of the cluster's log."""
+    version: int
+    """Of everything that is not a matter of pods."""
+    row: int
+    pods: tuple[Pod, ...]
+    """The pods on the row."""
+    info: PodInfo
+    """The class of the pod that was chosen the row."""
+
+    @classmethod
+    def of(cls, cache: ClusterCache, row: int, info: PodInfo) -> Expected:
+        """As the cluster is now."""
+        columns = cache.columns
+        log, pods = columns.log, tuple(columns.pods[row].values())
+        return cls(cache, log.position, log.version_of(ELSE), row, pods, info)
+
+    def stands(self) -> bool:
+        """Whether such a pod is on its row now, and nothing else has changed."""
+        columns = self.cache.columns
+        changes = columns.log.since(self.position)
+        if not changes or columns.log.version_of(ELSE) != self.version:
+            return False
+        if changes.count((self.row, PODS)) != len(changes):
+            return False
+        now = tuple(columns.pods[self.row].values())
+        if len(now) != len(self.pods) + 1 or any(map(operator.is_not, now, self.pods)):
+            return False
+        return self.cache.info(now[-1]).key == self.info.key
+
+
+class RunSettings(msgspec.Struct, frozen=True, eq=False):
+    """What holds for all pods of a run."""
+
+    state: ClassState
+    """What is remembered of them."""
+    state_of: Callable[[PodInfo], ClassState]
+    count: int
+    """How many are placed at most."""
+    release: str
+    """Who decides."""
+    afresh: Callable[[Pod], Decision]
+    """Decides on a pod without a say in the choice among equal totals."""
+    is_held: Callable[[Pod], bool]
+    """Whether a pod is not decided on, for what it does not have in common with the others."""
+
+
+class RunAhead(msgspec.Struct, eq=False):
+    """A run of pods under way."""
+
+    _ready: ReadyRun
+    _like: RunSettings
+    _run: RunOfPods
+    _steps: Iterator[int]
+    _last: tuple[int, Expected] | None = None
+    """(key, what is expected) of the last pod that was chosen a row."""
+    _over: bool = False
+    _shared: Mapping[str, Any] | None = None
+    """What the decisions have in common, as of the last one."""
+
+    @classmethod
+    def of(
+        cls,
+        ready: ReadyRun,
+        like: RunSettings,
+        tie_break: TieBreak,
+        choose: Choose | None = None,
+        order: IntArray | None = None,
+    ) -> RunAhead | None:
+        """None: the pods are decided one by one. choose, order: see ReadyRun."""
+        try:
+            run, steps = ready.steps(like.count, tie_break, choose, order)
+        except RunOverError:
+            return None
+        return cls(ready, like, run, steps)
+
+    def decide(self, pod: Pod) -> Decision | None:
+        """Where the next pod goes, which is to be placed there before the one after it is decided on; None: the run is
+        over, and the pod is undecided."""
+        row = None if self._over else self._next(pod)
+        if row is None:
+            self._over = True
+            return None
+        cache = self._ready.cache
+        columns = cache.columns
+        columns.copied()
+        names, listed = columns.published
+        if self._shared is None or self._shared["names"] is not names or self._shared["listed"] is not listed:
+            self._shared = placed_by(self._like.release, names, listed, columns.node_count)
+        host = names[row]
+        return DeferredDecision.of(AskedLater(cache, pod, self._like.afresh, host).decision, pod, host, self._shared)
+
+    @property
+    def choice(self) -> Choice | None:
+        """Among which nodes the last pod was given its own, as long as no other is decided on; None: there is none."""
+        return None if self._last is None or self._over else self._run.choice(self._last[0])
+
+    def _next(self, pod: Pod) -> int | None:
+        last = self._last
+        if last is not None and not last[1].stands():
+            return None
+        info = self._admitted(pod)
+        if info is None:
+            return None
+        if last is not None:
+            self._run.is_there(last[0])
+        key = next(self._steps, None)
+        if key is None:
+            return None
+        row = self._run.row_of(key)
+        self._last = key, Expected.of(self._ready.cache, row, info)
+        return row
+
+    def _admitted(self, pod: Pod) -> PodInfo | None:
+        """The class of a pod; None: it is not like the others."""
+        cache = self._ready.cache
+        if pod.node_name or pod.nominated_node_name or cache.nominated() or self._like.is_held(pod):
+            return None
+        info = cache.info(pod)
+        if self._last is not None and info is self._last[1].info:
+            return info
+        if self._like.state_of(info) is not self._like.state or not self._ready.rules.likes.admits(info):
+            return None
+        return info
+
+
+def run_ahead(
+    pod: Pod,
+    count: int,
+    cache: ClusterCache,
+    algorithm: Algorithm,
+    tie_break: TieBreak,
+    state_of: Callable[[PodInfo], ClassState],
+    afresh: Callable[[Pod], Decision],
+    is_held: Callable[[Pod], bool],
+) -> RunAhead | None:
+    """A run of pods like this one by a legacy release, for so many at most; None: they are decided one by one. See
+    RunSettings."""
+    if not can_run(algorithm) or not cache.columns.listed_count or not asks_for_a_node(pod):
+        return None
+    priorities = algorithm.priorities
+    try:
+        state = state_of(cache.info(pod))
+        ready = ReadyRun.of(cache, state, priorities, 0 if priorities else 1)
+    except SchedulingError:
+        return None
+    like = RunSettings(state, state_of, count, algorithm.release, afresh, is_held)
+    return None if ready is None else RunAhead.of(ready, like, tie_break)

@@ -1,0 +1,518 @@
+"""Why nodes were refused, and what scores were made of: worked out when somebody asks, by the rules that decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import LOCAL, ChangeLog, Reads, flags_of
+from clusterstate.errors import InputError, StaleDecisionError
+from clusterstate.growable import IntArray
+from clusterstate.objects import FrozenMap, Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
+from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.extender_calls import SeenNodes
+from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.nominated import nominated_changes
+from kubescheduler.core.shown_table import Shown, ShownTable
+from predicates.types import FitPredicate, NodeError
+from priorities.score_evidence import ScoreEvidence
+from priorities.types import PriorityConfig, PriorityError
+
+EXTENDERS_PAGE = "docs/how-to/extenders.md"
+NOTHING_SCORES_PAGE = "docs/reference/policy.md#what-they-mean"
+CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
+UNKNOWN: dict[str, Any] = {"unknown": "a custom rule; what it looked at is not known"}
+
+
+def raw_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> IntArray:
+    """(n,) the raw scores of exactly the feasible rows. Raises PriorityError."""
+    raw = config.map(pod, feasible)
+    return raw if config.settle is None else config.settle(pod, feasible, raw)
+
+
+RawAndFinal = tuple[IntArray, IntArray]
+"""((n,) raw scores, (n,) the same normalised) of the feasible rows."""
+
+
+def raw_and_final(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+    """What a priority, or a plugin over columns, gives the feasible rows. Raises PriorityError as scoring does."""
+    raw = raw_scores(config, pod, feasible)
+    return raw, raw if config.reduce is None else config.reduce(pod, feasible, raw)
+
+
+def final_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot, mapped: IntArray) -> IntArray:
+    """(n,) the scores of exactly the feasible rows, from what ``map`` gave for them. Raises PriorityError."""
+    raw = mapped if config.settle is None else config.settle(pod, feasible, mapped)
+    return raw if config.reduce is None else config.reduce(pod, feasible, raw)
+
+
+def rule_evidence(
+    config: PriorityConfig,
+    release: str,
+    pod: PodInfo,
+    feasible: Snapshot,
+    at: int,
+    weight: int,
+    numbers: Callable[[PriorityConfig, PodInfo, Snapshot], RawAndFinal] = raw_and_final,
+) -> ScoreEvidence:
+    """Of a priority, or of a plugin over columns. at: the node's position in ``feasible``.
+
+    numbers: ``raw_and_final``, which may remember its answers. Raises PriorityError as scoring does.
+    """
+    constant = config.constant(pod)
+    try:
+        raw, final = numbers(config, pod, feasible)
+    except PriorityError:
+        if constant is None:
+            raise
+        return _constant_evidence(config, release, constant, weight)
+    normalised = int(final[at]) if constant is None else constant
+    rule = config.evidence
+    if rule is None:
+        return custom_evidence(config.name, int(raw[at]), normalised, weight)
+    calculation = rule.score(pod, feasible, at)
+    normalisation = None if rule.normalise is None else rule.normalise(pod, feasible, raw, at)
+    inputs = dict(calculation.inputs)
+    if normalisation is not None and normalisation.inputs:
+        inputs["normalised by"] = normalisation.inputs
+    return ScoreEvidence(
+        rule=config.name,
+        upstream=f"{release} {rule.upstream}",
+        page=rule.page,
+        inputs=inputs,
+        formula=calculation.formula,
+        raw=int(raw[at]),
+        normalisation=None if normalisation is None else normalisation.formula,
+        normalised=normalised,
+        weight=weight,
+        product=wrap(weight * normalised),
+    )
+
+
+def _constant_evidence(config: PriorityConfig, release: str, constant: int, weight: int) -> ScoreEvidence:
+    """Of a rule that would fail on the nodes, but never gets to them for this pod."""
+    found = custom_evidence(config.name, constant, constant, weight)
+    if config.evidence is None:
+        return found
+    upstream, inputs = f"{release} {config.evidence.upstream}", {"decided by": "the pod alone"}
+    return msgspec.structs.replace(
+        found, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant)
+    )
+
+
+def custom_evidence(name: str, raw: int, normalised: int, weight: int) -> ScoreEvidence:
+    """Of a rule that a user wrote: no more than what it answered."""
+    product = wrap(weight * normalised)
+    return ScoreEvidence(name, "", CUSTOM_PAGE, UNKNOWN, None, raw, None, normalised, weight, product)
+
+
+def extender_evidence(trace: ExtenderTrace, release: str, node: str, scale: int) -> ScoreEvidence | None:
+    """Of an extender, whose scores are multiplied by ``scale`` besides its weight; None when it was not asked."""
+    if trace.scores is None and trace.prioritize_error is None:
+        return None
+    answered = [score for host, score in trace.scores or () if host == node]
+    inputs: dict[str, Any] = {"answered": answered or "no score for this node"}
+    if trace.prioritize_error is not None:
+        inputs = {"error": trace.prioritize_error}
+    raw = sum(answered)
+    return ScoreEvidence(
+        rule=trace.name,
+        upstream=f"{release} PrioritizeNodes",
+        page=EXTENDERS_PAGE,
+        inputs=inputs,
+        formula=" + ".join(map(str, answered)) or "0",
+        raw=raw,
+        normalisation=None if scale == 1 else f"{raw} * {scale}",
+        normalised=raw * scale,
+        weight=trace.weight,
+        product=wrap(trace.weight * raw * scale),
+    )
+
+
+def nothing_scores(release: str) -> ScoreEvidence:
+    """Every node counts 1 where no rule scores at all."""
+    inputs = {"rules that score": "none"}
+    return ScoreEvidence("no rule", f"{release} PrioritizeNodes", NOTHING_SCORES_PAGE, inputs, "1", 1, None, 1, 1, 1)
+
+
+# --- of a whole decision -------------------------------------------------------------------
+
+CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
+
+
+class ScoredDecision(Protocol):
+    """What a decision says of the nodes that it scored; see Decision."""
+
+    @property
+    def release(self) -> str:
+        """The release that decided."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all nodes, by row."""
+
+    @property
+    def feasible(self) -> IntArray:
+        """The rows of the nodes that fit."""
+
+    @property
+    def totals(self) -> IntArray:
+        """The total of each feasible node."""
+
+    @property
+    def scores(self) -> Mapping[str, IntArray | int]:
+        """Rule → the score of each feasible node before its weight, or one for all."""
+
+    @property
+    def raws(self) -> Mapping[str, IntArray | int]:
+        """Rule → the score of each feasible node before normalisation, or one for all."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """Rule → its weight."""
+
+    @property
+    def extenders(self) -> tuple[ExtenderTrace, ...]:
+        """What the extenders answered."""
+
+
+class Weighted(Protocol):
+    """A rule with its weight."""
+
+    @property
+    def config(self) -> PriorityConfig:
+        """The rule."""
+
+
+class ScoreSource:
+    """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
+
+    __slots__ = (
+        "_extender_scale",
+        "_feasible",
+        "_known",
+        "_log",
+        "_numbers",
+        "_pod",
+        "_priorities",
+        "_rows",
+        "_version",
+        "_view",
+        "_views",
+    )
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        view: Callable[[], Snapshot],
+        priorities: Sequence[Weighted],
+        log: ChangeLog,
+        extender_scale: int = 1,
+        rows: IntArray | None = None,
+        views: Mapping[str, SeenNodes] = FrozenMap(),
+    ) -> None:
+        """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
+        the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
+        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own.
+        views: rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
+        self._pod = pod
+        self._view = view
+        self._priorities = priorities
+        self._log = log
+        self._version = sum(log.versions.values())
+        self._extender_scale = extender_scale
+        self._rows = rows
+        self._views = views
+        self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
+        self._feasible: Snapshot | None = None
+        self._numbers: dict[str, RawAndFinal] = {}
+
+    def evidence(
+        self, decided: ScoredDecision, node: str, rules: Container[str] | None = None
+    ) -> tuple[ScoreEvidence, ...]:
+        """What each score of a node was made of, rules first; empty for a node that was not scored.
+
+        rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
+        time after the cluster has changed.
+        """
+        found = self._known.get(node)
+        if found is None:
+            found = self._work_out(decided, node, rules)
+            if rules is None:
+                self._known[node] = found
+        return found
+
+    def raw(self, decided: ScoredDecision, rule: str) -> IntArray | int:
+        """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
+        release does not keep them. Raises StaleDecisionError."""
+        if rule in decided.raws:
+            return decided.raws[rule]
+        config = next((one.config for one in self._priorities if one.config.name == rule), None)
+        if config is None or config.reduce is None or config.constant(self._pod) is not None:
+            return decided.scores[rule]
+        self._check_moment()
+        pod, view = self._views.get(rule, (self._pod, self._seen(decided)))
+        return self._worked_out(config, pod, view)[0]
+
+    def _check_moment(self) -> None:
+        if sum(self._log.versions.values()) != self._version:
+            raise StaleDecisionError(CHANGED)
+
+    def _seen(self, decided: ScoredDecision) -> Snapshot:
+        """The feasible nodes as they were scored."""
+        if self._feasible is None:
+            self._feasible = self._view().only(decided.feasible if self._rows is None else self._rows)
+        return self._feasible
+
+    def _work_out(self, decided: ScoredDecision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
+        self._check_moment()
+        snapshot = self._view()
+        row = snapshot.row_of(node)
+        places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
+        if not places or not len(decided.totals):
+            return ()
+        at = places[0]
+        view = self._seen(decided)
+        asked = [name for name in decided.scores if rules is None or name in rules]
+        found = [self._of_rule(decided, name, view, at) for name in asked]
+        traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
+        found += [one for one in traces if one is not None]
+        return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
+
+    def _of_rule(self, decided: ScoredDecision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
+        weight = decided.weights[name]
+        for priority in self._priorities:
+            if priority.config.name == name:
+                config = priority.config
+                pod, view = self._views.get(name, (self._pod, view))
+                return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
+        return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
+
+    def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+        """A rule's numbers, once for all nodes that are asked about."""
+        found = self._numbers.get(config.name)
+        if found is None:
+            found = self._numbers[config.name] = raw_and_final(config, pod, feasible)
+        return found
+
+
+def _at(scores: IntArray | int, at: int) -> int:
+    return scores if isinstance(scores, int) else int(scores[at])
+
+
+PLUGINS_PAGE = "docs/reference/plugins.md"
+
+
+class Reported(Protocol):
+    """What is read off an extender's trace."""
+
+    @property
+    def name(self) -> str:
+        """The extender's name."""
+        ...
+
+    @property
+    def failed(self) -> Mapping[str, str] | None:
+        """Node → why the extender's filter refused it; None when it was not asked."""
+        ...
+
+
+class RefusalEvidence(msgspec.Struct, frozen=True):
+    """One reason for which a node was refused, and what it was made of."""
+
+    rule: str
+    """The registered key of the predicate or plugin, or the extender's address."""
+    upstream: str
+    """The release and its name for the rule: ``1.16 PodFitsResources``; empty for a custom rule."""
+    page: str
+    """Where docs/ describe the rule: ``docs/reference/predicates.md#podfitsresources``."""
+    reason: str
+    """The release's own text."""
+    text: str
+    """The facts in one line: ``asks 5, 3 of 4 free``; empty where no more than the reason is known."""
+    facts: Mapping[str, Any]
+    """The facts as plain data."""
+    refuses: bool
+    """Whether the facts alone refuse the node."""
+    beside_nominated: bool = False
+    """Whether the node is refused only with the pods that are nominated there."""
+
+    @property
+    def sentence(self) -> str:
+        """``Insufficient cpu: asks 5, 3 of 4 free``."""
+        return f"{self.reason}: {self.text}" if self.text else self.reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return msgspec.structs.asdict(self)
+
+
+class NodeExplanation(Shown, msgspec.Struct, frozen=True):
+    """Why a decision found one node fitting or not."""
+
+    node: str
+    """Its name."""
+    fits: bool
+    """Whether the pod fits there."""
+    reported: tuple[str, ...]
+    """The reasons as the release reports them; none where the pod fits."""
+    refusals: tuple[RefusalEvidence, ...]
+    """Every check's reasons, also those that the release does not report as it stops at the first."""
+    scores: tuple[ScoreEvidence, ...] = ()
+    """What each score of the node was made of."""
+
+    def table(self) -> ShownTable:
+        """The checks that refuse the node, or its scores with how each was worked out."""
+        title = f"{self.node}: {'fits' if self.fits else 'does not fit'}"
+        if self.refusals:
+            rows = [(one.rule, one.sentence) for one in self.refusals]
+            return ShownTable(title, ("check", "reason"), rows)
+        scored = [
+            (one.rule, one.normalised, one.weight, one.product, one.normalisation or one.formula or "")
+            for one in self.scores
+        ]
+        return ShownTable(title, ("rule", "score", "weight", "product", "worked out"), scored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "node": self.node,
+            "fits": self.fits,
+            "reported": list(self.reported),
+            "refusals": [refusal.to_dict() for refusal in self.refusals],
+            "scores": [score.to_dict() for score in self.scores],
+        }
+
+
+class Moment:
+    """A position in a cluster's log of changes, to tell later what has changed since."""
+
+    __slots__ = ("_log", "_position", "_versions")
+
+    def __init__(self, log: ChangeLog) -> None:
+        self._log = log
+        self._position = log.position
+        self._versions = tuple(log.versions.values())
+
+    def passed(self, reads: Reads, row: int) -> bool:
+        """Whether something in ``reads`` has changed since, of what is local to a row on that row."""
+        now = dict(zip(self._log.versions, self._versions, strict=True))
+        if any(now[flag] != self._log.versions[flag] for flag in flags_of(reads & ~LOCAL)):
+            return True
+        local, recent = (reads & LOCAL).value, self._log.since(self._position)
+        if recent is None:
+            return bool(local)
+        return any(at == row and what & local for at, what in recent)
+
+    def anything(self) -> bool:
+        """Whether anything has changed since."""
+        return self._versions != tuple(self._log.versions.values())
+
+
+class Explainer:
+    """Explains one decision while the cluster is what it was, as far as each check reads it."""
+
+    __slots__ = ("_again", "_cache", "_checks", "_kept", "_moment", "_thorough")
+
+    def __init__(self, cache: ClusterCache, checks: Sequence[FitPredicate], again: Callable[[], FilterResults]) -> None:
+        """checks: those that decided. again: decides the same pod once more with every score."""
+        self._cache = cache
+        self._checks = checks
+        self._again = again
+        self._moment = Moment(cache.columns.log)
+        self._kept: dict[str, NodeExplanation] = {}
+        self._thorough: Any = None
+
+    @property
+    def cache(self) -> ClusterCache:
+        """The cluster that was decided in."""
+        return self._cache
+
+    def thorough(self) -> Any:
+        """The decision with the scores that the release leaves out. Raises StaleDecisionError."""
+        if self._thorough is None:
+            if self._moment.anything():
+                raise StaleDecisionError("the cluster has changed since the decision: decide again to score its nodes")
+            self._thorough = self._again()
+        return self._thorough
+
+    def node(self, found: FilterResults, name: str, *, fits: bool, extenders: Sequence[Reported]) -> NodeExplanation:
+        """Raises InputError for a node that was not there, StaleDecisionError once the cluster has changed in a way
+        that a check which refused the node reads."""
+        if name not in self._kept:
+            row = self._cache.columns.row_of.get(name)
+            if row is None or row >= len(found.names) or found.names[row] != name:
+                raise InputError([f"node {name!r} is not one of the nodes that were decided about"])
+            reported = found.reasons_at(row)
+            refusals = (*self._refusals(found, row), *_without_a_check(found, row, extenders))
+            self._kept[name] = NodeExplanation(name, fits, reported, refusals)
+        return self._kept[name]
+
+    def _refusals(self, found: FilterResults, row: int) -> Iterator[RefusalEvidence]:
+        pod = self._info(found.pod)
+        there = self._cache.snapshot().take(np.array([row]))
+        for name, verdict in (*found.verdicts, *found.idle):
+            for reason in (reason for reason, mask in verdict.items() if mask[row]):
+                yield self._explained(found, name, reason, pod, there, row)
+        reasons_there = found.with_nominated.get(row, ())
+        if reasons_there:
+            there = there.what_if(nominated_changes(found.pod, row, self._cache))
+            for name, reasons in reasons_there:
+                for reason in reasons:
+                    explained = self._explained(found, name, reason, pod, there, row)
+                    yield msgspec.structs.replace(explained, beside_nominated=True)
+
+    def _info(self, pod: Pod) -> PodInfo:
+        info = self._cache.info(pod)
+        if pod.node_name:
+            info = PodInfo(info.key, info.usage, info.used)
+            info.node_name = pod.node_name
+        return info
+
+    def _explained(
+        self, found: FilterResults, name: str, reason: str, pod: PodInfo, there: Snapshot, row: int
+    ) -> RefusalEvidence:
+        check = next((check for check in self._checks if check.name == name), None)
+        if isinstance(reason, NodeError):
+            text = reason.about(found.pod.key)
+            return RefusalEvidence(name, f"{found.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
+        if check is None or check.evidence is None:
+            return RefusalEvidence(name, "", CUSTOM_PAGE, reason, "", {"reason": reason}, True)
+        reads = check.footprint.reads_for(pod)
+        if self._moment.passed(reads, row):
+            raise _stale(found, row)
+        facts = check.evidence.explain(pod, there, reason)
+        if not facts.refuses:
+            raise _stale(found, row)
+        upstream = f"{found.release} {check.evidence.upstream}"
+        return RefusalEvidence(name, upstream, check.evidence.page, reason, facts.text, facts.facts(), True)
+
+
+def _stale(found: FilterResults, row: int) -> StaleDecisionError:
+    return StaleDecisionError(
+        f"the cluster has changed since the decision on pod {found.pod.key}: "
+        f"decide again to explain node {found.names[row]}"
+    )
+
+
+def _without_a_check(found: FilterResults, row: int, extenders: Sequence[Reported]) -> Iterator[RefusalEvidence]:
+    """What no Filter said: a PreFilter plugin, or an extender."""
+    name = found.names[row]
+    if found.absent is not None and found.listed[row] and not found.looked_at[row]:
+        plugin = found.absent.plugin or ", ".join(found.pre_filter_plugins)
+        page = f"{PLUGINS_PAGE}#{plugin.lower()}" if found.absent.plugin else PLUGINS_PAGE
+        for reason in found.absent.all_reasons:
+            facts = {"plugin": plugin, "code": found.absent.code.name, "message": reason}
+            yield RefusalEvidence(plugin, f"{found.release} {plugin}", page, reason, "", facts, True)
+    for trace in extenders:
+        message = (trace.failed or {}).get(name)
+        if message is not None:
+            facts = {"extender": trace.name, "message": message}
+            yield RefusalEvidence(trace.name, f"{found.release} extender", EXTENDERS_PAGE, message, "", facts, True)

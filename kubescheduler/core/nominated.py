@@ -1,0 +1,368 @@
+"""Judging nodes with the pods that are nominated to them, and what is remembered of it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import BY_ROW, Reads, flags_of
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.volumes.claims import has_claims
+from kubescheduler.core.answers import SINGLE_ROWS, CheckState
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues
+from kubescheduler.core.status import Code
+from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.verdict_masks import failing, unresolvable
+
+
+class RowWatch:
+    """Notices what has changed since the last time: rows, nominations to them, and what is bound to no row.
+
+    For predicates whose verdict on a row depends, within what is bound to rows, on that row alone.
+    """
+
+    __slots__ = ("_cache", "_far", "_latest", "_nominations", "_position", "_predicates", "_stamp", "by_row")
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self._predicates: tuple[FitPredicate, ...] | None = None
+        self._far: tuple[int, ...] = ()
+        self._stamp: Any = None
+        self._position = self._nominations = -1
+        self._latest: tuple[Any, int, int] = None, -1, -1
+        self.by_row = False
+        """Whether that was so for all predicates of the last call; see ``Footprint.is_row_local``."""
+
+    def changed(self, info: PodInfo, predicates: Sequence[FitPredicate], also: Any = None) -> Collection[int] | None:
+        """The rows that changed since the last call that was followed by ``noted``; None: look at every row again.
+
+        also: anything else that what is remembered was worked out from; it is compared with that of that call.
+        """
+        cache, log = self._cache, self._cache.columns.log
+        given = tuple(predicates)
+        if given != self._predicates:
+            self._predicates = given
+            self._far = flags_of(_far(info, given))
+        snapshot = cache.snapshot()
+        moments = [p.footprint.moment(info, snapshot) for p in given if p.footprint.moment is not None]
+        stamp = (given, log.version_of(self._far), moments, also)
+        position, nominations = self._position, self._nominations
+        self._latest = stamp, log.position, cache.nominations.position
+        if stamp != self._stamp or position < 0:
+            self.by_row = all([p.footprint.is_row_local(info, snapshot) for p in given])  # noqa: C419
+            return None
+        recent, names = log.since(position), cache.nominations.since(nominations)
+        if recent is None or names is None:
+            return None
+        rows = {row for row, _ in recent}
+        if names:
+            row_of = cache.columns.row_of
+            rows.update(row for name in names if (row := row_of.get(name)) is not None)
+        return rows
+
+    def noted(self) -> None:
+        """What ``changed`` gave was noted: it is not given again."""
+        self._stamp, self._position, self._nominations = self._latest
+
+
+def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
+    reads = Reads(0)
+    for predicate in predicates:
+        reads |= predicate.footprint.reads_for(info)
+    return reads & ~BY_ROW
+
+
+def stay_on_their_rows(added: Iterable[PodChange]) -> bool:
+    """Whether rules that look at one row alone (``Footprint.is_row_local``) still do when these pods are added."""
+    return all([_stays(change.info) for change in added])  # noqa: C419
+
+
+def _stays(info: PodInfo) -> bool:
+    """Whether no rule of another row would look at such a pod: it has no terms of affinity and claims nothing."""
+    return not info.may_have_affinity and not info.spec.resource_claims and not has_claims(info)
+
+
+Found = tuple[tuple[str, tuple[str, ...]], ...]
+"""(predicate, its reasons) of one node."""
+
+
+def nominated_changes(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
+    """The pods nominated to a row that ``pod`` has to leave room for, as changes: those of at least its priority."""
+    waiting = cache.nominated().get(cache.columns.names[row], ())
+    return [
+        PodChange(row, cache.info(p), 1, nominated=True, pod=p)
+        for p in waiting
+        if p.priority >= pod.priority and p.metadata.uid != pod.metadata.uid
+    ]
+
+
+def judge(
+    pod: Pod, info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False
+) -> Found:
+    """The reasons on a snapshot of one row: the first failing predicate's, or all; () when the pod fits.
+
+    Raises SchedulingError when a predicate errs.
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for predicate in predicates:
+        reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
+        for reason in reasons:
+            if isinstance(reason, NodeError):
+                raise SchedulingError(reason.about(pod.key))
+        if reasons:
+            found.append((predicate.name, tuple(reasons)))
+            if not every:
+                break
+    return tuple(found)
+
+
+class NominatedJudgement(msgspec.Struct, frozen=True):
+    """What predicates say of one row."""
+
+    found: Found = ()
+    """The first failing predicate and its reasons, or all of them; empty where the pod fits."""
+    code: Code = Code.Success
+    """The worst code of those that refuse it."""
+    error: tuple[str, NodeError] | None = None
+    """(predicate, error) of the first that errs; nothing after it counts."""
+
+
+FITS = NominatedJudgement()
+
+
+def judge_with_added(
+    info: PodInfo,
+    snapshot: Snapshot,
+    added: Mapping[int, Sequence[PodChange]],
+    checks: Sequence[CheckState],
+    every: bool,
+) -> list[NominatedJudgement] | None:
+    """Of rows of the whole cluster, each with the pods that are added there; None: these may matter to other rows too.
+
+    checks: up to date, and looking at no other row (``Footprint.is_row_local``); those that follow from no pods are not
+    run again. every: all are run, not just until one fails.
+    """
+    every_change = [change for changes in added.values() for change in changes]
+    if not stay_on_their_rows(every_change):
+        return None
+    if len(added) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
+        return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]
+    return judge_rows(info, snapshot.take(np.array(list(added), np.int64)).what_if(every_change), checks, every=every)
+
+
+def _judge_row(
+    row: int, added: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
+) -> NominatedJudgement:
+    """Of one row by checks that follow from the amounts there, or from no pods."""
+    infos = tuple([change.info for change in added])
+    out = FITS
+    for check in checks:
+        by_usage, name = check.by_usage, check.predicate.name
+        reasons, beyond = check.row_verdict(row) if by_usage is None else by_usage.of(row, info, snapshot, infos)
+        if not reasons:
+            continue
+        error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
+        if error is not None:
+            return NominatedJudgement(error=(name, error))
+        code = Code.UnschedulableAndUnresolvable if beyond else Code.Unschedulable
+        out = NominatedJudgement((*out.found, (name, reasons)), max(code, out.code))
+        if not every:
+            break
+    return out
+
+
+def judge_rows(
+    info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], *, every: bool
+) -> list[NominatedJudgement]:
+    """Of every row of a snapshot to which pods were hypothetically added, by checks that look at no other row.
+
+    checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
+    """
+    out = [FITS] * len(snapshot)
+    left = np.ones(len(out), np.bool_)
+    for check in checks:
+        found = _judge_by(check, info, snapshot)
+        if found is None:
+            continue
+        verdict, refused, hopeless = found
+        for at in np.flatnonzero(refused & left).tolist():
+            reasons = tuple([reason for reason, mask in verdict.items() if mask[at]])
+            error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
+            bad = hopeless is not None and bool(hopeless[at])
+            code = Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
+            before = out[at]
+            left[at] = every and error is None
+            name = check.predicate.name
+            if error is not None:
+                out[at] = NominatedJudgement(error=(name, error))
+            else:
+                out[at] = NominatedJudgement((*before.found, (name, reasons)), max(code, before.code))
+    return out
+
+
+def _judge_by(check: CheckState, info: PodInfo, snapshot: Snapshot) -> tuple[Verdict, Mask, Mask | None] | None:
+    """(verdict, (n,) bool the rows that fail, those of them that are beyond help); None when no row fails."""
+    if check.of_own_pods:
+        verdict = check.predicate.check(info, snapshot)
+        refused = failing(verdict)
+        if refused is None:
+            return None
+        return verdict, refused, unresolvable(check.predicate, info, snapshot, verdict, refused)
+    if check.failing is None:
+        return None
+    rows = snapshot.row_numbers
+    refused = check.failing[rows]
+    if not refused.any():
+        return None
+    hopeless = None if check.unresolvable is None else check.unresolvable[rows]
+    return {reason: mask[rows] for reason, mask in check.verdict.items()}, refused, hopeless
+
+
+MOST_STATES = 256
+"""Classes of pods of which judgements are remembered."""
+
+
+class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
+    """The rows where a pod does not fit with the pods nominated there."""
+
+    found: RowValues[Found] = NO_VALUES
+    """Row → why."""
+    codes: RowValues[Code] = NO_VALUES
+    """Row → with which code."""
+    error: tuple[str, NodeError] | None = None
+    """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""
+
+
+def apart_from(rows: IntArray, found: RowValues[Found], size: int) -> IntArray:
+    """The rows, all below ``size``, without those found, in the same order."""
+    return rows[~found.mask(size)[rows]] if len(rows) else rows
+
+
+class KeptJudgements:
+    """What is remembered for pods of one class."""
+
+    __slots__ = ("_cache", "_codes", "_erring", "_found", "_number_of", "_todo", "_watch", "_which")
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self._watch = RowWatch(cache)
+        self._todo: set[int] = set()
+        self._which = Growable((0,))
+        self._erring: dict[int, tuple[str, NodeError]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._which.resize(len(self._cache.columns))
+        self._which.data[:] = 0
+        self._erring = {}
+        self._found: list[Found] = [()]
+        self._codes: list[Code] = [Code.Success]
+        self._number_of: dict[tuple[Found, Code], int] = {}
+
+    def judge(
+        self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool
+    ) -> NominatedRefusals | None:
+        """The rows of those given, (N,) bool, or all, where the pod does not fit; None: checks look further than
+        one row, and nothing can be remembered. checks: up to date. every: all are run, not just until one fails; the
+        same each time."""
+        predicates = [check.predicate for check in checks]
+        self._notice(self._watch.changed(info, predicates))
+        self._watch.noted()
+        if not self._watch.by_row:
+            return None
+        row_of, nominations = self._cache.columns.row_of, self._cache.nominations
+        mine = row_of.get(nominations.node_of(pod.metadata.uid) or "")
+        if mine is not None:
+            self._todo.add(mine)
+        if self._todo and not self._settle(pod, info, checks, rows, every=every):
+            return None
+        if mine is not None:
+            self._todo.add(mine)
+        return self._within(rows)
+
+    def _notice(self, changed: Iterable[int] | None) -> None:
+        """Notes the rows that are to be judged again."""
+        if changed is None:
+            row_of = self._cache.columns.row_of
+            rows = (row_of.get(name) for name in self._cache.nominated())
+            self._todo = {row for row in rows if row is not None}
+            self._forget()
+        else:
+            self._which.resize(len(self._cache.columns))
+            self._todo.update(changed)
+
+    def _settle(self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool) -> bool:
+        """Judges what is to be judged of the rows; whether that was possible."""
+        nodes = self._cache.columns.nodes
+        now = [row for row in self._todo if nodes[row] is not None and (rows is None or rows[row])]
+        added = {row: changes for row in sorted(now) if (changes := nominated_changes(pod, row, self._cache))}
+        judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
+        judged.update((row, FITS) for row in self._todo if nodes[row] is None)
+        if added:
+            found = judge_with_added(info, self._cache.snapshot(), added, checks, every)
+            if found is None:
+                return False
+            judged.update(zip(added, found, strict=True))
+        for row, judgement in judged.items():
+            self._take(row, judgement)
+        self._todo.difference_update(judged)
+        return True
+
+    def _take(self, row: int, judgement: NominatedJudgement) -> None:
+        if judgement.error is not None:
+            self._erring[row] = judgement.error
+        else:
+            self._erring.pop(row, None)
+        self._which.data[row] = 0 if judgement.error is not None else self._number(judgement)
+
+    def _number(self, judgement: NominatedJudgement) -> int:
+        """The place of what was found, and its code, among those that are remembered; 0: the pod fits."""
+        if not judgement.found:
+            return 0
+        key = judgement.found, judgement.code
+        number = self._number_of.get(key)
+        if number is None:
+            number = self._number_of[key] = len(self._found)
+            self._found.append(judgement.found)
+            self._codes.append(judgement.code)
+        return number
+
+    def _within(self, rows: Mask | None) -> NominatedRefusals:
+        erring = {row: error for row, error in self._erring.items() if rows is None or rows[row]}
+        if erring:
+            order = map(self._cache.columns.row_of.get, self._cache.nominated())
+            return NominatedRefusals(error=next(erring[row] for row in order if row in erring))
+        which: IntArray = self._which.view
+        refused: Mask = which > 0
+        (at,) = (refused if rows is None else refused & rows).nonzero()
+        numbers = which[at]
+        return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
+
+
+class NominatedMemory:
+    """What is remembered for every class of pods, those least recently decided forgotten first."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self._kept: OrderedDict[ClassState, KeptJudgements] = OrderedDict()
+
+    def of(self, state: ClassState) -> KeptJudgements:
+        """What is remembered for pods of one class."""
+        kept = self._kept.get(state)
+        if kept is None:
+            kept = self._kept[state] = KeptJudgements(self._cache)
+            if len(self._kept) > MOST_STATES:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(state)
+        return kept

@@ -1,1 +1,0 @@
-"""Judging nodes with the pods that are nominated to them, and what is remembered of it."""

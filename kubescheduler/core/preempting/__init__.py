@@ -1,1 +1,0 @@
-"""Preemption of 1.16: candidates, victims, costs, and what is remembered of them."""

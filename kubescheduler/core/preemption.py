@@ -1,0 +1,454 @@
+"""Preemption: which pods would have to go so that a pod fits, and on which node that hurts least."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import Reads
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.hypothetical.roster import Roster
+from clusterstate.objects import Pod, PodDisruptionBudget
+from clusterstate.podinfo import PodInfo
+from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.answers import CheckState
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.extender_calls import Extender
+from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
+from kubescheduler.core.preemption_choice import (
+    NOWHERE,
+    Candidates,
+    Floats,
+    KindCosts,
+    NodeNames,
+    choose,
+    costs_of_kinds,
+    earliest_starts,
+    nodes_of_kinds,
+    pick_1_16,
+    pick_steps,
+    steps_of,
+)
+from kubescheduler.core.preemption_trials import (
+    FoundVictims,
+    PreemptionAttempt,
+    VictimRules,
+    exhausted_budgets,
+    find_candidates,
+    find_victims,
+    moving_and_fixed,
+    protected_classes,
+    trials,
+)
+from predicates.types import FitPredicate
+
+UNKNOWN = NOWHERE - 1
+"""The kind of a row that was not tried."""
+RowKey = tuple[int, tuple[PodInfo, ...]]
+"""(the class of a row, the classes of the pods nominated there that count)."""
+FEW_ROWS = 16
+"""Rows that are looked up one by one."""
+MEMORY = 1 << 26
+"""Bytes that all of it may take, about."""
+
+
+class KindTable:
+    """Kinds of nodes by the places that leave; kinds are added and never changed, so that a view of them stays true."""
+
+    __slots__ = ("_costs", "_nodes", "_protected", "_victims")
+
+    def __init__(self) -> None:
+        self._victims = Growable((0, 0), np.bool_)
+        self._protected = Growable((0, 0), np.bool_)
+        self._costs = Growable((4, 0))
+        self._nodes = Growable((0,))
+
+    def __len__(self) -> int:
+        return self._costs.shape[1]
+
+    @property
+    def victims(self) -> Mask:
+        """(K, k) bool, see Candidates."""
+        out: Mask = self._victims.view
+        return out
+
+    @property
+    def protected(self) -> Mask:
+        """(K, k) bool, see Candidates."""
+        out: Mask = self._protected.view
+        return out
+
+    @property
+    def costs(self) -> KindCosts:
+        """What each kind costs."""
+        violations, first, total, count = self._costs.view
+        return KindCosts(violations, first, total, count)
+
+    @property
+    def nodes(self) -> IntArray:
+        """(k,) how many candidates each kind has; changes with them."""
+        out: IntArray = self._nodes.view
+        return out
+
+    def count(self, kinds: IntArray) -> None:
+        """Counts the candidates of each kind anew. kinds: (N,), see Candidates."""
+        self._nodes.data[: len(self)] = nodes_of_kinds(kinds, len(self))
+
+    def move(self, before: int, now: int) -> None:
+        """Counts that a row's kind has changed."""
+        if before != NOWHERE:
+            self._nodes.data[before] -= 1
+        if now != NOWHERE:
+            self._nodes.data[now] += 1
+
+    def add(self, victims: Mask, protected: Mask, costs: KindCosts) -> int:
+        """The first of the new kinds; the others follow."""
+        size = len(self)
+        places, new = max(len(victims), self._victims.shape[0]), size + victims.shape[1]
+        for table, mask in ((self._victims, victims), (self._protected, protected)):
+            table.resize(places, new)
+            table.data[: len(mask), size:new] = mask
+        self._costs.resize(4, new)
+        self._nodes.resize(new)
+        self._costs.data[:4, size:new] = costs.violations, costs.first, costs.total, costs.count
+        return size
+
+
+class _Split(msgspec.Struct, frozen=True, eq=False):
+    """The predicates of an attempt by what their verdict on a row follows from."""
+
+    given: Sequence[FitPredicate] = ()
+    moving: Sequence[FitPredicate] = ()
+    """Those that move with the pods there."""
+    fixed: Sequence[FitPredicate] = ()
+    by_amounts: bool = False
+    """Rows that are alike may stand for one another."""
+
+    @classmethod
+    def of(cls, attempt: PreemptionAttempt) -> _Split:
+        """Of pods that are alike to the predicates, once for all."""
+        moving, fixed = moving_and_fixed(attempt)
+        return cls(attempt.predicates, moving, fixed, all(p.footprint.follows_from_pods(attempt.info) for p in moving))
+
+
+class KeptVictims:
+    """What is remembered for pods of one class, tried in one way."""
+
+    def __init__(self, cache: ClusterCache, roster: Roster) -> None:
+        self._cache = cache
+        self._roster = roster
+        self._watch = RowWatch(cache)
+        self._kinds = Growable((0,))
+        self._starts = Growable((0,), np.float64)
+        self._rows: Mask = np.zeros(0, np.bool_)
+        self._listed = Growable((0,))
+        self._todo: set[int] | None = None
+        self._table = KindTable()
+        self._kind_of: dict[RowKey, int] = {}
+        self._generation = -1
+        self._split = _Split()
+
+    def candidates(
+        self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
+    ) -> Candidates:
+        """Where the pod would fit among the rows, (N,) bool, if lower ones left. All predicates of the attempt apply to
+        it. budgets: equal while the same pods are protected."""
+        self._refresh(attempt, budgets)
+        if not self._watch.by_row:
+            return find_candidates(attempt, np.flatnonzero(rows), rules)
+        mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
+        if mine is not None:
+            self._forget(mine)
+        self._list(attempt, state, rows, rules)
+        found = Candidates(
+            names=self._cache.columns.published[0],
+            row_of=self._cache.columns.row_of,
+            kinds=self._listed.view.copy(),
+            nodes=self._table.nodes.copy(),
+            victims=self._table.victims,
+            protected=self._table.protected,
+            of_kinds=self._table.costs,
+            starts=self._starts.view.copy(),
+            pods=self._roster.pods.copy(),
+            by_importance=rules.by_importance,
+        )
+        if mine is not None:
+            self._forget(mine)
+        return found
+
+    def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
+        """Forgets the rows that have changed."""
+        size = len(self._cache.columns)
+        changed = self._watch.changed(attempt.info, attempt.predicates, budgets)
+        for column in (self._kinds, self._starts, self._listed):
+            column.resize(size)
+        if changed is None or len(self._table) > 2 * size + 1024:
+            self._kinds.data[:] = UNKNOWN
+            self._table = KindTable()
+            self._kind_of = {}
+            self._todo = None
+        else:
+            for row in changed:  # rows that are new are among them
+                self._forget(row)
+        if self._generation != self._roster.generation:
+            self._generation = self._roster.generation
+            self._kind_of = {}
+        self._watch.noted()
+
+    def _forget(self, row: int) -> None:
+        """The row is tried again when somebody asks about it."""
+        self._kinds.data[row] = UNKNOWN
+        if self._todo is not None:
+            self._todo.add(row)
+
+    def _list(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> None:
+        """Tries those of the rows that are to be tried, and brings up to date which of them are candidates."""
+        if len(rows) != len(self._rows):
+            self._todo = None
+        elif self._todo is not None:
+            self._todo.update((rows != self._rows).nonzero()[0].tolist())
+        self._rows = rows
+        few = None if self._todo is None or len(self._todo) > FEW_ROWS else sorted(self._todo)
+        kinds, listed = self._kinds.data, self._listed.data
+        if few is None:
+            unknown = (rows & (self._kinds.view == UNKNOWN)).nonzero()[0]
+        else:
+            unknown = np.array([row for row in few if rows[row] and kinds[row] == UNKNOWN], np.int64)
+        if len(unknown):
+            self._try(attempt, state, unknown, rules)
+        if few is None:
+            listed[: len(rows)] = np.where(rows, self._kinds.view, NOWHERE)
+            self._table.count(self._listed.view)
+        else:
+            for row in few:
+                now = kinds[row] if rows[row] else NOWHERE
+                self._table.move(listed[row], now)
+                listed[row] = now
+        self._todo = set()
+
+    def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
+        parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
+        if parts is not None:
+            moving, fixed = attempt.by(parts[0]), parts[1]
+            rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
+        for part in trials(attempt, rows, alike=rules.alike) if len(rows) else ():
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            if part.copies is not None:
+                kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
+                row_classes = self._roster.row_classes[found.tried].tolist()
+                self._kind_of.update({(of, ()): kind for of, kind in zip(row_classes, kinds.tolist(), strict=True)})
+
+    def _parts(
+        self, attempt: PreemptionAttempt, state: ClassState
+    ) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
+        """(the predicates that move with pods, what is remembered of the others); None where that is not up to date,
+        or rows that are alike may not stand for one another."""
+        if attempt.predicates != self._split.given:
+            self._split = _Split.of(attempt)
+        split = self._split
+        if not split.by_amounts or not state.is_current(attempt.cache.columns.log):
+            return None
+        by_id = {id(check.predicate): check for check in state.checks}
+        found = [by_id[id(predicate)] for predicate in split.fixed if id(predicate) in by_id]
+        return (split.moving, found) if len(found) == len(split.fixed) else None
+
+    def _take(self, found: FoundVictims, rules: VictimRules) -> int:
+        """Notes what was found on rows; the first of the new kinds."""
+        roster, tried = self._roster, found.tried
+        costs = costs_of_kinds(
+            found.victims, found.protected, roster.priorities[:, tried], by_importance=rules.by_importance
+        )
+        first = self._table.add(found.victims, found.protected, costs)
+        self._kinds.data[found.rows] = np.where(found.fits, found.kind_of + first, NOWHERE)
+        self._starts.data[found.rows] = self._earliest(found.victims[:, found.kind_of], found.rows)
+        return first
+
+    def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
+        return earliest_starts(victims, self._roster.starts[:, rows])
+
+    def _try_alike(self, attempt: PreemptionAttempt, row: int, fixed: Sequence[CheckState], rules: VictimRules) -> bool:
+        """Takes what was found on a row like this one, or tries it for all that are; whether that is possible.
+
+        attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
+        """
+        nominated = nominated_changes(attempt.pod, row, self._cache)
+        if not stay_on_their_rows(nominated):
+            return False
+        key = int(self._roster.row_classes[row]), tuple([change.info for change in nominated])
+        kind = self._kind_of.get(key)
+        if kind is None:
+            (part,) = trials(attempt, np.array([row]))
+            found = find_victims(attempt, part, rules)
+            first = self._take(found, rules)
+            kind = self._kind_of[key] = first if found.fits[0] else NOWHERE
+        if any(check.failing is not None and check.failing[row] for check in fixed):
+            kind = NOWHERE
+        self._kinds.data[row] = kind
+        if kind != NOWHERE:
+            at = np.array([row])
+            victims = self._table.victims[: self._roster.codes.shape[0], kind : kind + 1]
+            self._starts.data[row] = self._earliest(victims, at)[0]
+        return True
+
+
+class _Budgets(msgspec.Struct, eq=False):
+    """The disruption budgets as of a version of the log."""
+
+    version: int = -1
+    token: object = None
+
+
+class PreemptionMemory:
+    """The pods of every node by importance, and what preemption found for every class of pods, those least recently
+    tried forgotten first."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self.roster = Roster(cache.columns)
+        self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
+        self._budgets = _Budgets()
+
+    def candidates(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> Candidates:
+        """Where the pod would fit if lower ones left, and which of them have to.
+
+        rows: (N,) bool, those that are tried. state: what is remembered for pods of its class.
+        """
+        attempt = attempt.by([p for p in attempt.predicates if p.applies(attempt.info)])
+        return self._of(state).candidates(attempt, state, rows, rules, self._budget_token())
+
+    def _of(self, state: ClassState) -> KeptVictims:
+        kept = self._kept.get(state)
+        if kept is None:
+            kept = self._kept[state] = KeptVictims(self._cache, self.roster)
+            places, size = self.roster.codes.shape
+            most = max(4, MEMORY // ((4 * places + 128) * max(size, 1)))
+            while len(self._kept) > most:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(state)
+        return kept
+
+    def _budget_token(self) -> object:
+        """Equal while budgets protect the same."""
+        budgets = self._budgets
+        version = self._cache.columns.log.version(Reads.NAMESPACES)
+        if budgets.version != version:
+            budgets.version = version
+            token = [_protection(budget) for budget in self._cache.objects.pod_disruption_budgets.values()]
+            if token != budgets.token:
+                budgets.token = token
+        return budgets.token
+
+
+def _protection(budget: PodDisruptionBudget) -> tuple[object, ...]:
+    """All that a budget protects pods by."""
+    return budget.metadata.namespace, budget.selector, budget.disruptions_allowed, budget.disrupted_pods
+
+
+def preempt(
+    decision: Decision, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: PreemptionMemory
+) -> Preemption:
+    """What preemption would do for a pod that fits nowhere. Changes nothing.
+
+    state, memory: what is remembered for pods of its class. Raises SchedulingError when an extender that is not
+    ignorable fails. Upstream: 1.16 Preempt.
+    """
+    pod = decision.pod
+    never = algorithm.honours_preemption_policy and pod.spec.preemption_policy == "Never"
+    if never or not is_eligible(pod, cache):
+        return Preemption()
+    rows = candidate_rows(decision, algorithm.unresolvable, cache)
+    if not rows.any():
+        return Preemption(cleared=(pod,))
+    attempt = PreemptionAttempt(pod, state.info, algorithm.predicates, cache, memory.roster.refresh())
+    found = memory.candidates(attempt, state, rows, VictimRules(functools.partial(_protect, cache), alike=True))
+    interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
+    if interested and len(found):
+        after = _after_extenders(pod, dict(found), cache, interested)
+        pick = functools.partial(steps_of, after, pick_1_16)
+        return _preemption(pod, after, choose(after, pick_1_16), cache, pick)
+    costs = found.costs()
+    pick = functools.partial(pick_steps, pick_1_16, costs, found.listed)
+    return _preemption(pod, found, chosen_names(found, pick_1_16(costs), cache), cache, pick)
+
+
+def _protect(cache: ClusterCache, roster: Roster, rows: IntArray, victims: Mask) -> Mask:
+    return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
+
+
+def chosen_names(found: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:
+    """The names of some candidates, sorted. nodes: (N,) bool."""
+    return NodeNames(found.names, nodes, cache.columns.rows_by_name)
+
+
+def _preemption(
+    pod: Pod,
+    found: Mapping[str, Victims],
+    chosen: Sequence[str],
+    cache: ClusterCache,
+    pick: Callable[[], tuple[PickStep, ...]],
+) -> Preemption:
+    waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
+    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=pick)
+
+
+def is_eligible(pod: Pod, cache: ClusterCache) -> bool:
+    """Whether the pod may preempt: not while lower ones are still leaving the node it is nominated to.
+
+    Upstream: 1.16 podEligibleToPreemptOthers.
+    """
+    row = cache.columns.row_of.get(pod.nominated_node_name)
+    if row is None or cache.columns.nodes[row] is None:
+        return True
+    there = cache.columns.pods[row].values()
+    return not any(p.metadata.deletion_timestamp is not None and p.priority < pod.priority for p in there)
+
+
+def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: ClusterCache) -> Mask:
+    """(N,) bool, the rows where taking pods away may help: no reported reason is one that it cannot mend."""
+    rows: Mask = cache.snapshot().has_node & ~decision.refused_for(unresolvable)
+    return rows
+
+
+# --- extenders ---------------------------------------------------------------------------------
+
+
+def _after_extenders(
+    pod: Pod, found: dict[str, Victims], cache: ClusterCache, extenders: Sequence[Extender]
+) -> dict[str, Victims]:
+    """What the extenders leave, one after the other. Upstream: 1.16 processPreemptionWithExtenders."""
+    for extender in extenders:
+        if not found:
+            break
+        try:
+            answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in found.items()})
+            found = {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
+        except SchedulingError:
+            if not extender.config.ignorable:
+                raise
+    return found
+
+
+def victims_by_uid(extender: Extender, name: str, uids: Sequence[str], violations: int, cache: ClusterCache) -> Victims:
+    """The pods that an extender names by uid, on the node where it says they are.
+
+    Raises SchedulingError when one is not there. Upstream: HTTPExtender.convertPodUIDToPod.
+    """
+    row = cache.columns.row_of.get(name)
+    there = {} if row is None else cache.columns.pods[row]
+    for uid in uids:
+        if uid not in there:
+            raise SchedulingError(
+                f"extender: {extender.config.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, "
+                "but the pod is not found on that node"
+            )
+    return Victims(tuple(there[uid] for uid in uids), violations)

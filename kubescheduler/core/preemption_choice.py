@@ -1,0 +1,339 @@
+"""Where preemption would help, what it costs on each node, and which of them a release picks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, overload
+
+import attrs
+import msgspec
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.roster import by_importance, started
+from clusterstate.objects import Pod
+from kubescheduler.core.decision_records import PickStep, Victims
+
+PRIORITY_OFFSET = 1 << 31
+"""Makes every priority positive before they are summed, so that fewer victims weigh less."""
+NOWHERE = -1
+"""The kind of a node where the pod would not fit, whoever left."""
+
+CHEAPEST = (
+    "fewest violations of disruption budgets",
+    "the most important victim has the lowest priority",
+    "lowest sum of the victims' priorities",
+    "fewest victims",
+)
+"""The rules by which a node is picked, in order."""
+LATEST_START = "the most important victim started last"
+"""The last of them."""
+NO_VICTIM = "no pod has to go"
+"""What some releases look at before."""
+
+Note = Callable[[str, Mask], object]
+"""Is called with a rule and the nodes that it leaves, (n,) bool."""
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+class KindCosts(msgspec.Struct, frozen=True, eq=False):
+    """What preemption costs on nodes that lose pods at the same places; all (k,) int64, by kind."""
+
+    violations: IntArray
+    """Victims that a budget protects."""
+    first: IntArray
+    """The priority of the first victim."""
+    total: IntArray
+    """The sum of the victims' priorities, each above PRIORITY_OFFSET."""
+    count: IntArray
+    """Victims."""
+
+
+def nodes_of_kinds(kinds: IntArray, count: int) -> IntArray:
+    """(count,) how many nodes each kind has. kinds: (n,), all below ``count``."""
+    return np.bincount(kinds[kinds != NOWHERE], minlength=count)
+
+
+def costs_of_kinds(victims: Mask, protected: Mask, priorities: IntArray, *, by_importance: bool) -> KindCosts:
+    """victims, protected: (K, k) bool, see Candidates. priorities: (K, k), of the pods there. by_importance: the first
+    victim is the most important one; otherwise one that a budget protects, if there is any."""
+    violating = victims & protected
+    first: IntArray = victims.argmax(axis=0) if len(victims) else np.zeros(victims.shape[1], np.int64)
+    if not by_importance and violating.any():
+        first = np.where(violating.any(axis=0), violating.argmax(axis=0), first)
+    return KindCosts(
+        violations=violating.sum(axis=0),
+        first=np.take_along_axis(priorities, first[None], axis=0)[0] if len(victims) else first,
+        total=np.where(victims, priorities + PRIORITY_OFFSET, 0).sum(axis=0),
+        count=victims.sum(axis=0),
+    )
+
+
+def earliest_starts(victims: Mask, starts: Floats) -> Floats:
+    """(n,) the earliest start among the victims of the highest priority; of (K, n), the places by importance, so that
+    it is the start of the first victim."""
+    if not len(victims):
+        return np.full(victims.shape[1], np.inf)
+    first = victims.argmax(axis=0)[None]
+    there = np.take_along_axis(victims, first, axis=0)[0]
+    out: Floats = np.where(there, np.take_along_axis(starts, first, axis=0)[0], np.inf)
+    return out
+
+
+class Costs(msgspec.Struct, frozen=True, eq=False):
+    """What preemption on each of n nodes costs."""
+
+    kinds: IntArray
+    """(n,) the kind of each, NOWHERE where it does not help."""
+    nodes: IntArray
+    """(k,) how many nodes each kind has."""
+    of_kinds: KindCosts
+    """What each kind costs; a violating victim is the first, where the release has it so."""
+    starts: Floats
+    """(n,) the earliest start among the victims of the highest priority; any number where preemption does not help."""
+
+    def present(self) -> IntArray:
+        """The kinds that there are nodes of, ascending."""
+        return self.nodes.nonzero()[0]
+
+    def least(self, kinds: IntArray, note: Note | None = None) -> Mask:
+        """(n,) bool, the nodes of these kinds with the fewest violations, lowest first victim, lowest sum of
+        priorities, fewest victims and latest start, one criterion after the other."""
+        by = self.of_kinds
+        for rule, cost in zip(CHEAPEST, (by.violations, by.first, by.total, by.count), strict=True):
+            if len(kinds) > 1:
+                there = cost[kinds]
+                kinds = kinds[there == there.min()]
+            if note is not None:
+                note(rule, self.nodes_of(kinds))
+        out = self._latest(self.nodes_of(kinds))
+        if note is not None:
+            note(LATEST_START, out)
+        return out
+
+    def _latest(self, nodes: Mask) -> Mask:
+        """Those of the nodes, (n,) bool, whose start is the latest."""
+        starts = self.starts
+        if not len(starts) or not np.count_nonzero(nodes > (starts == starts[nodes.argmax()])):
+            return nodes
+        out: Mask = nodes & (starts == starts[nodes].max())
+        return out
+
+    def nodes_of(self, kinds: IntArray) -> Mask:
+        """(n,) bool, the nodes of these kinds."""
+        if len(kinds) == 1:
+            out: Mask = self.kinds == kinds[0]
+        else:
+            wanted = np.zeros(len(self.nodes) + 1, np.bool_)  # the last is NOWHERE's
+            wanted[kinds] = True
+            out = wanted[self.kinds]
+        return out
+
+
+class NodePick(Protocol):
+    """Picks the nodes that a release may preempt on."""
+
+    def __call__(self, costs: Costs, note: Note | None = None) -> Mask:
+        """(n,) bool. note: is called after each rule with its text and the nodes that it leaves."""
+
+
+def pick_1_16(costs: Costs, note: Note | None = None) -> Mask:
+    """Nodes without victims before all others. Upstream: 1.16 pickOneNodeForPreemption."""
+    present = costs.present()
+    free = present[costs.of_kinds.count[present] == 0]
+    if not len(free):
+        return costs.least(present, note)
+    if note is not None:
+        note(NO_VICTIM, costs.nodes_of(free))
+    return costs.nodes_of(free)
+
+
+def pick_steps(pick: NodePick, costs: Costs, names: Callable[[Mask], Iterable[str]]) -> tuple[PickStep, ...]:
+    """The rules by which a release picks, and what each leaves; none where there is no candidate. names: of nodes,
+    (n,) bool."""
+    candidates = int(costs.nodes.sum())
+    if not candidates:
+        return ()
+    noted: list[tuple[str, tuple[str, ...]]] = []
+
+    def note(rule: str, nodes: Mask) -> None:
+        noted.append((rule, tuple(sorted(names(nodes), key=str.encode))))
+
+    pick(costs, note)
+    before = [candidates, *(len(left) for _, left in noted)]
+    telling = [at for at, (_, left) in enumerate(noted) if len(left) < before[at]]
+    return tuple(PickStep(rule, left, at == max(telling, default=-1)) for at, (rule, left) in enumerate(noted))
+
+
+def costs_of(found: Mapping[str, Victims]) -> Costs:
+    """The costs of victims in the order that extenders gave them; every node is a kind of its own."""
+    victims = list(found.values())
+    of_kinds = KindCosts(
+        violations=np.array([v.violations for v in victims], np.int64),
+        first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
+        total=np.array([sum(pod.priority + PRIORITY_OFFSET for pod in v.pods) for v in victims], np.int64),
+        count=np.array([len(v.pods) for v in victims], np.int64),
+    )
+    starts = np.array([earliest_start(v.pods) for v in victims], np.float64)
+    return Costs(np.arange(len(victims)), np.ones(len(victims), np.int64), of_kinds, starts)
+
+
+def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
+    """``pick_steps`` of victims in the order that extenders gave them."""
+    return pick_steps(pick, costs_of(found), lambda nodes: _picked(found, nodes))
+
+
+def choose(found: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
+    """The nodes that the release may pick, sorted by name."""
+    return tuple(sorted(_picked(found, pick(costs_of(found))))) if found else ()
+
+
+def _picked(found: Mapping[str, Victims], nodes: Mask) -> list[str]:
+    return [name for name, picked in zip(found, nodes.tolist(), strict=True) if picked]
+
+
+def earliest_start(pods: Sequence[Pod]) -> float:
+    """The earliest start among the pods of the highest priority."""
+    highest = max((pod.priority for pod in pods), default=0)
+    return min((started(pod) for pod in pods if pod.priority == highest), default=np.inf)
+
+
+LOOKED_AT = 256
+"""Rows in which the first of the names is looked for at a time."""
+
+
+class NodeNames(Sequence[str]):
+    """Names of nodes, sorted; put together when they are asked for."""
+
+    def __init__(self, names: Sequence[str], nodes: Mask, by_name: IntArray) -> None:
+        """names: row → name. nodes: (N,) bool, the rows. by_name: (N,) all rows in the order of their names."""
+        self._names = names
+        self._nodes = nodes
+        self._by_name = by_name
+        self._sorted: list[str] | None = None
+        self._head: str | None = None
+
+    def _all(self) -> list[str]:
+        if self._sorted is None:
+            rows = self._by_name[self._nodes[self._by_name]]
+            self._sorted = [self._names[row] for row in rows.tolist()]
+        return self._sorted
+
+    def _first(self) -> str | None:
+        """None: there is none."""
+        by_name = self._by_name
+        for at in range(0, len(by_name) if self._head is None else 0, LOOKED_AT):
+            rows = by_name[at : at + LOOKED_AT]
+            there = self._nodes[rows]
+            if there.any():
+                self._head = self._names[int(rows[there.argmax()])]
+                break
+        return self._head
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._nodes))
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        first = self._first() if at == 0 else None
+        return self._all()[at] if first is None else first
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(other) == self._all()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._all()))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self._all()))
+
+
+@attrs.frozen(eq=False)
+class Candidates(Mapping[str, Victims]):
+    """Node → victims, of every node where the pod would fit; a node's victims are put together when asked for."""
+
+    names: tuple[str, ...]
+    """Row → name."""
+    row_of: Mapping[str, int]
+    """Name → row in the cluster as it is when somebody looks: the row may be another node's than it was."""
+    kinds: IntArray
+    """(N,) for each row the column of its kind below, NOWHERE where the pod would not fit; nodes of a kind lose
+    pods at the same places."""
+    nodes: IntArray
+    """(k,) how many nodes each kind has."""
+    victims: Mask
+    """(K, k) bool, the places of the roster that leave."""
+    protected: Mask
+    """(K, k) bool, the places of the roster that a budget protects."""
+    of_kinds: KindCosts
+    """What each kind costs."""
+    starts: Floats
+    """(N,) the earliest start among the victims of the highest priority; any number where the pod would not fit."""
+    pods: Sequence[Sequence[Pod]]
+    """Row → its pods by place."""
+    by_importance: bool = False
+    """Victims are listed in order of importance, of equals those that a budget protects first; else these come first
+    altogether.
+    """
+    order: IntArray | None = None
+    """(n,) the rows of the nodes in the order in which they are listed; None: ascending."""
+
+    @property
+    def rows(self) -> IntArray:
+        """(n,) the nodes, in the order in which they are listed."""
+        return (self.kinds != NOWHERE).nonzero()[0] if self.order is None else self.order
+
+    def __len__(self) -> int:
+        return int(self.nodes.sum())
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.names[row] for row in self.rows.tolist())
+
+    def __getitem__(self, name: str) -> Victims:
+        row = self.row_of.get(name, len(self.names))
+        if row >= len(self.names) or self.names[row] != name:
+            try:
+                row = self.names.index(name)
+            except ValueError:
+                raise KeyError(name) from None
+        kind = int(self.kinds[row])
+        if kind == NOWHERE:
+            raise KeyError(name)
+        return self._victims(kind, row)
+
+    def _victims(self, kind: int, row: int) -> Victims:
+        leaving = self.victims[:, kind].nonzero()[0].tolist()
+        kept = self.protected[:, kind].tolist()
+        first = [place for place in leaving if kept[place]]
+        then = [place for place in leaving if not kept[place]]
+        there = self.pods[row]
+        pods = [there[place] for place in (*first, *then)]
+        mixed = self.by_importance and first and then
+        return Victims(tuple(by_importance(pods) if mixed else pods), len(first))
+
+    def listed(self, nodes: Mask) -> list[str]:
+        """The names of some of them. nodes: (N,) bool."""
+        return [self.names[row] for row in nodes.nonzero()[0].tolist()]
+
+    def only(self, rows: IntArray) -> Candidates:
+        """Some of them, in that order."""
+        kinds = np.full(len(self.kinds), NOWHERE)
+        kinds[rows] = self.kinds[rows]
+        return attrs.evolve(self, kinds=kinds, nodes=nodes_of_kinds(kinds, len(self.nodes)), order=rows)
+
+    def without_needless(self) -> tuple[Candidates, list[str]]:
+        """(those that need victims, the names of those that need none, sorted)."""
+        needless = self.of_kinds.count == 0
+        if not self.nodes[needless].any():
+            return self, []
+        rows = self.rows
+        none = needless[self.kinds[rows]]
+        return self.only(rows[~none]), sorted(self.names[row] for row in rows[none].tolist())
+
+    def costs(self) -> Costs:
+        """What each row costs."""
+        return Costs(self.kinds, self.nodes, self.of_kinds, self.starts)

@@ -1,0 +1,401 @@
+"""Trying a pod on nodes without some of the pods there, and which of these would have to go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.changes import PODS
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.overlay import RowOverlay
+from clusterstate.hypothetical.roster import Roster
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
+from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.nominated import Found, judge, nominated_changes, stay_on_their_rows
+from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, earliest_starts, nodes_of_kinds
+from predicates.types import FitPredicate, NodeError
+from predicates.verdict_masks import failing
+
+
+class Trial(Protocol):
+    """Rows with places of the roster emptied; place and mask as in RowOverlay."""
+
+    def take_away(self, place: int, where: Mask) -> None:
+        """Removes the pods of a place on the rows where the mask is True."""
+
+    def put_back(self, place: int, where: Mask) -> None:
+        """Puts the pods of a place back on the rows where the mask is True."""
+
+    def fits(self, where: Mask) -> Mask:
+        """(n,) bool, whether the pod fits; only asked of the rows where the mask is True. Errors do not fit."""
+
+    def refusals(self) -> Counter[str]:
+        """Reason → on how many rows the first predicate that refuses the pod gives it."""
+
+
+class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
+    """The pod that is tried, and by what."""
+
+    pod: Pod
+    info: PodInfo
+    predicates: Sequence[FitPredicate]
+    cache: ClusterCache
+    roster: Roster
+
+    def by(self, predicates: Sequence[FitPredicate]) -> PreemptionAttempt:
+        """The same pod, tried by these predicates."""
+        return PreemptionAttempt(self.pod, self.info, predicates, self.cache, self.roster)
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """Rows that are tried together."""
+
+    rows: IntArray
+    """(n,) the rows."""
+    tried: IntArray
+    """(k,) those that are really tried, of which others are copies."""
+    trial: Trial
+    copies: IntArray | None = None
+    """(n,) for each row the index in ``tried``; None: tried are all rows."""
+    allowed: Mask | None = None
+    """(n,) bool, rows that no predicate refuses whatever pods are there."""
+
+
+class BatchTrial:
+    """All rows in one go; for predicates that look at nothing but the row.
+
+    Those that do not look at its pods either are asked once.
+    """
+
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange] = ()) -> None:
+        """added: pods that are on the rows besides, whatever is taken away."""
+        self._info = attempt.info
+        self._all = attempt.predicates
+        self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster, added)
+        self.take_away = self._overlay.take_away
+        self.put_back = self._overlay.put_back
+        self._moving, fixed = moving_and_fixed(attempt)
+        self._allowed = self._passing(fixed, np.ones(len(rows), np.bool_))
+
+    def _passing(self, predicates: Sequence[FitPredicate], rows: Mask) -> Mask:
+        for predicate in predicates:
+            refused = failing(predicate.check(self._info, self._overlay))
+            if refused is not None:
+                rows = rows & ~refused
+        return rows
+
+    def fits(self, where: Mask) -> Mask:  # noqa: ARG002
+        """See Trial; every row is judged at once."""
+        return self._passing(self._moving, self._allowed)
+
+    def refusals(self) -> Counter[str]:
+        """See Trial."""
+        counts: Counter[str] = Counter()
+        for reason, mask in self.first_refusals(np.ones(len(self._overlay), np.bool_)):
+            counts[reason] += int(mask.sum())
+        return +counts
+
+    def first_refusals(self, left: Mask) -> Iterator[tuple[str, Mask]]:
+        """(reason, (n,) bool the rows) of the first predicate that refuses the pod on a row; only of rows in ``left``,
+        which loses those that are refused."""
+        for predicate in self._all:
+            verdict = predicate.check(self._info, self._overlay)
+            for reason, mask in verdict.items():
+                yield reason, mask & left
+            refused = failing(verdict)
+            if refused is not None:
+                left &= ~refused
+
+
+class NominatedTrial:
+    """All rows in one go, with the pods that are nominated there, and without them; both have to do."""
+
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange]) -> None:
+        self._pod = attempt.pod
+        self._size = len(rows)
+        self._both = BatchTrial(attempt, rows, added), BatchTrial(attempt, rows)
+
+    def take_away(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        for trial in self._both:
+            trial.take_away(place, where)
+
+    def put_back(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        for trial in self._both:
+            trial.put_back(place, where)
+
+    def fits(self, where: Mask) -> Mask:
+        """See Trial."""
+        crowded, without = self._both
+        return crowded.fits(where) & without.fits(where)
+
+    def refusals(self) -> Counter[str]:
+        """See Trial. Raises SchedulingError for the first row where a predicate errs, as RowTrial does."""
+        counts: Counter[str] = Counter()
+        errors: list[tuple[int, str]] = []
+        left = np.ones(self._size, np.bool_)
+        for trial in self._both:
+            for reason, mask in trial.first_refusals(left):
+                if isinstance(reason, NodeError):
+                    errors += [(at, reason.about(self._pod.key)) for at in np.flatnonzero(mask).tolist()]
+                counts[reason] += int(mask.sum())
+        if errors:
+            raise SchedulingError(min(errors, key=lambda error: error[0])[1])
+        return +counts
+
+
+class RowTrial:
+    """Each row by itself, pods nominated there added in a first pass; for any predicates."""
+
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
+        self._attempt = attempt
+        self._rows = rows.tolist()
+        self._changes: list[list[PodChange]] = [[] for _ in self._rows]
+        self._nominated = [nominated_changes(attempt.pod, row, attempt.cache) for row in self._rows]
+
+    def take_away(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        self._change(place, where, -1)
+
+    def put_back(self, place: int, where: Mask) -> None:
+        """See Trial."""
+        self._change(place, where, 1)
+
+    def _change(self, place: int, where: Mask, sign: int) -> None:
+        for at in np.flatnonzero(where).tolist():
+            row = self._rows[at]
+            pod = self._attempt.roster.pods[row][place]
+            self._changes[at].append(PodChange(row, self._attempt.cache.info(pod), sign, pod=pod))
+
+    def fits(self, where: Mask) -> Mask:
+        """See Trial; row by row."""
+        out = np.zeros(len(self._rows), np.bool_)
+        snapshot = self._attempt.cache.snapshot()
+        for at in np.flatnonzero(where).tolist():
+            here = snapshot.take(np.array([self._rows[at]]))
+            out[at] = self._fits(here, self._changes[at], self._nominated[at])
+        return out
+
+    def _fits(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> bool:
+        try:
+            return not self._found(here, changes, nominated)
+        except SchedulingError:
+            return False
+
+    def _found(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> Found:
+        pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
+        found = judge(pod, info, here.what_if((*changes, *nominated)), predicates) if nominated else ()
+        return found or judge(pod, info, here.what_if(changes), predicates)
+
+    def refusals(self) -> Counter[str]:
+        """See Trial."""
+        counts: Counter[str] = Counter()
+        snapshot = self._attempt.cache.snapshot()
+        for at, row in enumerate(self._rows):
+            here = snapshot.take(np.array([row]))
+            for _, reasons in self._found(here, self._changes[at], self._nominated[at]):
+                counts.update(reasons)
+        return counts
+
+
+def reads_pods(predicate: FitPredicate, info: PodInfo) -> bool:
+    """Whether its verdict on a row may change with the pods of that row alone."""
+    reads = predicate.footprint.reads_for(info)
+    return bool(reads.value & PODS)
+
+
+def moving_and_fixed(attempt: PreemptionAttempt) -> tuple[list[FitPredicate], list[FitPredicate]]:
+    """(the predicates whose verdict on a row moves with its pods, the others)."""
+    moving: list[FitPredicate] = []
+    fixed: list[FitPredicate] = []
+    for predicate in attempt.predicates:
+        (moving if reads_pods(predicate, attempt.info) else fixed).append(predicate)
+    return moving, fixed
+
+
+def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
+    """Trials of all of ``rows``: as many as can be at once, the others one by one.
+
+    alike: rows with equal pods and amounts may stand for one another where the predicates see no difference.
+    """
+    snapshot = attempt.cache.snapshot()
+    predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
+    attempt = attempt.by(predicates)
+    if not all(p.footprint.is_row_local(attempt.info, snapshot) for p in predicates):
+        return [Part(rows, rows, RowTrial(attempt, rows))]
+    alone = _with_nominations(attempt.cache, rows)
+    together = rows[~alone]
+    parts: list[Part] = []
+    if len(together) or not len(rows):
+        parts.append(_together(attempt, together, alike=alike))
+    if alone.any():
+        parts.append(Part(rows[alone], rows[alone], _nominated_trial(attempt, rows[alone])))
+    return parts
+
+
+def _together(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool) -> Part:
+    if alike and all(p.footprint.follows_from_pods(attempt.info) for p in moving_and_fixed(attempt)[0]):
+        return _one_of_many(attempt, rows)
+    return Part(rows, rows, BatchTrial(attempt, rows))
+
+
+def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
+    """(n,) bool: some pod is nominated to the row."""
+    nominated, columns = cache.nominated(), cache.columns
+    if len(rows) < len(nominated):
+        return np.array([columns.names[row] in nominated for row in rows.tolist()], np.bool_)
+    there = np.zeros(len(columns), np.bool_)
+    there[[row for name in nominated if (row := columns.row_of.get(name)) is not None]] = True
+    out: Mask = there[rows]
+    return out
+
+
+def _nominated_trial(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
+    """Trials of rows to which pods are nominated."""
+    added = [change for row in rows.tolist() for change in nominated_changes(attempt.pod, row, attempt.cache)]
+    if not added:
+        return BatchTrial(attempt, rows)
+    return NominatedTrial(attempt, rows, added) if stay_on_their_rows(added) else RowTrial(attempt, rows)
+
+
+def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
+    first, copies = attempt.roster.alike(rows)
+    moving, fixed = moving_and_fixed(attempt)
+    there = attempt.cache.snapshot().take(rows)
+    allowed = np.ones(len(rows), np.bool_)
+    for predicate in fixed:
+        refused = failing(predicate.check(attempt.info, there))
+        if refused is not None:
+            allowed &= ~refused
+    tried = rows[first]
+    return Part(rows, tried, BatchTrial(attempt.by(moving), tried), copies, allowed)
+
+
+Budgets = Sequence[tuple[str, Matcher]]
+"""(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
+
+Protect = Callable[[Roster, IntArray, Mask], Mask]
+"""Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
+
+
+class VictimRules(msgspec.Struct, frozen=True, eq=False):
+    """How a release finds the victims on a node."""
+
+    protect: Protect
+    """Who of them a disruption budget protects."""
+    alike: bool = False
+    """See ``trials``; what is protected then follows from the pods' classes and their order on a node."""
+    lower_only: bool = False
+    """A node without lower pods is none where the pod would fit."""
+    by_importance: bool = False
+    """See Candidates."""
+
+
+def find_candidates(attempt: PreemptionAttempt, rows: IntArray, rules: VictimRules) -> Candidates:
+    """Where the pod would fit if lower ones left, and which of them have to. rows: (n,) those that are tried."""
+    roster = attempt.roster
+    parts = [find_victims(attempt, part, rules) for part in trials(attempt, rows, alike=rules.alike)]
+    offsets = np.cumsum([0, *(len(part.tried) for part in parts[:-1])])
+    tried = np.concatenate([part.tried for part in parts])
+    victims, protected = (np.hstack([getattr(part, name) for part in parts]) for name in ("victims", "protected"))
+    columns = attempt.cache.columns
+    kinds, starts = np.full(len(columns), NOWHERE), np.zeros(len(columns))
+    for part, first in zip(parts, offsets, strict=True):
+        fitting, of = part.rows[part.fits], part.kind_of[part.fits]
+        kinds[fitting] = of + first
+        starts[fitting] = earliest_starts(part.victims[:, of], roster.starts[:, fitting])
+    priorities = roster.priorities[:, tried]
+    return Candidates(
+        names=columns.published[0],
+        row_of=columns.row_of,
+        kinds=kinds,
+        nodes=nodes_of_kinds(kinds, len(tried)),
+        victims=victims,
+        protected=protected,
+        of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=rules.by_importance),
+        starts=starts,
+        pods=roster.pods.copy(),
+        by_importance=rules.by_importance,
+    )
+
+
+class FoundVictims(msgspec.Struct, frozen=True, eq=False):
+    """What was found on rows that were tried together."""
+
+    rows: IntArray
+    """(n,) the rows."""
+    fits: Mask
+    """(n,) bool, the pod would fit there."""
+    tried: IntArray
+    """(k,) the rows that were really tried."""
+    tried_fits: Mask
+    """(k,) bool, the pod would fit there, for all that moving rules see."""
+    kind_of: IntArray
+    """(n,) for each row the index in ``tried``."""
+    victims: Mask
+    """(K, k) bool, see Candidates."""
+    protected: Mask
+    """(K, k) bool, see Candidates."""
+
+
+def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> FoundVictims:
+    """Every lower pod is removed hypothetically; each is put back, those that a budget protects first, the important
+    before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
+    """
+    roster, rows, trial = attempt.roster, part.tried, part.trial
+    codes = roster.codes[:, rows]
+    victims = (codes > 0) & (roster.priorities[:, rows] < attempt.pod.priority)
+    lower: Mask = np.asarray(victims.any(axis=0)) if rules.lower_only else np.ones(len(rows), np.bool_)
+    places = np.flatnonzero(victims.any(axis=1)).tolist()
+    for place in places:
+        trial.take_away(place, victims[place])
+    fits = lower & trial.fits(lower)
+    protected = rules.protect(roster, rows, victims)
+    victims &= fits
+    for first in (protected, ~protected) if protected.any() else (~protected,):
+        for place in places:
+            back = victims[place] & first[place]
+            if back.any():
+                trial.put_back(place, back)
+                leaves = back & ~trial.fits(back)
+                if leaves.any():
+                    trial.take_away(place, leaves)
+                victims[place] = (victims[place] & ~back) | leaves
+    kind_of = np.arange(len(rows)) if part.copies is None else part.copies
+    fitting = fits[kind_of] if part.allowed is None else fits[kind_of] & part.allowed
+    return FoundVictims(part.rows, fitting, rows, fits, kind_of, victims, protected)
+
+
+def protected_classes(budgets: Budgets, roster: Roster, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
+    """A budget that allows no disruption selects the pod's class; every pod is judged alone."""
+
+    def is_protected(info: PodInfo) -> bool:
+        if not info.labels:
+            return False
+        return any(namespace == info.namespace and matches(info.labels) for namespace, matches in budgets)
+
+    return roster.select(rows, is_protected)
+
+
+def exhausted_budgets(objects: ClusterObjects) -> Budgets:
+    """The budgets that allow no disruption; a selector that is empty or invalid protects nothing."""
+    out: list[tuple[str, Matcher]] = []
+    for budget in objects.pod_disruption_budgets.values():
+        if budget.disruptions_allowed <= 0 and budget.selector is not None:
+            try:
+                matcher = compile_label_selector(budget.selector)
+            except SelectorError:
+                continue
+            if not matcher.everything:
+                out.append((budget.metadata.namespace, matcher))
+    return out

@@ -1,0 +1,439 @@
+"""Where equal pods go one after another: the best node again and again, by what each totals after it has taken some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from heapq import heapify, heappop, heapreplace, nsmallest
+
+import msgspec
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.growable import IntArray, Mask
+from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError, EquivalentClasses
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.usage import wrap
+from kubescheduler.core.algorithm import WeightedPriority
+from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.evidence import final_scores
+from predicates.types import FitPredicate, NodeError
+from predicates.verdict_masks import failing
+from priorities.types import PriorityConfig, PriorityError
+
+PODS_OF_ROWS = Reads.PODS | Reads.ALL_PODS
+"""What changes when a node takes a pod of a run; pods with terms of affinity or claims are in no run, so the flags that
+these change are not among them."""
+
+
+class RunOverError(Exception):
+    """What holds for one pod does not hold for the next: pods have to be decided one by one from here on."""
+
+
+class WeightedRule(msgspec.Struct, frozen=True, eq=False):
+    """A rule that scores."""
+
+    config: PriorityConfig
+    weight: int
+    raw: IntArray
+    """(N,) its numbers as the cluster is now."""
+
+
+class RunRules(msgspec.Struct, frozen=True, eq=False):
+    """What is asked for the pods of a run."""
+
+    info: PodInfo
+    """The class that stands for all."""
+    likes: EquivalentClasses
+    """The classes of the run's pods."""
+    snapshot: Snapshot
+    """The cluster before the run."""
+    constant: int
+    """What every node has."""
+    checks: tuple[FitPredicate, ...]
+    """The checks that look at the pods of a node."""
+    moving: tuple[WeightedRule, ...]
+    """The scores that look at the pods of a node."""
+    still: tuple[WeightedRule, ...]
+    """The other scores, and those of ``moving`` that depend on which nodes fit: as long as their numbers do not move,
+    their scores change only when a node is full."""
+
+    @classmethod
+    def of(
+        cls,
+        state: ClassState,
+        priorities: Iterable[WeightedPriority],
+        snapshot: Snapshot,
+        nothing_scores: int,
+    ) -> RunRules | None:
+        """From what is remembered of the class, brought up to date; None: pods have to be decided one by one.
+
+        priorities: those that score. nothing_scores: what a node has when there are none.
+        """
+        info = state.info
+        if info.may_have_affinity or any(
+            check.erring or check.predicate.footprint.moment is not None for check in state.checks
+        ):
+            return None
+        checks = [check.predicate for check in state.checks if not check.skipped]
+        weighted = list(priorities)
+        constants = [(one.weight, state.constants[one.config.name]) for one in weighted if _is_constant(state, one)]
+        scores = [
+            WeightedRule(one.config, one.weight, state.scores[one.config.name].raw)
+            for one in weighted
+            if not _is_constant(state, one)
+        ]
+        try:
+            if not all(check.footprint.ignores_pods_elsewhere(info, snapshot) for check in checks):
+                return None
+            if not all(score.config.footprint.ignores_pods_elsewhere(info, snapshot) for score in scores):
+                return None
+        except PriorityError:
+            return None
+        moving = tuple(score for score in scores if score.config.footprint.reads_for(info) & PODS_OF_ROWS)
+        return cls(
+            info,
+            EquivalentClasses([info]),
+            snapshot,
+            sum(weight * score for weight, score in constants) if weighted else nothing_scores,
+            tuple(check for check in checks if check.footprint.reads_for(info) & PODS_OF_ROWS),
+            moving,
+            tuple(score for score in scores if score not in moving or _depends_on_others(score.config)),
+        )
+
+    def look(self, rows: IntArray, extra: IntArray) -> tuple[Mask, IntArray]:
+        """((n,) bool whether a row takes one more, (n,) int64 what it then has of the scores that move), each entry of
+        ``rows`` with ``extra`` more pods than there are.
+
+        Raises RunOverError where that is not all that counts.
+        """
+        there = AddedPods(self.snapshot, rows, extra, self.likes)
+        fits = np.ones(len(rows), np.bool_)
+        sums = np.zeros(len(rows), np.int64)
+        try:
+            for check in self.checks:
+                verdict = check.check(self.info, there)
+                if any(isinstance(reason, NodeError) and mask.any() for reason, mask in verdict.items()):
+                    raise RunOverError
+                refused = failing(verdict)
+                if refused is not None:
+                    fits &= ~refused
+            for score in self.moving:
+                numbers = score.config.map(self.info, there)
+                if not _depends_on_others(score.config):
+                    sums += np.int64(score.weight) * numbers
+                elif (numbers != score.raw[rows]).any():
+                    raise RunOverError
+        except (BeyondRowsError, PriorityError):
+            raise RunOverError from None
+        return fits, sums
+
+    def now(self, rows: IntArray) -> IntArray:
+        """(n,) what the rows have of the scores that move as the cluster is now."""
+        sums = np.zeros(len(rows), np.int64)
+        for score in self.moving:
+            if not _depends_on_others(score.config):
+                sums += np.int64(score.weight) * score.raw[rows]
+        return sums
+
+
+class StillScores:
+    """What the rows that fit have of the scores that do not move, and whether that stands when one is full.
+
+    totals: (n,) int64, with the constant part.
+    """
+
+    def __init__(self, rules: RunRules, rows: IntArray) -> None:
+        self._rules = rules
+        self._rows = rows
+        self._there = np.ones(len(rows), np.bool_)
+        plain = [score for score in rules.still if not _depends_on_others(score.config)]
+        self._others = [score for score in rules.still if _depends_on_others(score.config)]
+        self._base: IntArray = np.full(len(rows), wrap(rules.constant), np.int64)
+        for score in plain:
+            self._base = self._base + np.int64(score.weight) * score.raw[rows]
+        self._left = [_numbers_left(score, rows) for score in self._others]
+        self.totals = self._base + self._normalised(rows)
+
+    def stand_without(self, at: int) -> bool:
+        """Whether the totals stay as they are for the rows that are left, now that the one at a position is gone."""
+        self._there[at] = False
+        if not self._others:
+            return True
+        gone = [self._one_less(left, score, at) for left, score in zip(self._left, self._others, strict=True)]
+        if not any(gone):
+            return True
+        rows = self._rows[self._there]
+        return bool((self._base[self._there] + self._normalised(rows) == self.totals[self._there]).all())
+
+    def _one_less(self, left: dict[int, int] | None, score: WeightedRule, at: int) -> bool:
+        """Whether scores may change: the last row with a number is gone, or more than the numbers count."""
+        if left is None:
+            return True
+        number = int(score.raw[self._rows[at]])
+        left[number] -= 1
+        return not left[number]
+
+    def _normalised(self, rows: IntArray) -> IntArray:
+        """Raises RunOverError for what a release reports as an error."""
+        sums = np.zeros(len(rows), np.int64)
+        view = self._rules.snapshot.only(rows)
+        for score in self._others:
+            try:
+                found = final_scores(score.config, self._rules.info, view, score.raw[rows])
+            except PriorityError:
+                raise RunOverError from None
+            sums += np.int64(score.weight) * found
+        return sums
+
+
+def _is_constant(state: ClassState, priority: WeightedPriority) -> bool:
+    return priority.config.name in state.constants
+
+
+def _depends_on_others(config: PriorityConfig) -> bool:
+    """Whether a node's score depends on the other nodes that fit."""
+    return config.reduce is not None or config.settle is not None
+
+
+def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:
+    """Number → how many rows have it; None where scores follow from more than the numbers."""
+    if not score.config.valuewise or score.config.settle is not None:
+        return None
+    values, counts = np.unique(score.raw[rows], return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+FULL = None
+"""Stands in place of the next total of a node that takes no more."""
+NOTHING = np.iinfo(np.int64).min
+"""Stands in place of the total of a node that takes no more."""
+DEEPEST = 512
+"""For how many more pods on a node totals are worked out at a time, at most."""
+WIDTH = 1 << 24
+"""Nodes and totals are told apart in one number below this many."""
+
+Choose = Callable[[IntArray, IntArray], int]
+"""Of (n,) rows and (n,) what they total: the position of the one that is taken."""
+
+
+class Choice(msgspec.Struct, frozen=True, eq=False):
+    """Among which nodes a pod was given its own."""
+
+    total: int
+    """What its node totalled."""
+    fits: int
+    """How many nodes fitted."""
+    tied: IntArray
+    """(k,) the rows that totalled as much, the first by name first."""
+
+
+class Placings(msgspec.Struct, eq=False):
+    """Where the pods of a run went."""
+
+    rows: IntArray
+    """(k,) the row of each."""
+    totals: IntArray
+    """(k,) what it totalled."""
+    fits: int
+    """How many nodes fitted the first."""
+    filled: list[int]
+    """The positions of the pods that filled their node, ascending."""
+    left: IntArray
+    """(m,) the rows that still fit, ascending."""
+    left_totals: IntArray
+    """(m,) what they total now."""
+
+    @classmethod
+    def none(cls) -> Placings:
+        """No pod went anywhere."""
+        nothing = np.zeros(0, np.int64)
+        return cls(nothing, nothing, 0, [], nothing, nothing)
+
+
+class RunOfPods:
+    """Places pods one after another, as long as each follows from those before it by its node's next total.
+
+    Positions are those of ``rows``; a key holds a total and a position, and the smallest is the best by name. The
+    pods are counted by nobody else until the run is over, unless ``is_there`` is called after each.
+    """
+
+    def __init__(self, rules: RunRules, rows: IntArray, count: int) -> None:
+        """rows: (n,) those that fit, the first by name first. count: pods."""
+        self._rules = rules
+        self._rows = rows
+        self._count = count
+        self._still = StillScores(rules, rows)
+        totals = self._still.totals + rules.now(rows)
+        if len(rows) > WIDTH or (len(totals) and int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38):
+            raise RunOverError
+        self._keys = -totals * WIDTH + np.arange(len(rows))
+        self._totals = totals
+        self._later: list[list[int | None]] = [[] for _ in range(len(rows))]
+        self._depth = 0
+        self._known = np.zeros(len(rows), np.int64)
+        self._there = np.zeros(len(rows), np.int64)
+        self._taken: list[int] = []
+        self._filled: list[int] = []
+        self._gone: list[int] = []
+
+    # --- by name -----------------------------------------------------------------------------
+
+    def by_name(self) -> Placings:
+        """Of equal totals the first by name is taken."""
+        heap = self._heap()
+        for _ in self._steps_by_name(heap):
+            pass
+        now = self._keys.copy()
+        at_heap = np.array(heap, np.int64)
+        now[at_heap % WIDTH] = at_heap
+        return self._placings(now)
+
+    def steps_by_name(self) -> Iterator[int]:
+        """The same pod by pod: (the key of) the node of the next one."""
+        return self._steps_by_name(self._heap())
+
+    def _heap(self) -> list[int]:
+        keys = self._keys
+        if self._count < len(keys):
+            keys = np.partition(keys, self._count)[: self._count + 1]
+        heap: list[int] = keys.tolist()
+        heapify(heap)
+        return heap
+
+    def _steps_by_name(self, heap: list[int]) -> Iterator[int]:
+        stands = True
+        try:
+            while len(self._taken) < self._count and stands:
+                key = heap[0]
+                at = key % WIDTH
+                later = self._later[at]
+                if not later:
+                    self._look_ahead(at, partial(_smallest, heap))
+                following = later.pop()
+                self._taken.append(key)
+                if following is FULL:
+                    heappop(heap)
+                    stands = self._fills(at)
+                else:
+                    heapreplace(heap, following)
+                    self._totals[at] = -(following // WIDTH)
+                yield key
+        except RunOverError:
+            pass
+
+    # --- by another rule -----------------------------------------------------------------------
+
+    def by(self, choose: Choose, order: IntArray) -> Placings:
+        """The positions are chosen by a rule. order: (n,) the positions in the order in which it is shown them."""
+        keys = self._keys.copy()
+        for _ in self._steps_by(choose, order, keys):
+            pass
+        return self._placings(keys)
+
+    def steps_by(self, choose: Choose, order: IntArray) -> Iterator[int]:
+        """The same pod by pod: (the key of) the node of the next one."""
+        return self._steps_by(choose, order, self._keys.copy())
+
+    def _steps_by(self, choose: Choose, order: IntArray, keys: IntArray) -> Iterator[int]:
+        """keys: (n,) of the positions; kept up to date."""
+        shown, totals = order.copy(), -(keys[order] // WIDTH)
+        stands = True
+        while len(self._taken) < self._count and stands:
+            spot = choose(self._rows[shown], totals)
+            at = int(shown[spot])
+            key = int(keys[at])
+            self._taken.append(key)
+            later = self._later[at]
+            if not later:
+                try:
+                    self._look_ahead(at, partial(_greatest, shown, totals))
+                except RunOverError:
+                    yield key  # the rule has chosen, and may not be asked twice: this pod is the last
+                    break
+            following = later.pop()
+            if following is FULL:
+                stands = self._fills(at)
+                shown, totals = np.delete(shown, spot), np.delete(totals, spot)
+            else:
+                keys[at] = following
+                totals[spot] = self._totals[at] = -(following // WIDTH)
+            yield key
+
+    def is_there(self, key: int) -> None:
+        """The pod that went to the node of a key is counted there by now."""
+        self._there[key % WIDTH] += 1
+
+    def choice(self, key: int) -> Choice:
+        """Of the pod that was just given the node of a key."""
+        at, total = key % WIDTH, -(key // WIDTH)
+        tied = self._totals == total
+        tied[at] = True
+        filled = bool(self._filled) and self._filled[-1] == len(self._taken) - 1
+        return Choice(total, len(self._rows) - len(self._gone) + filled, self._rows[tied])
+
+    def row_of(self, key: int) -> int:
+        """The row that a key stands for."""
+        return int(self._rows[key % WIDTH])
+
+    # --- what comes next ----------------------------------------------------------------------
+
+    def _fills(self, at: int) -> bool:
+        """A node is full; whether the run goes on: more than one is left, and their totals stand."""
+        self._filled.append(len(self._taken) - 1)
+        self._gone.append(at)
+        self._totals[at] = NOTHING
+        return self._still.stand_without(at) and len(self._rows) - len(self._gone) > 1
+
+    def _look_ahead(self, at: int, best: Callable[[int], list[int]]) -> None:
+        """Works out the next totals of a node, and those of the best ones besides, so that it is seldom done.
+
+        Raises RunOverError.
+        """
+        left = self._count - len(self._taken)
+        self._depth = min(max(2 * self._depth, 1 + left // len(self._rows)), DEEPEST)
+        others = [one for one in best(1 + 2 * left // self._depth) if one != at and len(self._later[one]) < self._depth]
+        where = [at, *(one for one in others if not self._later[one] or self._later[one][0] is not FULL)]
+        positions = np.array(where, np.int64)
+        depth = self._depth
+        extra = ((self._known - self._there)[positions][:, None] + np.arange(1, depth + 1)).ravel()
+        fits, sums = self._rules.look(np.repeat(self._rows[positions], depth), extra)
+        totals = np.repeat(self._still.totals[positions], depth) + sums
+        if int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38:
+            raise RunOverError
+        keys = (-totals * WIDTH + np.repeat(positions, depth)).reshape(-1, depth)
+        fits = fits.reshape(-1, depth)
+        enough = np.where(fits.all(axis=1), depth, fits.argmin(axis=1)).tolist()
+        self._known[positions] += depth
+        for one, found, many in zip(where, keys[:, ::-1].tolist(), enough, strict=True):
+            new: list[int | None] = found[depth - many :]
+            if many < depth:
+                new.insert(0, FULL)
+            self._later[one][:0] = new
+
+    def _placings(self, keys: IntArray) -> Placings:
+        """keys: (n,) of every row now; of the full ones anything."""
+        taken = np.array(self._taken, np.int64)
+        left = np.delete(np.arange(len(self._rows)), self._gone)
+        left = left[self._rows[left].argsort()]
+        return Placings(
+            self._rows[taken % WIDTH],
+            -(taken // WIDTH),
+            len(self._rows),
+            self._filled,
+            self._rows[left],
+            -(keys[left] // WIDTH),
+        )
+
+
+def _smallest(heap: list[int], most: int) -> list[int]:
+    """The positions of the best keys of a heap, at most so many."""
+    keys = heap if most >= len(heap) else nsmallest(most, heap)
+    return [key % WIDTH for key in keys]
+
+
+def _greatest(shown: IntArray, totals: IntArray, most: int) -> list[int]:
+    """The positions with the highest totals, at most so many."""
+    best: list[int] = shown[np.argsort(-totals, kind="stable")[:most]].tolist()
+    return best

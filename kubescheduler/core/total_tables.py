@@ -1,0 +1,682 @@
+"""The numbers of all rows and what they total, for pods of one class: by row, or by the amounts on rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from functools import partial
+from math import isqrt
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from clusterstate.counting.amount_codes import UNSEEN, AmountCodes
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import GroupedScores
+from clusterstate.usage import wrap
+from kubescheduler.core.answers import CheckState, RowVerdict, ScoreState, row_verdicts
+from kubescheduler.core.best_rows import BestTotals, NumberTable, line_of
+from kubescheduler.core.lazy_results import (
+    LOWEST,
+    NO_SHIFTS,
+    TOTAL,
+    HeldScores,
+    LateVerdicts,
+    Moves,
+    Named,
+    ScoreLayout,
+    Scores,
+    Shifts,
+    WholeScores,
+)
+from kubescheduler.core.selection import TieBreak
+from priorities.types import PriorityConfig
+
+
+class Totalled(Protocol):
+    """What a decision's rules gave; see Decision."""
+
+    @property
+    def totals(self) -> IntArray:
+        """(n,) int64 of the rows that fit."""
+        ...
+
+    @property
+    def scores(self) -> Mapping[str, Scores]:
+        """By rule, before the weight."""
+        ...
+
+    @property
+    def raws(self) -> Mapping[str, Scores]:
+        """By rule, before normalisation; empty for releases that keep no raw scores."""
+        ...
+
+
+class SomeScored(msgspec.Struct, frozen=True, eq=False):
+    """See Totalled."""
+
+    totals: IntArray
+    scores: Mapping[str, Scores]
+    raws: Mapping[str, Scores]
+
+
+def scored_without(scored: Totalled, names: Collection[str], weights: Mapping[str, int]) -> Totalled:
+    """What was scored without some of the rules. weights: of these."""
+    if not names:
+        return scored
+    totals = scored.totals
+    for name in names:
+        final, weight = scored.scores[name], weights[name]
+        totals = totals - (np.int64(wrap(weight * final)) if isinstance(final, int) else np.int64(weight) * final)
+    scores = {name: final for name, final in scored.scores.items() if name not in names}
+    return SomeScored(totals, scores, {name: raw for name, raw in scored.raws.items() if name not in names})
+
+
+def without_numbers(scored: Totalled) -> Totalled:
+    """The rules in order, with the one score that all rows have, or no numbers."""
+
+    def shared(scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
+
+    return SomeScored(NO_NUMBERS, shared(scored.scores), shared(scored.raws))
+
+
+class ScoreLines(msgspec.Struct, frozen=True, eq=False):
+    """One line for each number that differs from row to row, or may come to."""
+
+    numbers: list[IntArray]
+    """(N,) each; not to be written to."""
+    layout: ScoreLayout
+    """Which line is which."""
+    normalised: list[tuple[str, bool]]
+    """The rules of which lines are normalised, and whether distinct numbers alone decide what they come to."""
+    addends: list[tuple[int, int]]
+    """(line, weight) of every rule that adds one to the totals."""
+    weights: Mapping[str, int]
+    """Of every rule."""
+    base: int
+    """What all other rules add to every total, modulo 2^64."""
+    fitted: IntArray
+    """(n,) the rows that were scored; the total of others is LOWEST."""
+
+
+def score_lines(
+    scored: Totalled,
+    rules: Mapping[str, PriorityConfig],
+    whole: Mapping[str, IntArray],
+    moving: Container[str],
+    weights: Mapping[str, int],
+    fitted: IntArray,
+    size: int,
+) -> ScoreLines:
+    """The lines of what was scored, on so many rows that there are.
+
+    rules: by name, those that are not constant. whole: their raw numbers on all rows, (N,) each. moving: those of which
+    single rows change, also where all have one score. weights: of every rule. fitted: (n,) the rows that were scored.
+    """
+    lines = [_spread(scored.totals, fitted, size, LOWEST)]
+    finals: dict[str, int] = {}
+    raws: dict[str, int] = {}
+    for name, final in scored.scores.items():
+        rule = rules.get(name)
+        varies = name in moving or not isinstance(final, int)
+        if varies:
+            finals[name] = raws[name] = len(lines)
+            lines.append(whole[name] if rule is not None and rule.reduce is None else _spread(final, fitted, size))
+        reduced = rule is not None and rule.reduce is not None
+        if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
+            raws[name] = len(lines)
+            lines.append(whole[name])
+    layout = ScoreLayout(
+        tuple(scored.scores),
+        finals,
+        {name: at for name, at in raws.items() if name in scored.raws},
+        raws,
+        {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
+        {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
+    )
+    addends = [(at, weights[name]) for name, at in finals.items()]
+    first = int(fitted[0])
+    base = lines[TOTAL].item(first) - sum(weight * lines[at].item(first) for at, weight in addends)
+    normalised = [(name, rules[name].valuewise) for name in finals if raws[name] != finals[name]]
+    return ScoreLines(lines, layout, normalised, addends, weights, base, fitted)
+
+
+def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> IntArray:
+    """(size,) int64: (n,) numbers of some rows, or the one that they all have, and another number elsewhere."""
+    if len(rows) == size and not isinstance(numbers, int):
+        return numbers
+    out = np.full(size, elsewhere, np.int64)
+    out[rows] = numbers
+    return out
+
+
+Reduced = Callable[[IntArray], IntArray]
+"""Of (k,) distinct numbers, the scores that they come to; (k,)."""
+
+Move = tuple[int | None, int | None]
+"""The number of a row before and now; None: the row does not fit."""
+
+
+class Levels:
+    """The set of all numbers, as ``PriorityConfig.valuewise`` means it, kept while rows change."""
+
+    __slots__ = ("_counts", "_finals")
+
+    def __init__(self, numbers: IntArray, finals: IntArray) -> None:
+        """(n,) each, of the rows that fit: the numbers, and what they come to."""
+        values, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+        self._counts: dict[int, int] = dict(zip(values.tolist(), counts.tolist(), strict=True))
+        self._finals: dict[int, int] = dict(zip(values.tolist(), finals[first].tolist(), strict=True))
+
+    def final(self, number: int) -> int:
+        """What a number comes to that some row has."""
+        return self._finals[number]
+
+    def rows_with(self, number: int) -> int:
+        """How many rows have a number."""
+        return self._counts.get(number, 0)
+
+    def by_number(self) -> Mapping[int, int]:
+        """Number → what it comes to, as of now; later changes leave it alone."""
+        return self._finals
+
+    def change(self, moves: Iterable[Move], reduced: Reduced) -> dict[int, int] | None:
+        """Notes that rows have changed. By how much more a number that rows had before, and still have, counts now;
+        empty where all count the same. None: no row has a number any more."""
+        counts = self._counts
+        kinds = len(counts)
+        gone = False
+        for before, now in moves:
+            if before is not None:
+                counts[before] -= 1
+                gone = gone or not counts[before]
+            if now is not None:
+                counts[now] = counts.get(now, 0) + 1
+        if not gone and len(counts) == kinds:
+            return {}
+        self._counts = {number: count for number, count in counts.items() if count}
+        if not self._counts:
+            return None
+        values = sorted(self._counts)
+        finals = dict(zip(values, reduced(np.array(values, np.int64)).tolist(), strict=True))
+        known, self._finals = self._finals, finals
+        more = {value: final - known[value] for value, final in finals.items() if value in known}
+        return more if any(more.values()) else {}
+
+
+MOST_OTHERS = 32
+"""Rows that are put in one by one as a rule scores them otherwise than most."""
+FARTHEST = 1 << 61
+"""Totals up to which all of them may be shifted."""
+
+Numbers = Sequence[tuple[str, int]]
+"""(rule, its raw number) of one row."""
+
+Reduce = Callable[[str, IntArray], IntArray]
+"""Of (rule, (k,) distinct raw numbers) the (k,) scores that they come to."""
+
+
+class TotalTable:
+    """The numbers of one decision on all rows; ``put`` changes some of them, and leaves alone what was held before."""
+
+    __slots__ = (
+        "_addends",
+        "_base",
+        "_best",
+        "_finals",
+        "_has_lowest",
+        "_is_near",
+        "_layout",
+        "_levels",
+        "_normalised",
+        "_raws",
+        "_shifts",
+        "_table",
+        "_weights",
+        "moved_on",
+    )
+
+    def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
+        """ranks: (N,) every row's place in the order of names."""
+        self.moved_on = ""
+        """The rule of which ``put`` found that other rows score differently."""
+        self._finals, self._raws = lines.layout.finals, lines.layout.numbers
+        self._normalised = lines.normalised
+        self._levels: dict[str, Levels] = {}
+        self._layout = lines.layout
+        self._addends, self._weights = lines.addends, lines.weights
+        self._shifts = NO_SHIFTS
+        totals = lines.numbers[TOTAL]
+        highest, lowest = int(totals[lines.fitted].max()), int(totals[lines.fitted].min())
+        self._is_near = lowest > -FARTHEST and highest < FARTHEST
+        self._has_lowest = lowest == LOWEST
+        self._table = NumberTable(np.array(lines.numbers))
+        self._best = BestTotals(totals.copy(), ranks)
+        self._base = lines.base
+
+    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
+        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
+        return HeldScores(partial(line_of, self._table.blocks()), self._layout, feasible, self._shifts, whole)
+
+    def totals(self, feasible: IntArray) -> IntArray:
+        """(n,) the totals of the rows that fit; a copy."""
+        totals = self._best.of(feasible)
+        totals += self._shifts.total
+        return totals
+
+    def choose(self, tie_break: TieBreak) -> int:
+        """One of the rows with the highest total."""
+        return self._best.choose(tie_break)
+
+    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
+        """See ``BestTotals``."""
+        return self._best.choose_with(scores, weight) if self._is_near else None
+
+    def set_raw(self, name: str, number: int) -> None:
+        """The raw number that a rule gives every row, where it gives them all one."""
+        if name in self._layout.constant_raws:
+            constants = {**self._layout.constant_raws, name: number}
+            self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
+
+    def put(self, changes: Mapping[int, Numbers], fits: Mask, reduce: Reduce) -> bool:
+        """Sets the numbers of some rows, which may have come to fit or no longer do. False: many rows that are not
+        among them score differently now, and the table is of no more use.
+
+        fits: (N,) bool, the rows that fit now.
+        """
+        self.moved_on = ""
+        if self._has_lowest:  # which rows fitted is not known from totals
+            return False
+        before = {row: self._table.row(row) for row in changes}
+        after = {row: numbers.copy() for row, numbers in before.items()}
+        for row, numbers in changes.items():
+            for name, number in numbers:
+                after[row][self._raws[name]] = number
+        for name, valuewise in self._normalised:
+            moves = self._moves(self._raws[name], before, after, fits)
+            if moves and not (valuewise and self._normalise(name, moves, before, after, fits, reduce)):
+                self.moved_on = name
+                return False
+        return self._put_totals(before, after, fits)
+
+    def _put_totals(self, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask) -> bool:
+        """Works out the totals of rows and puts them in. False: one is too large to be told from a row that does not
+        fit."""
+        changed: list[int] = []
+        levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
+        shift = self._shifts.total
+        for row, found in after.items():
+            found[TOTAL] = LOWEST
+            if fits[row]:
+                for raw, final, of_rule in levels:
+                    found[final] = of_rule.final(found[raw])
+                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends])) - shift
+                self._is_near = self._is_near and abs(found[TOTAL]) < FARTHEST
+                if found[TOTAL] == LOWEST or (shift and not self._is_near):
+                    return False
+            if found != before[row]:
+                self._table.put(row, found)
+                self._best.totals[row] = found[TOTAL]
+                changed.append(row)
+        self._best.changed(changed)
+        return True
+
+    def _moves(
+        self, raw: int, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask
+    ) -> list[Move]:
+        """How the raw numbers of rows that fit or fitted have changed."""
+        moves: list[Move] = []
+        for row, was in before.items():
+            fitted, fit, now = was[TOTAL] != LOWEST, bool(fits[row]), after[row]
+            if fitted is not fit or (fit and was[raw] != now[raw]):
+                moves.append((was[raw] if fitted else None, now[raw] if fit else None))
+        return moves
+
+    def _normalise(
+        self,
+        name: str,
+        moves: Sequence[Move],
+        before: dict[int, list[int]],
+        after: dict[int, list[int]],
+        fits: Mask,
+        reduce: Reduce,
+    ) -> bool:
+        """Brings a rule's scores up to date; whether all rows but few score as much more as each other. Those that do
+        not are added to ``before`` and ``after``."""
+        levels = self._levels.get(name)
+        if levels is None:
+            blocks = self._table.blocks()
+            there = self._best.totals != LOWEST
+            numbers, finals = line_of(blocks, self._raws[name])[there], line_of(blocks, self._finals[name])[there]
+            levels = self._levels[name] = Levels(numbers, finals)
+        more = levels.change(moves, partial(reduce, name))
+        if more is None:
+            return False
+        if more:
+            most = max(more, key=levels.rows_with)
+            here = Counter([numbers[self._raws[name]] for row, numbers in after.items() if fits[row]])
+            others = [value for value, by in more.items() if by != more[most] and levels.rows_with(value) > here[value]]
+            if others and not self._add_rows(self._raws[name], others, before, after):
+                return False
+        if more or name in self._shifts.finals:
+            self._shift(name, levels, more[most] if more else 0)
+        return self._is_near or not self._shifts.total
+
+    def _add_rows(
+        self, raw: int, numbers: Collection[int], before: dict[int, list[int]], after: dict[int, list[int]]
+    ) -> bool:
+        """Adds the rows that have one of some raw numbers; whether they are few."""
+        blocks = self._table.blocks()
+        found = np.isin(line_of(blocks, raw), list(numbers)) & (self._best.totals != LOWEST)
+        rows = [row for row in found.nonzero()[0].tolist() if row not in before]
+        if len(rows) > MOST_OTHERS:
+            return False
+        for row in rows:
+            before[row] = self._table.row(row)
+            after[row] = before[row].copy()
+        return True
+
+    def _shift(self, name: str, levels: Levels, by: int) -> None:
+        """Notes that a rule scores most rows by so much more."""
+        total = self._shifts.total + self._weights[name] * by
+        self._shifts = Shifts(total, {**self._shifts.finals, name: levels.by_number()})
+        self._is_near = self._is_near and abs(total) < FARTHEST
+
+
+FARTHEST_SUM = 1 << 59
+"""What rules come to, and all others together, where it is less than this far from 0."""
+REFUSED = -(1 << 61)
+"""Stands for what the rules come to on a row that some check refuses, in sums too."""
+UNKNOWN = -(1 << 63)
+"""Stands for what was not asked yet."""
+FIRST_CODES = 64
+"""For so many there is room at first."""
+
+
+class AmountAnswers:
+    """Answers of some checks and scores for pods that are alike to them."""
+
+    __slots__ = ("_checks", "_generation", "_scores", "_weights", "numbers", "refusals", "totals")
+
+    def __init__(
+        self, checks: Sequence[CheckState], scores: Sequence[ScoreState], weights: Sequence[int], codes: AmountCodes
+    ) -> None:
+        """weights: of each of the scores."""
+        self._checks = checks
+        self._scores = scores
+        self._weights = weights
+        self._generation = codes.generation
+        self.totals: IntArray = np.full(FIRST_CODES, UNKNOWN, np.int64)
+        """(C,) by code the weighted sum of the scores, or ``REFUSED``."""
+        self.numbers: IntArray = np.zeros((len(scores), FIRST_CODES), np.int64)
+        """(S, C) what each rule scores."""
+        self.refusals: dict[int, tuple[RowVerdict, ...]] = {}
+        """Code that is refused → what each check says."""
+
+    def is_of(self, codes: AmountCodes) -> bool:
+        """Whether codes still mean what they meant."""
+        return self._generation == codes.generation
+
+    def known(self, code: int) -> int:
+        """What the rules come to, ``REFUSED``, or ``UNKNOWN``, which is less."""
+        return self.totals.item(code) if code < len(self.totals) else UNKNOWN
+
+    def of(self, now: IntArray, rows: IntArray, count: int, pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
+        """(k,) what the rules come to for codes of rows, (k,) each, of so many codes that there are; None: it is too
+        far from 0. Raises as rules do."""
+        if count > len(self.totals):
+            self._make_room(count)
+        found: IntArray = self.totals[now]
+        if UNKNOWN in found:
+            new = found == UNKNOWN
+            if not self._ask(dict(zip(now[new].tolist(), rows[new].tolist(), strict=True)), pod, snapshot):
+                return None
+            found = self.totals[now]
+        return found
+
+    def _make_room(self, count: int) -> None:
+        self.totals = np.concatenate((self.totals, np.full(count, UNKNOWN, np.int64)))
+        self.numbers = np.concatenate((self.numbers, np.zeros((len(self._scores), count), np.int64)), axis=1)
+
+    def _ask(self, row_with: dict[int, int], pod: PodInfo, snapshot: Snapshot) -> bool:
+        """Asks about codes by a row that has each; whether all are near enough to 0."""
+        there = snapshot.take(np.array(list(row_with.values()), np.int64))
+        numbers = [score.config.map(pod, there).tolist() for score in self._scores]
+        verdicts = [row_verdicts(check.predicate, pod, there) for check in self._checks]
+        for at, code in enumerate(row_with):
+            scores = [of_rule[at] for of_rule in numbers]
+            total = sum([weight * score for weight, score in zip(self._weights, scores, strict=True)])
+            if abs(total) >= FARTHEST_SUM:
+                return False
+            said = tuple([of_check[at] for of_check in verdicts])
+            if any([reasons for reasons, _ in said]):  # noqa: C419
+                self.refusals[code] = said
+                total = REFUSED
+            self.totals[code] = total
+            self.numbers[:, code] = scores
+        return True
+
+
+FITS_ABOVE = -(1 << 60)
+"""Totals of rows that fit are higher."""
+LEAST_MOVES = 64
+"""So many changes at least are remembered one by one, for decisions that are read late."""
+
+
+class AmountTable:
+    """The numbers of one decision on all rows, brought up to date by ``put``; what was held before is left alone."""
+
+    __slots__ = (
+        "_answers",
+        "_any_refused",
+        "_best",
+        "_by_amounts",
+        "_codes",
+        "_layout",
+        "_lines",
+        "_most_moves",
+        "_moved",
+        "_moves",
+        "_moving",
+        "_position",
+        "_refused",
+        "_static",
+        "_verdicts",
+        "refuses",
+    )
+
+    def __init__(
+        self,
+        lines: ScoreLines,
+        moving: Sequence[str],
+        static: IntArray,
+        verdicts: Sequence[Named],
+        by_amounts: Sequence[int],
+        answers: AmountAnswers,
+        position: int,
+        ranks: IntArray,
+    ) -> None:
+        """lines, verdicts: as of a position of the codes. moving: the rules that follow from amounts, in the order of
+        ``answers``. static: see ``static_totals``. by_amounts: which of the verdicts follow from amounts."""
+        self._static = static
+        self._answers = answers
+        self._position = position
+        self._layout = lines.layout
+        self._moving = {lines.layout.finals[name]: at for at, name in enumerate(moving)}
+        self._lines = lines.numbers
+        self._verdicts = verdicts
+        self._by_amounts = by_amounts
+        self._codes: IntArray = np.full(len(ranks), UNSEEN, np.int64)
+        self._moves: list[tuple[IntArray, IntArray]] = []
+        self._moved = 0
+        self._most_moves = max(LEAST_MOVES, isqrt(len(ranks)))
+        self._any_refused = False
+        self._refused: Mask = np.zeros(len(ranks), np.bool_)
+        for at in by_amounts:
+            for mask in verdicts[at][1].values():
+                self._refused |= mask
+        self._best = BestTotals(lines.numbers[TOTAL].copy(), ranks)
+        self.refuses = False
+        """Whether rules that follow from amounts refuse a row that the last ``put`` has changed, or did before."""
+
+    def is_of(self, codes: AmountCodes) -> bool:
+        """Whether it can be brought up to date."""
+        return codes.since(self._position) is not None
+
+    def put(self, codes: AmountCodes, pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
+        """Brings it up to date; (k,) the rows that have changed, some perhaps more than once. None: it cannot be.
+        Raises as rules do."""
+        rows = codes.since(self._position)
+        if rows is None:
+            return None
+        self.refuses = False
+        if len(rows) < 2 and (not len(rows) or self._put_one(rows, codes)):
+            return rows
+        now = codes.codes[rows]
+        moved = (now != self._codes[rows]).nonzero()[0]
+        if len(moved) < len(rows):
+            if not len(moved):
+                self._position = codes.position
+                return NO_NUMBERS
+            rows, now = rows[moved], now[moved]
+        found = self._answers.of(now, rows, codes.count, pod, snapshot)
+        if found is None:
+            return None
+        self._position = codes.position
+        self.refuses = self._note_refused(rows, found)
+        self._codes[rows] = now
+        totals = found + self._static[rows]
+        totals[totals < FITS_ABOVE] = LOWEST
+        self._best.totals[rows] = totals
+        self._best.changed(rows.tolist())
+        self._note(rows, now)
+        return rows
+
+    def _put_one(self, rows: IntArray, codes: AmountCodes) -> bool:
+        """The same of a single row, as single numbers, in (1,); whether it is known, and not refused."""
+        row = rows.item()
+        code = codes.codes.item(row)
+        total = self._answers.known(code)
+        if total <= REFUSED or self._refused.item(row):
+            return False
+        self._position = codes.position
+        self._codes[row] = code
+        total += self._static.item(row)
+        self._best.totals[row] = total if total > FITS_ABOVE else LOWEST
+        self._best.changed((row,))
+        self._note(rows, codes.codes[rows])
+        return True
+
+    def _note(self, rows: IntArray, now: IntArray) -> None:
+        """Notes a change for what is read late; what was noted is put in where it comes to many."""
+        self._moved += len(rows)
+        if len(self._moves) >= self._most_moves or self._moved > len(self._codes):
+            then = self._then()
+            self._lines = [then.line(at) for at in range(len(self._lines))]
+            if self._any_refused:
+                self._verdicts = self.verdicts().named()
+                self._any_refused = self.refuses
+            self._moves, self._moved = [], len(rows)
+        self._moves.append((rows, now))
+
+    def _note_refused(self, rows: IntArray, found: IntArray) -> bool:
+        """Whether any of the rows is refused by what follows from amounts, or was before."""
+        refused = REFUSED in found
+        if not refused and not self._refused[rows].any():
+            return False
+        self._refused[rows] = found == REFUSED
+        self._any_refused = True
+        return True
+
+    def fit(self, rows: IntArray) -> Mask:
+        """(k,) whether no check refuses each of some rows."""
+        fit: Mask = self._best.totals[rows] != LOWEST
+        return fit
+
+    def verdicts(self) -> LateVerdicts:
+        """What the checks say now."""
+        return LateVerdicts(self._verdicts, self._by_amounts, self._answers.refusals, self._moves)
+
+    def choose(self, tie_break: TieBreak) -> int:
+        """One of the rows with the highest total."""
+        return self._best.choose(tie_break)
+
+    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
+        """See ``BestTotals``."""
+        return self._best.choose_with(scores, weight)
+
+    def totals(self, feasible: IntArray) -> IntArray:
+        """(n,) the totals of the rows that fit; a copy."""
+        return self._best.of(feasible)
+
+    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
+        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
+        return HeldScores(self._then().line, self._layout, feasible, whole=whole)
+
+    def _then(self) -> _Then:
+        return _Then(self._lines, self._moves, self._moving, self._static, self._answers)
+
+
+class _Then:
+    """What an ``AmountTable`` holds at some time."""
+
+    __slots__ = ("_answers", "_found", "_lines", "_moves", "_moving", "_static", "_until")
+
+    def __init__(
+        self,
+        lines: Sequence[IntArray],
+        moves: Moves,
+        moving: Mapping[int, int],
+        static: IntArray,
+        answers: AmountAnswers,
+    ) -> None:
+        """moves: since the lines were as given; later ones may be appended."""
+        self._lines = lines
+        self._moves = moves
+        self._moving = moving
+        self._static = static
+        self._answers = answers
+        self._until = len(moves)
+        self._found: tuple[IntArray, IntArray] | None = None
+
+    def line(self, at: int) -> IntArray:
+        """(N,) one of the numbers of all rows."""
+        which = self._moving.get(at)
+        if (which is None and at != TOTAL) or not self._until:
+            return self._lines[at]
+        if self._found is None:
+            rows, codes = map(np.concatenate, zip(*self._moves[: self._until], strict=True))
+            self._found = rows, codes
+        rows, codes = self._found
+        changed = self._lines[at].copy()
+        if which is None:
+            changed[rows] = self._answers.totals[codes] + self._static[rows]
+        else:
+            changed[rows] = self._answers.numbers[which, codes]
+        return changed
+
+
+def static_totals(lines: ScoreLines, moving: Sequence[str], fits: Mask) -> IntArray | None:
+    """(N,) what the totals are without the rules that follow from amounts; ``REFUSED`` where no amounts would make a
+    row fit. None: one is too far from 0, or which rows fit is not known from totals. fits: (N,) the other rows."""
+    if (lines.numbers[TOTAL][lines.fitted] == LOWEST).any():
+        return None
+    moves = {lines.layout.finals[name] for name in moving}
+    base = wrap(lines.base)
+    steady = [(lines.numbers[at], weight) for at, weight in lines.addends if at not in moves]
+    if abs(base) + sum([abs(weight) * _farthest(line) for line, weight in steady]) >= FARTHEST:
+        return None
+    static = np.full(len(fits), base, np.int64)
+    for line, weight in steady:
+        static += np.int64(weight) * line
+    static[~fits] = REFUSED
+    return static
+
+
+def _farthest(numbers: IntArray) -> int:
+    """How far from 0 one of them is."""
+    return max(int(numbers.max()), -int(numbers.min()))

@@ -1,0 +1,292 @@
+"""Who would have to go, and where: upstream's rules as cases, and that trying leaves no trace."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithmprovider import registry
+from clusterstate.cache import ClusterCache
+from clusterstate.hypothetical.roster import Roster, by_importance
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodDisruptionBudget,
+    Taint,
+)
+from kubescheduler.core.decision_records import Preemption
+from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.preemption_choice import choose, pick_1_16
+from kubescheduler.core.preemption_trials import (
+    PreemptionAttempt,
+    VictimRules,
+    exhausted_budgets,
+    find_candidates,
+    protected_classes,
+)
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_engine import algorithm_from_provider
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
+
+GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
+ALGORITHM = algorithm_from_provider(EngineFlags(feature_gates=GATES), "DefaultProvider")
+
+
+def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, **fields: Any) -> Pod:
+    return msgspec.structs.replace(make_pod(name, node=node, requests=resources(cpu=cpu), **fields), start_time=start)
+
+
+def preempted(cluster: list[Any], pod: Pod) -> Preemption:
+    """What preemption says for a pod that fits nowhere."""
+    scheduler = GenericScheduler(ALGORITHM, cache_of(cluster))
+    decision = scheduler.decide(pod, preempt=True)
+    assert decision.host is None
+    assert decision.preemption is not None
+    return decision.preemption
+
+
+def victims(found: Preemption) -> dict[str, list[str]]:
+    return {name: [pod.metadata.name for pod in v.pods] for name, v in found.candidates.items()}
+
+
+def asking(cpu: int = 3000, priority: int = 10, **fields: Any) -> Pod:
+    return make_pod("new", requests=resources(cpu=cpu), priority=priority, **fields)
+
+
+def test_only_as_many_pods_leave_as_have_to() -> None:
+    """The important are put back first: the least important one leaves."""
+    cluster = [make_node("a"), running("low", "a", 1000, priority=1), running("mid", "a", 1000, priority=2)]
+    assert victims(preempted(cluster, asking(3000))) == {"a": ["low"]}
+    assert victims(preempted(cluster, asking(4000))) == {"a": ["mid", "low"]}
+
+
+def test_pods_of_the_same_priority_stay() -> None:
+    """Only strictly lower ones may go; without a candidate nothing is chosen."""
+    found = preempted([make_node("a"), running("peer", "a", priority=10)], asking())
+    assert (dict(found.candidates), found.chosen, found.cleared) == ({}, (), ())
+
+
+def test_among_equals_the_one_that_started_last_leaves() -> None:
+    """Earlier starts are more important."""
+    old, young = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"
+    cluster = [make_node("a"), running("young", "a", start=young), running("old", "a", start=old)]
+    assert victims(preempted(cluster, asking(2000))) == {"a": ["young"]}
+
+
+def test_pods_without_a_start_come_last_in_reverse() -> None:
+    """What sorting a few of them gives upstream."""
+    pods = [running("p", "a"), running("q", "a"), running("r", "a", start="2020-01-01T00:00:00Z")]
+    assert [pod.metadata.name for pod in by_importance(pods)] == ["r", "q", "p"]
+
+
+BUDGET = PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(labels({"app": "db"})))
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        (BUDGET, ("b", 0)),
+        (msgspec.structs.replace(BUDGET, disruptions_allowed=1), ("a", 0)),
+        (msgspec.structs.replace(BUDGET, selector=LabelSelector()), ("a", 0)),
+        (msgspec.structs.replace(BUDGET, metadata=ObjectMeta("b", "other")), ("a", 0)),
+    ],
+    ids=["exhausted", "allows one", "empty selector", "other namespace"],
+)
+def test_budgets_come_before_priorities(budget: PodDisruptionBudget, expected: tuple[str, int]) -> None:
+    """A node where no exhausted budget is violated is preferred, though its victim is more important."""
+    cluster = [
+        make_node("a"),
+        make_node("b"),
+        running("db", "a", label={"app": "db"}, priority=1),
+        running("web", "b", label={"app": "web"}, priority=2),
+        budget,
+    ]
+    found = preempted(cluster, asking())
+    assert (found.chosen[0], found.candidates[found.chosen[0]].violations) == expected
+
+
+def test_violating_victims_come_first() -> None:
+    """So the first victim need not be the most important."""
+    cluster = [
+        make_node("a"),
+        running("db", "a", label={"app": "db"}, priority=1),
+        running("web", "a", label={"app": "web"}, priority=5),
+        BUDGET,
+    ]
+    found = preempted(cluster, asking(4000))
+    assert victims(found) == {"a": ["db", "web"]}
+    assert found.candidates["a"].violations == 1
+
+
+T1, T2 = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("on_a", "on_b", "chosen"),
+    [
+        ([(4000, 3, T1)], [(4000, 2, T1)], ("b",)),
+        ([(2000, 2, T1), (2000, 1, T1)], [(4000, 2, T1)], ("b",)),
+        ([(4000, 2, T1)], [(4000, 2, T2)], ("b",)),
+        ([(4000, 2, T1)], [(4000, 2, T1)], ("a", "b")),
+    ],
+    ids=["lowest first victim", "lower sum", "latest start", "alike"],
+)
+def test_which_node_is_picked(on_a: list[Any], on_b: list[Any], chosen: tuple[str, ...]) -> None:
+    """The criteria in their order; nodes that are alike in all of them may both be picked."""
+    pods = [
+        running(f"{node}{i}", node, cpu, priority=priority, start=start)
+        for node, there in (("a", on_a), ("b", on_b))
+        for i, (cpu, priority, start) in enumerate(there)
+    ]
+    assert preempted([make_node("a"), make_node("b"), *pods], asking(4000)).chosen == chosen
+
+
+def test_nodes_that_no_departure_helps_are_no_candidates() -> None:
+    """Taints stay when pods go; the pod's own nomination is then taken back."""
+    tainted = make_node("a", taints=(Taint("k", "v", "NoSchedule"),))
+    found = preempted([tainted, running("low", "a", priority=1)], asking(500))
+    assert [pod.metadata.name for pod in found.cleared] == ["new"]
+
+
+@pytest.mark.parametrize(("priority", "candidates"), [(9, []), (10, ["b"])], ids=["lower", "as important"])
+def test_a_pod_waits_while_lower_ones_leave_its_node(priority: int, candidates: list[str]) -> None:
+    """Not eligible: a lower pod on the nominated node is being deleted."""
+    leaving = running("leaving", "a", priority=priority, deleting=True)
+    cluster = [make_node("a"), make_node("b"), leaving, running("low", "b", priority=1)]
+    found = preempted(cluster, asking(nominated="a"))
+    assert (list(found.candidates), list(found.chosen), found.cleared) == (candidates, candidates, ())
+
+
+@pytest.mark.parametrize(("gate", "candidates"), [(False, ["a"]), (True, [])], ids=["gate off", "gate on"])
+def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list[str]) -> None:
+    """preemptionPolicy Never keeps a pod from preempting only with NonPreemptingPriority on."""
+    cache = cache_of([make_node("a"), running("low", "a", priority=1)])
+    gates = {**GATES, "NonPreemptingPriority": gate}
+    algorithm = algorithm_from_provider(EngineFlags(feature_gates=gates), "DefaultProvider")
+    pod = asking(preemption_policy="Never")
+    found = GenericScheduler(algorithm, cache).decide(pod, preempt=True).preemption
+    assert found is not None
+    assert list(found.candidates) == candidates
+
+
+def test_lower_nominations_to_the_chosen_node_are_cleared() -> None:
+    """Their pods have to look again."""
+    waiting = [
+        make_pod(f"of {priority}", requests=resources(cpu=100), priority=priority, nominated="a")
+        for priority in (9, 10)
+    ]
+    found = preempted([make_node("a"), running("low", "a", priority=1), *waiting], asking())
+    assert [pod.metadata.name for pod in found.cleared] == ["of 9"]
+
+
+def _term(app: str) -> PodAffinity:
+    return PodAffinity((PodAffinityTerm("host", LabelSelector(labels({"app": app}))),))
+
+
+@pytest.mark.parametrize(
+    ("affinity", "expected"),
+    [
+        (Affinity(pod_anti_affinity=_term("db")), {"a": ["db"]}),
+        (Affinity(pod_affinity=_term("db")), {}),
+    ],
+    ids=["anti-affinity", "affinity"],
+)
+def test_the_pods_own_terms_are_tried_node_by_node(affinity: Affinity, expected: dict[str, list[str]]) -> None:
+    """The pod that is in the way leaves, others stay; where all lower pods are needed the node is no candidate."""
+    cluster = [
+        make_node("a", {"host": "a"}),
+        running("db", "a", label={"app": "db"}, priority=1),
+        running("web", "a", label={"app": "web"}, priority=2),
+    ]
+    assert victims(preempted(cluster, asking(2000, affinity=affinity))) == expected
+
+
+# --- laws --------------------------------------------------------------------------------------
+
+PODS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from([500, 1000, 1500]), st.integers(0, 3), st.sampled_from(["db", "web"])),
+    max_size=14,
+)
+
+
+def _cluster(pods: list[tuple[int, int, int, str]]) -> ClusterCache:
+    there = [
+        running(f"p{i}", f"n{node}", cpu, priority=priority, label={"app": app}, start=T1)
+        for i, (node, cpu, priority, app) in enumerate(pods)
+    ]
+    return cache_of([*(make_node(f"n{i}") for i in range(4)), *there, BUDGET])
+
+
+@given(PODS, st.integers(500, 4000), st.integers(0, 4))
+def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, priority: int) -> None:
+    """The batch and the single rows find the same victims."""
+    cache = _cluster(pods)
+    pod = asking(cpu, priority)
+    predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
+    attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
+    rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
+    at_once = find_candidates(attempt, rows, budgets)
+    alone = msgspec.structs.replace(
+        attempt,
+        predicates=[
+            msgspec.structs.replace(p, footprint=msgspec.structs.replace(p.footprint, row_local=lambda *_: False))
+            for p in predicates
+        ],
+    )
+    one_by_one = find_candidates(alone, rows, budgets)
+    assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {
+        n: [p.key for p in v.pods] for n, v in one_by_one.items()
+    }
+    if at_once:
+        assert pick_1_16(at_once.costs()).tolist() == pick_1_16(one_by_one.costs()).tolist()
+    assert choose(at_once, pick_1_16) == choose(one_by_one, pick_1_16)
+
+
+@given(PODS, st.integers(500, 4000))
+def test_a_what_if_leaves_no_trace(pods: list[Any], cpu: int) -> None:
+    """Columns, log and later decisions are what they were."""
+    cache = _cluster(pods)
+    before: tuple[Any, ...] = (
+        cache.snapshot().requested.copy(),
+        cache.snapshot().pod_count.copy(),
+        cache.columns.log.position,
+    )
+    scheduler = GenericScheduler(ALGORITHM, cache)
+    first = scheduler.decide(asking(cpu), preempt=True)
+    after: tuple[Any, ...] = (cache.snapshot().requested, cache.snapshot().pod_count, cache.columns.log.position)
+    assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+    assert scheduler.decide(asking(cpu), preempt=True).reasons() == first.reasons()
+
+
+@given(PODS, st.integers(500, 4000), st.integers(0, 4))
+def test_the_pod_fits_once_the_victims_are_gone_and_not_before(pods: list[Any], cpu: int, priority: int) -> None:
+    """Every candidate works, and none of its victims could have stayed."""
+    cache = _cluster(pods)
+    scheduler = GenericScheduler(ALGORITHM, cache)
+    found = scheduler.decide(asking(cpu, priority), preempt=True).preemption
+    for name, leaving in (found.candidates if found else {}).items():
+        for pod in leaving.pods:
+            cache.remove_pod(pod)
+        assert name in scheduler.decide(asking(cpu, priority)).fits()
+        for pod in leaving.pods:
+            cache.add_pod(pod)
+            assert name not in scheduler.decide(asking(cpu, priority)).fits() or len(leaving.pods) > 1
+        assert name not in scheduler.decide(asking(cpu, priority)).fits()
+
+
+def test_unresolvable_reasons_are_those_of_the_release() -> None:
+    """Fourteen of 1.16's texts; insufficient resources are not among them."""
+    reasons = registry("1.16").unresolvable
+    assert "node(s) didn't match node selector" in reasons
+    assert not any(reason.startswith("Insufficient") for reason in reasons)
+    assert len(reasons) == 14
