@@ -172,7 +172,7 @@ def list_exercises() -> int:
     import sys
 
     from kubescheduler.cli.output import screen_of, table
-    from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names
+    from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names
 
     found = [shipped_exercise(name) for name in shipped_names()]
     rows = [
@@ -201,7 +201,7 @@ def start(name: str, folder: str) -> int:
     """
     from pathlib import Path
 
-    from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, start_exercise
+    from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
 
     exercise = shipped_exercise(name)
     files = start_exercise(exercise, Path(folder))
@@ -242,7 +242,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     from kubescheduler.cli.engine_options import remarks
     from kubescheduler.cli.output import screen_of
     from kubescheduler.lab.exercises.checking import check_work
-    from kubescheduler.lab.exercises.shipped_exercises import work_of
+    from kubescheduler.lab.exercises.exercise_reading import work_of
 
     if everybody:
         return _check_all(Path(folder), work, tier, output)
@@ -252,7 +252,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     checked = check_work(exercise, theirs)
     remarks(checked.notes)
     if output == "junit":
-        from kubescheduler.lab.exercises.check_documents import checks_as_junit
+        from kubescheduler.lab.exercises.checking import checks_as_junit
 
         for piece in checks_as_junit([checked]):
             click.echo(piece, nl=False)
@@ -274,7 +274,7 @@ def _check_all(folder: Path, work: str | None, tier: int | None, output: str) ->
     import sys
 
     from kubescheduler.cli.output import Toned, screen_of, table
-    from kubescheduler.lab.exercises.class_board import ClassBoard, as_rows
+    from kubescheduler.lab.exercises.classroom import ClassBoard, as_rows
     from kubescheduler.sources.foreign_text import json_text
 
     if work is not None or tier is not None or output == "junit":
@@ -337,7 +337,7 @@ def bundle(folder: str) -> int:
     """
     from pathlib import Path
 
-    from kubescheduler.lab.exercises.room_bundle import README, write_bundle
+    from kubescheduler.lab.exercises.classroom import README, write_bundle
 
     wheels = write_bundle(Path(folder))
     click.echo(f"{len(wheels)} wheels in {folder}/wheels; {folder}/{README} says how to install them")

@@ -21,18 +21,15 @@ from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.lab import bundled
-from kubescheduler.lab.code_on_disk.plugin_file import PluginFile, from_files, plugin_files
-from kubescheduler.lab.exercises.class_board import ClassBoard
-from kubescheduler.lab.scene.families.exercise_scene import exercise_scene, folder_scene
+from kubescheduler.lab.exercises.classroom import ClassBoard
+from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files
+from kubescheduler.lab.scene.exercise_verbs import exercise_scene, folder_scene
+from kubescheduler.lab.scene.lab_document import SceneOpenings
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.scene_side import Side, side_of
-from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.scene.scene_state import SceneState, Side, side_of
 from kubescheduler.lab.scene.verbs import VERBS
-from kubescheduler.lab.server.lab_application import LabApplication, LabParts
-from kubescheduler.lab.server.lab_serving import serve
-from kubescheduler.lab.server.listening import Listening
-from kubescheduler.lab.server.request_guard import AllowedHosts
-from kubescheduler.lab.server.scene_openings import SceneOpenings
+from kubescheduler.lab.server.lab_application import LabApplication, LabParts, serve
+from kubescheduler.lab.server.request_guard import AllowedHosts, Listening
 from kubescheduler.lab.server.scene_process import SceneCode
 
 SHORTEST_TOKEN = 16

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import kubescheduler as ks
+from kubescheduler.lab.scene.lab_document import SceneOpenings
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from kubescheduler.lab.server.scene_openings import SceneOpenings
-from kubescheduler.lab.server.server_limits import ServerLimits
+from kubescheduler.lab.server.lab_sessions import ServerLimits
 from tests.support.pages.lab_page import LabPages, Page, settled, violations
 from tests.support.pages.lab_server import LabServer, lab_server
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names
+from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names
 from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, violations
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab.scene.replaying.replayed_scene import replayed_text
+from kubescheduler.lab.scene.replayed_scene import replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.pages.lab_page import MILLISECONDS, Page, show_screen, violations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.lab.exercises.shipped_exercises import shipped_names
+from kubescheduler.lab.exercises.exercise_reading import shipped_names
 from tests.support.pages.lab_page import LabPages, RunningLab, settled, violations
 
 

@@ -3,28 +3,96 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from clusterstate.errors import ConfigError, nearest
-from clusterstate.manifests.fields import Fields, step
+from clusterstate.manifests.fields import NOTHING, Fields, step
 from kubescheduler.config.config_text import read_document
-from kubescheduler.lab.exercises.check_kinds import read_checks
-from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
-from kubescheduler.lab.exercises.editable_files import EditableFile
+from kubescheduler.lab.exercises.check_contract import (
+    ExerciseCheck,
+    FilesRule,
+    RunRule,
+    needed_text,
+    needed_texts,
+    only_keys,
+)
 from kubescheduler.lab.exercises.exercise_record import (
     EXERCISE_FILE,
     SOLUTION,
     START,
     TASK_FILE,
     CodeFile,
+    EditableFile,
     Exercise,
     ExerciseScenario,
     ExtenderChoice,
     SchedulerChoice,
 )
-from kubescheduler.lab.exercises.reason_checks import AgreesWith
+from kubescheduler.lab.exercises.file_checks import ForbiddenFields
+from kubescheduler.lab.exercises.placement_checks import (
+    AllOrNone,
+    Apart,
+    EveryPlaced,
+    HowManyRun,
+    NodesUsed,
+    OnNodes,
+    SpreadOver,
+)
+from kubescheduler.lab.exercises.reason_checks import (
+    AgreesWith,
+    Evicts,
+    FittingNodes,
+    RefusedFor,
+    ScoresAre,
+    StaysPending,
+    Tolerates,
+)
 from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES, release_of
+
+KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
+    "placed": EveryPlaced.read,
+    "runsOn": partial(OnNodes.read, there=True),
+    "runsNotOn": partial(OnNodes.read, there=False),
+    "running": HowManyRun.read,
+    "nodesUsed": NodesUsed.read,
+    "spread": SpreadOver.read,
+    "together": AllOrNone.read,
+    "apart": Apart.read,
+    "refused": RefusedFor.read,
+    "accepted": FittingNodes.read,
+    "tolerates": Tolerates.read,
+    "pending": StaysPending.read,
+    "scores": ScoresAre.read,
+    "evicts": Evicts.read,
+    "agrees": AgreesWith.read,
+    "forbidden": ForbiddenFields.read,
+}
+"""Key → reads the rule under it, noting faults."""
+
+
+def read_checks(items: Iterable[Fields]) -> tuple[ExerciseCheck, ...]:
+    """The checks of a list; faults are noted."""
+    return tuple(found for item in items if (found := _read_check(item)) is not None)
+
+
+def _read_check(item: Fields) -> ExerciseCheck | None:
+    kinds = [key for key in item.data if key in KINDS]
+    if len(kinds) != 1:
+        unknown = [key for key in item.data if key not in (*KINDS, "name", "remark")]
+        near = nearest(str(unknown[0]), KINDS) if unknown else ""
+        said = f"found {' and '.join(kinds)}" if kinds else f"found {str(unknown[0]) if unknown else 'none'}{near}"
+        item.fault("", f"a check has one of {', '.join(KINDS)}; {said}")
+        return None
+    only_keys(item, (*KINDS, "name", "remark"))
+    name = needed_text(item, "name")
+    fields = item.child(kinds[0])
+    if fields is None and not item.has(kinds[0]):
+        fields = Fields(NOTHING, item.faults, item, kinds[0])
+    return None if fields is None else ExerciseCheck(name, kinds[0], KINDS[kinds[0]](fields), item.text("remark"))
+
 
 KEYS = (
     *("title", "summary", "release", "minutes", "teacherMinutes", "edit", "cluster", "pods", "scheduler", "extender"),
@@ -196,3 +264,72 @@ def _named_in_checks(scenario: ExerciseScenario, place: str) -> Iterable[tuple[s
 def _leaves_folder(file: str) -> bool:
     path = Path(file)
     return path.is_absolute() or ".." in path.parts
+
+
+SHIPPED = Path(__file__).parent / "shipped"
+"""Where they are."""
+REFERENCE = "exercise"
+"""The key by which the ``exercise.yaml`` of a student's folder names its exercise."""
+
+
+def shipped_names() -> list[str]:
+    """The exercises in the order of the workshop."""
+    return sorted(folder.name for folder in SHIPPED.iterdir() if (folder / EXERCISE_FILE).is_file())
+
+
+def shipped_exercise(name: str) -> Exercise:
+    """The exercise of a name such as ``02-taints``; the number or the rest will do. Raises ConfigError."""
+    names = shipped_names()
+    short = {part: each for each in names for part in (each, *each.split("-", 1), each.lstrip("0").split("-", 1)[0])}
+    if name not in short:
+        known = nearest(name, short) or f"; there are {', '.join(names)}"
+        raise ConfigError(f"there is no exercise {name}{known}")
+    return read_exercise(SHIPPED / short[name])
+
+
+def work_of(folder: Path, work: Path | None = None) -> tuple[Exercise, Path]:
+    """The exercise of a folder, and where the student's files are.
+
+    folder: an exercise's, whose files are those of ``start/`` unless ``work`` says others; or a student's, which names
+    its exercise. Raises ConfigError with every fault.
+    """
+    path = folder / EXERCISE_FILE
+    if not path.is_file():
+        raise ConfigError(f"{folder}: there is no {EXERCISE_FILE} in it; kubescheduler lab start makes such a folder")
+    document = read_document(path)
+    if REFERENCE not in document:
+        return read_exercise(folder), folder / START if work is None else work
+    faults: list[str] = []
+    fields = Fields(document, faults)
+    only_keys(fields, (REFERENCE,))
+    name = needed_text(fields, REFERENCE)
+    if faults:
+        raise ConfigError(f"{path}: {fault}" for fault in faults)
+    return _referenced(name, folder), folder if work is None else work
+
+
+def _referenced(name: str, folder: Path) -> Exercise:
+    """A shipped exercise, or one whose folder is named, from a student's folder."""
+    if os.sep in name:
+        return read_exercise((folder / name).resolve())
+    return shipped_exercise(name)
+
+
+def start_exercise(exercise: Exercise, folder: Path) -> list[str]:
+    """Makes a student's folder: the task, what is given, what the student begins with. Its files, sorted.
+
+    Hidden scenarios and the solution stay where they are. Raises ConfigError for a folder with something in it.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: it is not empty; name a folder that is not there yet")
+    theirs = [one.file for one in exercise.edit]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in (TASK_FILE, *exercise.given, *dict.fromkeys(theirs)):
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(exercise.folder / (START if file in theirs else "") / file, folder / file)
+        place = exercise.name if exercise.folder.parent == SHIPPED else f"{exercise.folder.resolve()}"
+        (folder / EXERCISE_FILE).write_text(f"{REFERENCE}: {place}\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{error.filename or folder}: {error.strerror or error}") from error
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

@@ -9,7 +9,16 @@ from typing import Any
 import msgspec
 
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck
-from kubescheduler.lab.exercises.editable_files import EditableFile
+
+
+class EditableFile(msgspec.Struct, frozen=True):
+    """A file that the student writes or changes; it stands in ``start/`` and ``solution/``."""
+
+    file: str
+    """Its name."""
+    fields: tuple[str, ...] | None = None
+    """Patterns of the places in its documents that may differ from ``start/``; None: everything may."""
+
 
 EXERCISE_FILE, TASK_FILE = "exercise.yaml", "task.md"
 START, SOLUTION = "start", "solution"

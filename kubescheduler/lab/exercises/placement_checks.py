@@ -10,8 +10,17 @@ import msgspec
 
 from clusterstate.manifests.fields import Fields
 from clusterstate.objects import Pod, TopologySpreadConstraint
-from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, selected, where
-from kubescheduler.lab.exercises.checked_fields import count_of, needed_text, needed_texts, only_keys
+from kubescheduler.lab.exercises.check_contract import (
+    PodPlacement,
+    ScenarioRun,
+    count_of,
+    needed_text,
+    needed_texts,
+    no_such_pod,
+    only_keys,
+    selected,
+    where,
+)
 
 SHOWN = 3
 """Pods that a sentence names."""

@@ -13,8 +13,16 @@ import msgspec
 
 from clusterstate.manifests.fields import Fields
 from clusterstate.objects import Pod, PodDisruptionBudget, Taint
-from kubescheduler.lab.exercises.check_contract import PodPlacement, ScenarioRun, no_such_pod, selected, where
-from kubescheduler.lab.exercises.checked_fields import needed_text, needed_texts, only_keys
+from kubescheduler.lab.exercises.check_contract import (
+    PodPlacement,
+    ScenarioRun,
+    needed_text,
+    needed_texts,
+    no_such_pod,
+    only_keys,
+    selected,
+    where,
+)
 
 if TYPE_CHECKING:
     import kubescheduler as ks

@@ -14,11 +14,8 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
-from kubescheduler.lab.code_on_disk.plugin_file import PluginFile
-from kubescheduler.lab.scene.opening import opened_state
-from kubescheduler.lab.scene.scene_faults import SceneFault
-from kubescheduler.lab.scene.scene_side import Side
-from kubescheduler.lab.scene.scene_state import SceneState
+from kubescheduler.lab.plugin_file import PluginFile
+from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, Side, opened_state
 from kubescheduler.lab.scene.side_schedulers import KeptValues, MadeEngine, SideSchedulers
 
 T = TypeVar("T")

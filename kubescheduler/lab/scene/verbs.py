@@ -1,80 +1,93 @@
-"""Every question and edit that a page sends: name → function of the scene and its parameters."""
+"""Every question and edit that a page sends: name → function of the scene and its parameters.
+
+What answers says so in maps at the end of its module: ``VIEWS`` only look, also at a moment of a run, ``VERBS`` are the
+other questions, and ``EDITS`` what the verb ``edit`` can do. Here they come together, with what concerns all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kubescheduler.lab.scene.editing.edit_contract import Edit, edited, redo, undo
-from kubescheduler.lab.scene.editing.node_changes import NODE_EDITS
-from kubescheduler.lab.scene.editing.pod_changes import POD_EDITS
-from kubescheduler.lab.scene.editing.scheduled_pods import SCHEDULING_EDITS
-from kubescheduler.lab.scene.editing.side_changes import SIDE_EDITS
-from kubescheduler.lab.scene.families.code_verbs import CODE_VERBS
-from kubescheduler.lab.scene.families.exercise_verbs import EXERCISE_VERBS, refuse_in_exercise, written_back
-from kubescheduler.lab.scene.families.hint_verbs import HINT_EDITS, HINT_VERBS
-from kubescheduler.lab.scene.families.side_verbs import SIDE_VERBS
-from kubescheduler.lab.scene.families.time_verbs import TIME_EDITS, TIME_VERBS, time_at
-from kubescheduler.lab.scene.families.tune_verbs import TUNE_EDITS, TUNE_VERBS
+import msgspec
+
+from clusterstate.errors import nearest
+from kubescheduler.lab.scene import (
+    cluster_edits,
+    code_verbs,
+    decision_view,
+    exercise_verbs,
+    hint_verbs,
+    scene_view,
+    share_verbs,
+    side_verbs,
+    time_verbs,
+    tune_verbs,
+    why_view,
+)
+from kubescheduler.lab.scene.exercise_verbs import refuse_in_exercise, written_back
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.scene_faults import SceneFault
-from kubescheduler.lab.scene.sharing.share_verbs import exporting, share
-from kubescheduler.lab.scene.viewing.cluster_view import cluster
-from kubescheduler.lab.scene.viewing.decision_view import decision
-from kubescheduler.lab.scene.viewing.extender_request_view import extender_request
-from kubescheduler.lab.scene.viewing.object_view import node, pod
-from kubescheduler.lab.scene.viewing.pending_view import pending
-from kubescheduler.lab.scene.viewing.rule_view import rule
-from kubescheduler.lab.scene.viewing.scene_view import state
-from kubescheduler.lab.scene.viewing.why_view import whatif, why
+from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
+from kubescheduler.lab.scene.scene_view import state
+from kubescheduler.lab.scene.verb_contract import Edit, NoParameters, Verb, parameters
 
-Verb = Callable[[Scene, Mapping[str, Any]], dict[str, Any]]
-"""Answers plain data. Raises SceneFault, or another InputError, with every problem."""
-
-FAMILY_EDITS: Mapping[str, Edit] = {**TUNE_EDITS, **HINT_EDITS, **TIME_EDITS}
-EDITS: Mapping[str, Edit] = {**NODE_EDITS, **POD_EDITS, **SCHEDULING_EDITS, **SIDE_EDITS, **FAMILY_EDITS}
-"""Everything that the verb ``edit`` can do."""
-
-VIEWING: Mapping[str, Verb] = {
-    "state": state,
-    "cluster": cluster,
-    "decision": decision,
-    "why": why,
-    "whatif": whatif,
-    "pending": pending,
-    "pod": pod,
-    "node": node,
-    "rule": rule,
-    "extenderRequest": extender_request,
-}
+VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS}
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""
 
+EDITS: Mapping[str, Edit] = {
+    **cluster_edits.EDITS,
+    **side_verbs.EDITS,
+    **tune_verbs.EDITS,
+    **hint_verbs.EDITS,
+    **time_verbs.EDITS,
+}
+"""Everything that the verb ``edit`` can do."""
+
 
 def edit(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The verb ``edit``; in an exercise, of what that allows."""
-    wanted = asked.get("edit")
-    do = str(wanted.get("do")) if isinstance(wanted, Mapping) else ""
-    refuse_in_exercise(scene, do)
-    answer = edited(EDITS, scene, asked)
+    """The verb ``edit``: makes the edit that ``edit.do`` names, in an exercise one that it allows.
+
+    ``join``: a text; edits in a row with the same one, as those of a slider that is dragged, are undone at once.
+    Raises InputError; nothing has changed then.
+    """
+    wanted, join = asked.get("edit"), asked.get("join", "")
+    refuse_in_exercise(scene, str(wanted.get("do")) if isinstance(wanted, Mapping) else "")
+    if not isinstance(wanted, Mapping) or not isinstance(join, str) or not asked.keys() <= {"edit", "join"}:
+        raise SceneFault('edit: expected {"edit": {"do": …}}')
+    name = wanted.get("do")
+    if not isinstance(name, str) or name not in EDITS:
+        raise SceneFault(f"edit.do: there is no edit {name!r}{nearest(str(name), EDITS)}")
+    text, changed = EDITS[name](scene, {key: value for key, value in wanted.items() if key != "do"})
+    scene.change(text, settled(changed), join)
+    return _changed(scene, text)
+
+
+def settled(state: SceneState) -> SceneState:
+    """With another pod asked about where the one that was is gone: the first that waits, or none."""
+    if state.asked is None or state.cluster.find_pod(state.asked) is not None:
+        return state
+    waiting = state.cluster.pending()
+    return msgspec.structs.replace(state, asked=waiting[0].key if waiting else None)
+
+
+def undo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Takes the last edit back."""
+    parameters(NoParameters, asked)
+    return _changed(scene, f"Undone: {scene.undo()}")
+
+
+def redo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Makes the edit again that was taken back last."""
+    parameters(NoParameters, asked)
+    return _changed(scene, f"Done again: {scene.redo()}")
+
+
+def _changed(scene: Scene, text: str) -> dict[str, Any]:
+    """What was done and the scene after it; the files of an exercise follow."""
+    answer = {"text": text, "state": state(scene, {})}
     written_back(scene)
     return answer
-
-
-def stepping(verb: Verb) -> Verb:
-    """Undo or redo; the files of an exercise follow."""
-
-    def step(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-        answer = verb(scene, asked)
-        written_back(scene)
-        return answer
-
-    return step
-
-
-EDITING: Mapping[str, Verb] = {"edit": edit, "undo": stepping(undo), "redo": stepping(redo)}
-
-FAMILIES: Mapping[str, Verb] = {**TUNE_VERBS, **HINT_VERBS, **SIDE_VERBS, **TIME_VERBS, **CODE_VERBS, **EXERCISE_VERBS}
 
 
 def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,15 +96,32 @@ def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     verb: ``decision`` by default, or another one that only looks; params: its parameters.
     """
     name, given = asked.get("verb", "decision"), asked.get("params") or {}
-    if not isinstance(name, str) or name not in VIEWING or not isinstance(given, Mapping):
-        raise SceneFault(f"verb: expected one of {', '.join(VIEWING)} with its params, found {name!r}")
+    if not isinstance(name, str) or name not in VIEWS or not isinstance(given, Mapping):
+        raise SceneFault(f"verb: expected one of {', '.join(VIEWS)} with its params, found {name!r}")
     rest = {key: value for key, value in asked.items() if key not in ("verb", "params")}
-    moment, attempt, notes = time_at(scene, rest)
+    moment, attempt, notes = time_verbs.time_at(scene, rest)
     side = {} if name in SIDELESS else {"side": moment.state.sides[0].id}
-    return {"t": attempt.time, "pod": attempt.pod, "notes": notes, name: VIEWING[name](moment, {**given, **side})}
+    return {"t": attempt.time, "pod": attempt.pod, "notes": notes, name: VIEWS[name](moment, {**given, **side})}
 
 
-SHARING: Mapping[str, Verb] = {"share": share, "export": exporting(lambda: VERBS)}
+def export(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The verb ``export``; a replay holds the answers of every verb."""
+    return share_verbs.export(scene, asked, VERBS)
 
-VERBS: Mapping[str, Verb] = {**VIEWING, **EDITING, **FAMILIES, **SHARING, "timeAt": at_moment}
+
+VERBS: Mapping[str, Verb] = {
+    **VIEWS,
+    "edit": edit,
+    "undo": undo,
+    "redo": redo,
+    **tune_verbs.VERBS,
+    **hint_verbs.VERBS,
+    **side_verbs.VERBS,
+    **time_verbs.VERBS,
+    "timeAt": at_moment,
+    **code_verbs.VERBS,
+    **exercise_verbs.VERBS,
+    "share": share_verbs.share,
+    "export": export,
+}
 """All of them."""

@@ -12,19 +12,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from clusterstate.errors import InputError, listed
-from kubescheduler.lab.server.lab_sessions import LabSession, Sessions
+from kubescheduler.lab.server.lab_sessions import LabSession, ServerLimits, Sessions, stamps
 from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
 from kubescheduler.lab.server.scene_process import (
     CHANGING,
     OPEN,
     REREAD,
+    Busy,
     FaultError,
     SceneProcesses,
     StoppedError,
+    Superseded,
+    Work,
 )
-from kubescheduler.lab.server.server_limits import ServerLimits
-from kubescheduler.lab.server.verb_worker import Busy, Superseded, Work
-from kubescheduler.lab.server.watched_files import stamps
 
 JSON = "application/json"
 GONE = "this tab's scene is no longer here; open it again"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import gzip
+import hashlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,12 +21,96 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from kubescheduler.lab.server.asked_verbs import AskedVerbs, problems_answer
-from kubescheduler.lab.server.event_streams import event_stream, gone_stream
-from kubescheduler.lab.server.lab_sessions import Sessions
-from kubescheduler.lab.server.page_files import PageFile, PageFiles
+from kubescheduler.lab.server.lab_sessions import ServerLimits, Sessions, event_stream, gone_stream
 from kubescheduler.lab.server.request_guard import AllowedHosts, RequestGuard
 from kubescheduler.lab.server.scene_process import SceneCode, SceneProcesses
-from kubescheduler.lab.server.server_limits import ServerLimits
+
+MEDIA_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".map": "application/json",
+    ".toml": "text/plain; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+    "": "text/plain; charset=utf-8",
+}
+"""By a file's suffix; nothing else is served. Files without one are licences."""
+
+START = "index.html"
+SMALL = 500
+"""Bytes below which packing gains nothing."""
+
+
+class PageFile(msgspec.Struct, frozen=True):
+    """A file as it is served."""
+
+    content: bytes
+    """Its bytes."""
+    packed: bytes | None
+    """The same by gzip; None where that is no smaller."""
+    media_type: str
+    """Its Content-Type."""
+    digest: str
+    """SHA-256 of the bytes, in hexadecimal."""
+    stamp: tuple[int, int]
+    """(time of its last change in ns, size in bytes) when it was read."""
+
+
+class PageFiles:
+    """The files below a folder, by their paths in addresses."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: dict[str, Path] = {}
+        self._read: dict[str, PageFile] = {}
+
+    def find(self, path: str) -> PageFile | None:
+        """The file of an address's path without its first slash; empty is the page itself. None: there is none.
+
+        The path is only looked up among those of the files that are there, never joined to the folder.
+        """
+        name = path or START
+        if name not in self._paths:
+            self._paths = dict(self._listed())
+        found = self._paths.get(name)
+        if found is None:
+            return None
+        try:
+            about = found.stat()
+            stamp = (about.st_mtime_ns, about.st_size)
+            if name not in self._read or self._read[name].stamp != stamp:
+                self._read[name] = _page_file(found.read_bytes(), found.suffix, stamp)
+        except OSError:
+            self._read.pop(name, None)
+            return None
+        return self._read[name]
+
+    def _listed(self) -> list[tuple[str, Path]]:
+        """(path in an address, file); links that lead out of the folder are left out."""
+        root = self._folder.resolve()
+        return [
+            (one.relative_to(root).as_posix(), one)
+            for one in root.rglob("*")
+            if one.suffix in MEDIA_TYPES
+            and one.is_file()
+            and one.resolve().is_relative_to(root)
+            and not any(part.startswith((".", "__")) for part in one.relative_to(root).parts)
+        ]
+
+
+def _page_file(content: bytes, suffix: str, stamp: tuple[int, int]) -> PageFile:
+    packed = gzip.compress(content, 9, mtime=0) if len(content) > SMALL else None
+    smaller = packed if packed is not None and len(packed) < len(content) else None
+    return PageFile(content, smaller, MEDIA_TYPES[suffix], hashlib.sha256(content).hexdigest(), stamp)
+
 
 PAGE = Path(__file__).parents[1] / "page"
 """The page's files in the package."""
@@ -129,3 +219,84 @@ async def _plain_error(_: Request, error: Exception) -> Response:
 async def _hidden_error(_: Request, __: Exception) -> Response:
     """A fault in the server itself: nothing of it is shown."""
     return problems_answer(500, "a fault in the server")
+
+
+GRACE = 2
+"""Seconds that answers have to go out once the server ends."""
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to ``serve``."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def serve(lab: LabApplication, bound: socket.socket, ready: Callable[[], None]) -> None:
+    """Answers on a listening socket until SIGINT or SIGTERM; a second signal ends the process at once.
+
+    ready: is called once it answers. For the main thread.
+    """
+
+    async def until_signal() -> None:
+        ending, loop = asyncio.Event(), asyncio.get_running_loop()
+        with _signals(lambda: loop.call_soon_threadsafe(ending.set)):
+            await serve_until(ending, lab, bound, ready)
+
+    asyncio.run(until_signal())
+
+
+async def serve_until(
+    ending: asyncio.Event, lab: LabApplication, bound: socket.socket, ready: Callable[[], None]
+) -> None:
+    """Answers on a listening socket until the event is set; then event streams end, and what runs is stopped."""
+    config = uvicorn.Config(
+        lab.asgi(),
+        http="h11",
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = _Server(config)
+    watching = asyncio.ensure_future(lab.watch())
+    with bound:
+        bound.setblocking(False)
+        serving = asyncio.ensure_future(server.serve([bound]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.005)
+        if server.started:
+            ready()
+            await ending.wait()
+        server.should_exit = True
+        watching.cancel()
+        lab.close()
+        await serving
+
+
+@contextmanager
+def _signals(end: Callable[[], Any]) -> Iterator[None]:
+    """The first signal asks to end, the second is as it was before: it interrupts."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def first(*_: object) -> None:
+        restore()
+        end()
+
+    for number in numbers:
+        signal.signal(number, first)
+    try:
+        yield
+    finally:
+        restore()

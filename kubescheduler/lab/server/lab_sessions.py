@@ -3,16 +3,73 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kubescheduler.lab.server.process_memory import resident_bytes
-from kubescheduler.lab.server.scene_process import SceneProcess
-from kubescheduler.lab.server.server_limits import ServerLimits
-from kubescheduler.lab.server.verb_worker import VerbWorker
+import msgspec
+
+from kubescheduler.lab.server.scene_process import SceneProcess, VerbWorker
+
+
+class ServerLimits(msgspec.Struct, frozen=True):
+    """Bounds of one server; tests choose smaller ones."""
+
+    sessions: int = 64
+    """Tabs at once; one more takes the place of the one that was idle longest."""
+    idle: float = 8 * 3600
+    """Seconds without a request after which a session goes."""
+    memory: int = 3 * 2**30
+    """Bytes of all tabs above which a new tab takes the place of the one that was idle longest."""
+    body: int = 2 * 2**20
+    """Bytes of a request."""
+    opening_body: int = 32 * 2**20
+    """Bytes of a request that opens a scene, which may be a whole file."""
+    receiving: float = 30
+    """Seconds in which a request's body has to arrive."""
+    answering: float = 60
+    """Seconds after which a verb is stopped."""
+    impatient: float = 1
+    """Seconds after which a verb that only reads is stopped when its answer is no longer wanted."""
+    waiting: int = 32
+    """Requests of one tab that wait for their turn."""
+    streams: int = 4
+    """Event streams of one tab."""
+    heartbeat: float = 15
+    """Seconds between signs of life on a stream without events."""
+    watching: float = 0.4
+    """Seconds between looks at the files that scenes watch."""
+
+
+_SHARE = re.compile(r"^Pss: +(\d+) kB", re.MULTILINE)
+
+
+def resident_bytes(processes: Iterable[int]) -> int:
+    """What they hold together, what is shared counted once; 0 where the system does not say it (it is not Linux)."""
+    kilobytes = 0
+    for process in processes:
+        with suppress(OSError):
+            found = _SHARE.search(Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii"))
+            kilobytes += int(found[1]) if found else 0
+    return kilobytes * 1024
+
+
+def stamps(paths: Iterable[Path]) -> Mapping[Path, tuple[int, int] | None]:
+    """Path → (time of its last change in ns, size in bytes); None for a file that is not there."""
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
+
 
 Event = Mapping[str, Any]
 """What an event stream tells; its keys are those of the message."""
@@ -115,3 +172,42 @@ class Sessions:
             return (not session.worker.idle, session.used)
 
         self.drop(min(self._by_tab.values(), key=order))
+
+
+MOST_UNREAD = 100
+"""Events that wait for a reader; a browser that sleeps does not fill the memory."""
+
+RETRY = b"retry: 1000\n\n"
+"""Milliseconds after which a browser connects again."""
+
+
+async def event_stream(session: LabSession, heartbeat: float) -> AsyncIterator[bytes]:
+    """The events of a session from now on, after a first with its version; a comment after so many silent seconds."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue(MOST_UNREAD)
+    session.listeners.append(queue)
+    try:
+        if session.gone:  # dropped after the stream was asked for, and before it began
+            yield _written(GONE)
+            return
+        yield RETRY
+        yield _written({"version": session.process.version, "what": "hello"})
+        while True:
+            try:
+                event = await asyncio.wait_for(queue.get(), heartbeat)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if event is None:
+                return
+            yield _written(event)
+    finally:
+        session.listeners.remove(queue)
+
+
+async def gone_stream() -> AsyncIterator[bytes]:
+    """What a tab hears whose session the server does not have: that it is gone."""
+    yield _written(GONE)
+
+
+def _written(event: Event) -> bytes:
+    return b"data: " + msgspec.json.encode(event) + b"\n\n"

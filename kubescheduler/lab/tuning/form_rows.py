@@ -1,13 +1,21 @@
-"""The rows of a form: rules with weights, checks, other plugins, and what can be said to them."""
+"""A configuration as a form: the rows of its rules, the fields of their arguments, and the text that they stand for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal
 
 import msgspec
 
 from algorithmprovider.rule_docs import rule_text
+from kubescheduler.config.config_text import parse_first_document
+from kubescheduler.config.go_decoding import GoDecoder
+from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec_fields import SOURCES
+from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.document_schema import BOOL, FLOAT, Kind, MapOf, Scalar, Struct
+from kubescheduler.framework.args.field_errors import UNSUPPORTED
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 """Where docs/ tell of rules that users write."""
@@ -123,3 +131,101 @@ def largest(allowed: Callable[[int], bool], most: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if allowed(middle) else (low, middle - 1)
     return low
+
+
+NOBODY = "no such value"
+"""What no release takes; its refusal lists what it does take."""
+
+_QUOTED = re.compile(r'"([^"]*)"')
+
+
+def plugin_fields(args: ArgsType, gates: Mapping[str, bool], value: Mapping[str, Any]) -> Iterator[ArgumentField]:
+    """Of a plugin. value: its arguments as a document."""
+    struct = args.keys(gates)
+    default = args.document(struct.build())
+    for field in schema_fields(struct, value, default):
+        found = choices(args, struct, field.path, default) if field.type == "text" else ()
+        yield ArgumentField(field.path, "choice", field.value, field.default, found) if found else field
+
+
+def schema_fields(
+    struct: Struct, value: Mapping[str, Any], default: Mapping[str, Any], prefix: str = ""
+) -> Iterator[ArgumentField]:
+    """The single values and lists of an object, those of the objects in it with their paths."""
+    for field in struct.fields:
+        path = f"{prefix}{field.key}"
+        now, usual = value.get(field.key), default.get(field.key)
+        if isinstance(field.kind, Struct):
+            inner, usually = (each if isinstance(each, Mapping) else {} for each in (now, usual))
+            yield from schema_fields(field.kind, inner, usually, f"{path}.")
+        else:
+            yield ArgumentField(path, kind_name(field.kind), now, usual)
+
+
+def kind_name(kind: Kind) -> str:
+    """int, number, bool, text, list or object."""
+    if isinstance(kind, Scalar):
+        return "int" if kind.bits else {BOOL: "bool", FLOAT: "number"}.get(kind, "text")
+    return "object" if isinstance(kind, MapOf | Struct) else "list"
+
+
+def choices(args: ArgsType, struct: Struct, path: str, default: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts that the release takes at a path, read from its refusal of another; empty where it takes any."""
+    document = with_value(default, path.split("."), NOBODY)
+    for error in args.errors(GoDecoder().decode(struct, document)):
+        if error.path == path and error.kind == UNSUPPORTED:
+            return tuple(_QUOTED.findall(error.detail))
+    return ()
+
+
+def with_value(document: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+    """The document with another value at a path."""
+    key, *rest = path
+    inner = document.get(key)
+    below = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
+    return {**document, key: below}
+
+
+SideKind = Literal["provider", "policy", "config"]
+"""What a text may be: the name of an algorithm provider, a Policy, a KubeSchedulerConfiguration."""
+
+PROVIDER: Final = "provider"
+POLICY: Final = "policy"
+CONFIG: Final = "config"
+
+
+class SideText(msgspec.Struct, frozen=True):
+    """One scheduler as somebody wrote it. Nothing here is checked before ``spec`` or ``engine`` is asked for."""
+
+    flags: EngineSpec
+    """What is said besides: release, feature gates, plugins; its own provider and documents do not count."""
+    kind: SideKind = PROVIDER
+    """What the text is."""
+    text: str = ""
+    """The provider's name, or the document; empty: the release's default."""
+    notes: tuple[str, ...] = ()
+    """What became of the text when it was last changed."""
+
+    @property
+    def release(self) -> str:
+        """Whose rules decide."""
+        return self.flags.release
+
+    @property
+    def spec(self) -> EngineSpec:
+        """The description of the scheduler. Raises ConfigError for text that cannot be read."""
+        given: dict[str, Any] = dict.fromkeys(SOURCES)
+        if self.kind == PROVIDER:
+            given["provider"] = self.text.strip() or None
+        elif self.text.strip():
+            given["policy" if self.kind == POLICY else "component"] = parse_first_document(self.text, self.kind)
+        return msgspec.structs.replace(self.flags, **given)
+
+    def checked(self) -> SideText:
+        """Itself. Raises ConfigError with every problem for a text of which no engine can be made."""
+        self.spec.engine(no_notice)
+        return self
+
+    def saying(self, kind: SideKind, text: str, *notes: str) -> SideText:
+        """The same scheduler, described by another text."""
+        return msgspec.structs.replace(self, kind=kind, text=text, notes=notes)

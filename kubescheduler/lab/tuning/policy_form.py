@@ -1,8 +1,12 @@
-"""Predicates and priorities as a form: of releases that decide by them, and of Policies of releases with plugins."""
+"""Predicates and priorities as a form, and its changes.
+
+Of releases that decide by them, and of Policies of releases with plugins. A provider that is changed becomes the Policy
+that says the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +14,7 @@ import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER, registry
 from algorithmprovider.registry import Registry
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, PREDICATES, PRIORITIES
 from kubescheduler.config.policy.policy_model import Policy, PriorityPolicy
 from kubescheduler.config.policy.policy_schema import PREDICATE, PRIORITY
@@ -17,9 +22,19 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.args.document_schema import Struct
-from kubescheduler.lab.tuning.argument_schema import schema_fields
-from kubescheduler.lab.tuning.form_rows import CUSTOM_PAGE, Form, Row, RuleArguments, first_sentence, largest
-from kubescheduler.lab.tuning.side_text import POLICY, PROVIDER, SideText
+from kubescheduler.lab.tuning.form_rows import (
+    CUSTOM_PAGE,
+    POLICY,
+    PROVIDER,
+    Form,
+    Row,
+    RuleArguments,
+    SideText,
+    first_sentence,
+    largest,
+    schema_fields,
+)
+from kubescheduler.lab.tuning.text_patches import NORMALISED, rewritten
 
 ALWAYS = "release {} always runs it"
 NEVER = "release {} has no place for it in the order of predicates, so it never runs"
@@ -203,3 +218,117 @@ def _argument_kinds(struct: Struct) -> dict[str, Struct]:
     argument = next(field.kind for field in struct.fields if field.key == "argument")
     assert isinstance(argument, Struct)
     return {field.key: field.kind for field in argument.fields if isinstance(field.kind, Struct)}
+
+
+WRITTEN_OUT = "the provider {} is written as the Policy that says the same"
+PREDICATE_LIST, PRIORITY_LIST = "predicates", "priorities"
+
+Document = dict[str, Any]
+
+
+def weighed_policy(side: SideText, weights: Mapping[str, int]) -> SideText:
+    """With other weights of priorities that are selected. Raises ConfigError for names and weights that cannot be."""
+    form = policy_form(side, ranges=False)
+    named = {each: row.id for row in form.rules if row.on for each in (row.id, *filter(None, [row.plugin]))}
+    problems = [f"{name}: it is not selected{nearest(name, named)}" for name in weights if name not in named]
+    if problems:
+        raise ConfigError(problems)
+    wanted = {
+        row.id: weights[name] for name in weights for row in form.rules if row.on and name in (row.id, row.plugin)
+    }
+
+    def change(document: Document) -> Document:
+        entries = _entries_to_change(document, PRIORITY_LIST)
+        for entry in entries:
+            if isinstance(entry, dict) and entry.get("name") in wanted:
+                _set(entry, "weight", wanted[entry["name"]])
+        return document
+
+    return _changed(as_policy(side, {PRIORITY_LIST}), change).checked()
+
+
+def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
+    """With a predicate or a priority selected or not. Raises ConfigError for one that cannot be, or is there not."""
+    form = policy_form(side, ranges=False)
+    row, key = _row(form, name)
+    if row.fixed:
+        raise ConfigError(f"{name}: {row.fixed}")
+    if row.on == on:
+        return side
+
+    def change(document: Document) -> Document:
+        entries = _entries_to_change(document, key)
+        if on:
+            entries.append({"name": name} | ({"weight": 1} if key == PRIORITY_LIST else {}))
+        else:
+            entries[:] = [entry for entry in entries if not isinstance(entry, dict) or entry.get("name") != name]
+        return document
+
+    return _changed(as_policy(side, {key}), change).checked()
+
+
+def argued_policy(side: SideText, name: str, argument: Mapping[str, Any]) -> SideText:
+    """With another argument of an entry. Raises ConfigError for an entry that there is not, and for the argument."""
+    policy = as_policy(side, set())
+    key = _row(policy_form(policy, ranges=False), name)[1]
+
+    def change(document: Document) -> Document:
+        for entry in _entries_to_change(document, key):
+            if isinstance(entry, dict) and entry.get("name") == name:
+                _set(entry, "argument", dict(argument))
+        return document
+
+    return _changed(policy, change).checked()
+
+
+def as_policy(side: SideText, written: set[str]) -> SideText:
+    """The same as a Policy in which some of its lists are written. Raises ConfigError with every problem."""
+    lists = selected(side)
+    if side.kind == POLICY and side.text.strip():
+
+        def write(document: Document) -> Document:
+            absent = {key for key in written if _key(document, key) not in document}
+            return {**document, **{key: found for key, found in _lists(lists).items() if key in absent}}
+
+        return _changed(side, write)
+    notes = (WRITTEN_OUT.format(side.text.strip() or "DefaultProvider"),) if side.kind == PROVIDER else ()
+    fresh = rewritten("", lambda _: {"kind": "Policy", "apiVersion": "v1", **_lists(lists)})
+    return side.saying(POLICY, fresh.text, *notes)
+
+
+def _lists(lists: Selection) -> Document:
+    predicates = [{"name": name} for name in lists.predicates]
+    priorities = [{"name": name, "weight": weight} for name, weight in lists.priorities.items()]
+    return {PREDICATE_LIST: predicates, PRIORITY_LIST: priorities}
+
+
+def _row(form: Form, name: str) -> tuple[Row, str]:
+    for rows, key in ((form.rules, PRIORITY_LIST), (form.checks, PREDICATE_LIST)):
+        for row in rows:
+            if row.id == name:
+                return row, key
+    known = [row.id for row in (*form.rules, *form.checks)]
+    raise ConfigError(f"{name}: there is no such predicate or priority{nearest(name, known)}")
+
+
+def _changed(side: SideText, change: Callable[[Document], Document]) -> SideText:
+    made = rewritten(side.text, change)
+    notes = side.notes if made.kept else (*side.notes, NORMALISED)
+    return msgspec.structs.replace(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
+
+
+def _key(mapping: Mapping[str, Any], key: str) -> str:
+    """The key as the document writes it, whose case does not count everywhere."""
+    return next((each for each in mapping if each.casefold() == key.casefold()), key)
+
+
+def _entries_to_change(document: Document, key: str) -> list[Any]:
+    written = _key(document, key)
+    if not isinstance(document.get(written), list):
+        document[written] = []
+    found: list[Any] = document[written]
+    return found
+
+
+def _set(entry: Document, key: str, value: Any) -> None:
+    entry[_key(entry, key)] = value

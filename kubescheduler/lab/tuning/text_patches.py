@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import yaml
 
+from clusterstate.errors import ConfigError
+from kubescheduler.config.config_text import document_format, parse_first_document
 from kubescheduler.sources.foreign_text import json_text, yaml_dumper
 
 Patch = tuple[int, int, str]
@@ -178,3 +182,130 @@ def _block(value: Any, column: int) -> str:
     """A value in lines that begin at a column, the first of which has its blanks already."""
     lines: list[str] = yaml_dumper()(value).removesuffix("...\n").rstrip("\n").split("\n")
     return f"\n{' ' * column}".join(lines)
+
+
+NORMALISED = "the text was written anew: comments and layout could not be kept"
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """A text with other content."""
+
+    text: str
+    """The text."""
+    kept: bool
+    """Whether everything that did not change stands as it was written, with its comments."""
+
+
+def rewritten(text: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Rewritten:
+    """The text of a document, changed. change: is given a copy of the content that it may alter.
+
+    A YAML or JSON text is altered in place; where that does not give the wanted content, as with aliases or TOML, the
+    document is written anew. Raises ConfigError for text that cannot be read.
+    """
+    before = dict(parse_first_document(text, "text"))
+    after = dict(change(dict(parse_first_document(text, "text"))))
+    if after == before:
+        return Rewritten(text, kept=True)
+    form = document_format(text, "text")
+    if text.strip() and form != "TOML":
+        patched = _patched(text, before, after)
+        if patched is not None:
+            return Rewritten(patched, kept=True)
+    fresh = json_text(after, indent=2) + "\n" if text.strip() and form == "JSON" else yaml_dumper()(after)
+    return Rewritten(fresh, kept=not text.strip())
+
+
+def _patched(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+    """The text altered in place; None where that is not possible."""
+    found: list[Patch] | None = patches(text, before, after)
+    if found is None:
+        return None
+    out = text
+    for start, end, replacement in sorted(found, reverse=True):
+        out = f"{out[:start]}{replacement}{out[end:]}"
+    try:
+        return out if dict(parse_first_document(out, "text")) == after else None
+    except ConfigError:
+        return None
+
+
+_POSITIONS = (
+    re.compile(r"^(?:\w+):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)$", re.DOTALL),
+    re.compile(r"^(?:[^\n]*?: )?line (?P<line>\d+), column (?P<column>\d+): (?P<text>.*)$", re.DOTALL),
+)
+_OBJECT = re.compile(r"^(?P<kind>[A-Z]\w+) (?:[\w.-]+/)?(?P<name>[\w.-]+): (?P<path>[A-Za-z][^:\s]*): ")
+_SOURCE = re.compile(r"^(?:policy|config|text): ")
+_PATH = re.compile(r"^(?P<path>[A-Za-z][\w-]*(?:\.[\w-]+|\[\d+\])*): ")
+_STEP = re.compile(r"([\w-]+)|\[(\d+)\]")
+
+
+class PlacedProblem(msgspec.Struct, frozen=True):
+    """A problem of a text."""
+
+    text: str
+    path: str | None = None
+    """Of the value that it is about, as ``profiles[0].plugins.score``."""
+    line: int | None = None
+    """From 1."""
+    column: int | None = None
+    """From 1."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return msgspec.structs.asdict(self)
+
+
+def placed_problems(text: str, problems: Iterable[str]) -> list[PlacedProblem]:
+    """The problems with their places: those that say a position, those that begin with a path, and those that name an
+    object of the text and a path in it."""
+    try:
+        roots = list(yaml.compose_all(text, yaml.SafeLoader))
+    except yaml.YAMLError:
+        roots = []
+    return [_placed(roots, problem) for problem in problems]
+
+
+def _placed(roots: list[yaml.Node], problem: str) -> PlacedProblem:
+    position = next(filter(None, (form.match(problem) for form in _POSITIONS)), None)
+    if position is not None:
+        return PlacedProblem(position["text"], None, int(position["line"]), int(position["column"]))
+    named = _OBJECT.match(problem)
+    if named is not None:
+        node = _node_at(_object(roots, named["kind"], named["name"]), named["path"])
+        at = (None, None) if node is None else (node.start_mark.line + 1, node.start_mark.column + 1)
+        return PlacedProblem(problem, named["path"], *at)
+    root = roots[0] if roots else None
+    said = _SOURCE.sub("", problem)
+    found = _PATH.match(said)
+    if found is None:
+        return PlacedProblem(said)
+    node = _node_at(root, found["path"])
+    if node is None:
+        return PlacedProblem(said, found["path"])
+    return PlacedProblem(said, found["path"], node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _object(roots: list[yaml.Node], kind: str, name: str) -> yaml.Node | None:
+    """The document of that object, also one of a List's items; None where the text has none."""
+    for root in roots:
+        items = _node_at(root, "items")
+        for each in items.value if isinstance(items, yaml.SequenceNode) else (root,):
+            said = [_node_at(each, path) for path in ("kind", "metadata.name")]
+            if [getattr(one, "value", None) for one in said] == [kind, name]:
+                return each
+    return None
+
+
+def _node_at(root: yaml.Node | None, path: str) -> yaml.Node | None:
+    """The deepest node on a path that the text has; None where not even its beginning is there."""
+    node, deepest = root, None
+    for key, index in _STEP.findall(path):
+        step: yaml.Node | None = None
+        if key and isinstance(node, yaml.MappingNode):
+            step = next((value for name, value in node.value if name.value.casefold() == key.casefold()), None)
+        elif index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
+            step = node.value[int(index)]
+        if step is None:
+            break
+        node = deepest = step
+    return deepest

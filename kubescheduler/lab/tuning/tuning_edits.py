@@ -7,19 +7,24 @@ from typing import Any
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.points import Point
-from kubescheduler.lab.tuning.form_rows import Form
-from kubescheduler.lab.tuning.policy_changes import argued_policy, as_policy, toggled_policy, weighed_policy
-from kubescheduler.lab.tuning.policy_form import ELSEWHERE, policy_form
-from kubescheduler.lab.tuning.profile_changes import (
+from kubescheduler.lab.tuning.form_rows import CONFIG, POLICY, PROVIDER, Form, SideText
+from kubescheduler.lab.tuning.policy_form import (
+    ELSEWHERE,
+    argued_policy,
+    as_policy,
+    policy_form,
+    toggled_policy,
+    weighed_policy,
+)
+from kubescheduler.lab.tuning.profile_form import (
     REFUSING,
     SCORING,
     argued_plugin,
     as_config,
+    profile_form,
     toggled_plugin,
     weighed_profile,
 )
-from kubescheduler.lab.tuning.profile_form import profile_form
-from kubescheduler.lab.tuning.side_text import CONFIG, POLICY, PROVIDER, SideText
 
 
 def form_of(side: SideText, scheduler: str = "") -> Form:

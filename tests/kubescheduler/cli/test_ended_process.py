@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, start_exercise
+from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
 
 RULES = """\
 import os, time

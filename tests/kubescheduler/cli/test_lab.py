@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kubescheduler.lab.exercises import extender_processes
-from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exercise, shipped_names
+from kubescheduler.lab.exercises import scenario_runs
+from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise, shipped_names
 from tests.kubescheduler.cli.conftest import Run
 
 RULES = SHIPPED / "08-predicate" / "solution" / "rules.py"
@@ -200,7 +200,7 @@ def test_faults_of_a_student_s_extender(
     """An error with what it wrote last, and status 2."""
     text, expected = EXTENDER_FAULTS[fault]
     if fault == "it listens elsewhere":
-        monkeypatch.setattr(extender_processes, "START_SECONDS", 0.5)
+        monkeypatch.setattr(scenario_runs, "START_SECONDS", 0.5)
     found = kubescheduler(*work(folder, "10-extender", "extender.py", text))
     assert (found.status, found.out) == (2, "")
     assert expected in found.err

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kubescheduler.lab.exercises.checking import CheckedExercise, Standing, check_work
+from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
-from kubescheduler.lab.exercises.shipped_exercises import SHIPPED, shipped_exercise
 
 Replacement = tuple[str, str, str]
 """(file, text in it, text in its place)."""

@@ -13,12 +13,10 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.lab.server.lab_application import PAGE, LabApplication, LabParts
-from kubescheduler.lab.server.lab_serving import serve_until
-from kubescheduler.lab.server.listening import Listening
-from kubescheduler.lab.server.request_guard import AllowedHosts
+from kubescheduler.lab.server.lab_application import PAGE, LabApplication, LabParts, serve_until
+from kubescheduler.lab.server.lab_sessions import ServerLimits
+from kubescheduler.lab.server.request_guard import AllowedHosts, Listening
 from kubescheduler.lab.server.scene_process import Opens, SceneCode
-from kubescheduler.lab.server.server_limits import ServerLimits
 
 TOKEN = "a-token-for-tests-only"
 

@@ -1,18 +1,28 @@
 """The exercises that come with the package: solutions pass, starts fail, and how an exercise is found and begun."""
 
-# ruff: noqa: E501 - an answer is a line of its table, however long
-
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.structure import ROOT
 from clusterstate.errors import ConfigError
 from kubescheduler.lab.exercises.checking import check_work
+from kubescheduler.lab.exercises.exercise_reading import (
+    SHIPPED,
+    shipped_exercise,
+    shipped_names,
+    start_exercise,
+    work_of,
+)
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, START
-from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, shipped_names, start_exercise, work_of
 from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_part, checked_variant, failing
+
+# ruff: noqa: E501 - an answer is a line of its table, however long
+
 
 FIRST_FAILURES = {
     "01-requests": "all three replicas have a node",
@@ -473,3 +483,35 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is not empty"):
         start_exercise(shipped_exercise("taints"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["web.yaml"]
+
+
+pytest.importorskip("setuptools")
+
+BUILD = """\
+import sys
+from setuptools import Distribution
+
+made = Distribution()
+made.parse_config_files()
+build = made.get_command_obj("build_py")
+build.build_lib = sys.argv[1]
+build.ensure_finalized()
+for package, source, target, names in build.data_files:
+    print(*(f"{package.replace('.', '/')}/{name}" for name in names), sep="\\n")
+"""
+"""Prints the data files that ``build_py`` puts into a wheel, without building one."""
+
+
+def test_every_file_of_the_exercises_is_in_the_wheel(tmp_path: Path) -> None:
+    """setup.cfg names them all: tasks, starts, solutions and hidden scenarios."""
+    done = subprocess.run(
+        [sys.executable, "-B", "-W", "ignore", "-c", BUILD, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wanted = {str(path.relative_to(ROOT)) for path in SHIPPED.rglob("*") if path.is_file()}
+    wanted = {path for path in wanted if "__pycache__" not in path}
+    assert len(wanted) > 90
+    assert wanted <= set(done.stdout.split())

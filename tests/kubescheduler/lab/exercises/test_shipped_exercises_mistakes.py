@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.lab.exercises.shipped_exercises import shipped_names
+from kubescheduler.lab.exercises.exercise_reading import shipped_names
 from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_variant, failing
 
 SPOT = "- {key: lifecycle, operator: NotIn, values: [spot]}"

@@ -8,8 +8,8 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.scene_faults import SceneFault
-from kubescheduler.lab.scene.verbs import VERBS, VIEWING
+from kubescheduler.lab.scene.scene_state import SceneFault
+from kubescheduler.lab.scene.verbs import VERBS, VIEWS
 
 PARAMETERS = {
     "why": {"node": "a"},
@@ -36,7 +36,7 @@ def opened(release: str) -> Scene:
 
 
 @pytest.mark.parametrize("release", ks.RELEASES)
-@pytest.mark.parametrize("verb", [verb for verb in VIEWING if verb != "extenderRequest"])
+@pytest.mark.parametrize("verb", [verb for verb in VIEWS if verb != "extenderRequest"])
 def test_every_verb_answers_data_that_json_can_hold(verb: str, release: str) -> None:
     """Also in the releases that write manifests otherwise."""
     answer = VERBS[verb](opened(release), PARAMETERS.get(verb, {}))

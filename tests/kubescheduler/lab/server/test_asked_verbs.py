@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.lab.server.server_limits import ServerLimits
+from kubescheduler.lab.server.lab_sessions import ServerLimits
 from tests.support.pages.lab_server import LabServer, PlainScene, lab_server
 
 FORKED = multiprocessing.get_context("fork")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.lab.exercises.shipped_exercises import shipped_exercise, start_exercise
+from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
 from tests.support.pages.lab_page import SECONDS, RunningLab, running_lab
 
 RULES = """\

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kubescheduler as ks
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab.tuning.side_text import SideText
+from kubescheduler.lab.tuning.form_rows import SideText
 from kubescheduler.lab.tuning.tuning_edits import form_of, weighed
 from kubescheduler.lab.tuning.winning_weights import winning_ranges
 

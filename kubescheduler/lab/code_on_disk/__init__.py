@@ -1,1 +1,0 @@
-"""Users' own rules in files: loaded anew when the files change, with the place of every fault."""

@@ -1,0 +1,456 @@
+"""The verb ``decision``: the attempt step by step, its checks and scores by node, extenders, preemption and ties.
+
+``decision`` at the end puts the parts together, which come before it in the order of an attempt.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import ExtenderTrace, Preemption, Victims
+from kubescheduler.core.extender_calls import Extender
+from kubescheduler.core.preemption_choice import (
+    CHEAPEST,
+    LATEST_START,
+    NO_VICTIM,
+    PRIORITY_OFFSET,
+    earliest_start,
+)
+from kubescheduler.core.selection import RandomTie, ReservoirTie, RoundRobinTie
+from kubescheduler.core.status import Code
+from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.lab.scene.decision_rows import CheckRows, ScoreRows, shown_decision
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_state import Side
+from kubescheduler.lab.scene.scene_view import owner_of
+from kubescheduler.lab.scene.verb_contract import RowParameters, Verb, parameters
+
+PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
+"""What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""
+
+
+class AttemptStep(msgspec.Struct, frozen=True):
+    """One step."""
+
+    id: str
+    """What the page knows it by."""
+    title: str
+    """The release's name for it."""
+    state: str
+    """``passed``, ``stopped``, ``skipped`` or ``none``."""
+    text: str
+    """What happened, in one line."""
+
+
+def steps(found: Decision, scheduler: PodScheduler) -> list[dict[str, Any]]:
+    """Every step of the release in order."""
+    every = _framework(found, scheduler) if found.coded else _legacy(found)
+    return [msgspec.structs.asdict(step) for step in every]
+
+
+# --- what a decision says of its own course ------------------------------------------------------
+
+
+def passed_rows(found: Decision) -> int:
+    """Nodes that no check refuses, also where an error ended the attempt afterwards."""
+    if found.error is None:
+        return len(found.feasible)
+    codes = found.row_codes()
+    return int((found.looked_at & (codes == Code.Success)).sum()) if found.verdicts else 0
+
+
+def _passing(found: Decision) -> str:
+    """Whether some node passes the checks; what was scored did."""
+    return PASSED if passed_rows(found) or found.error_at == "score" else STOPPED
+
+
+def _counted(found: Decision) -> str:
+    if found.error is not None and not found.verdicts:
+        return ""
+    looked, fits = int(found.looked_at.sum()), passed_rows(found)
+    return f"{fits} of {looked} node{'s' * (looked != 1)} fit{'s' * (fits == 1)}"
+
+
+# --- releases with predicates and priorities -----------------------------------------------------
+
+
+def _legacy(found: Decision) -> Iterator[AttemptStep]:
+    failed = found.error_at
+    if not found.tried:
+        yield AttemptStep("predicates", "Predicates", STOPPED, found.message)
+    elif failed == "filter":
+        yield AttemptStep("predicates", "Predicates", STOPPED, found.error or "")
+    else:
+        yield AttemptStep("predicates", "Predicates", _passing(found), _counted(found))
+    yield _scoring(found, failed, "priorities", "Priorities")
+    yield _select(found)
+    if found.preemption is not None or failed == "postFilter":
+        yield _preempting(found, "preemption", "Preemption")
+    yield _bind(found)
+
+
+def _scoring(found: Decision, failed: str, step: str, title: str) -> AttemptStep:
+    if failed == "score":
+        return AttemptStep(step, title, STOPPED, found.error or "")
+    if found.host is None:
+        return AttemptStep(step, title, NONE, "")
+    if not len(found.totals):
+        return AttemptStep(step, title, SKIPPED, "one node fits; the release takes it unscored")
+    return AttemptStep(step, title, PASSED, f"{len(found.totals)} nodes scored by {len(found.scores)} rules")
+
+
+def _select(found: Decision) -> AttemptStep:
+    if found.host is None:
+        return AttemptStep("select", "Select", NONE, "")
+    best = int((found.totals == found.totals.max()).sum()) if len(found.totals) else 1
+    text = f"{found.host}, one of {best} nodes with the highest total" if best > 1 else found.host
+    return AttemptStep("select", "Select", PASSED, text)
+
+
+def _preempting(found: Decision, step: str, title: str) -> AttemptStep:
+    if found.error_at == "postFilter":
+        return AttemptStep(step, title, STOPPED, found.error or "")
+    if found.preemption is not None and found.preemption.chosen:
+        node = found.nominated or found.preemption.chosen[0]
+        victims = found.preemption.candidates.get(node)
+        gone = 0 if victims is None else len(victims.pods)
+        return AttemptStep(step, title, PASSED, f"evicting {gone} pod{'s' * (gone != 1)} makes room on {node}")
+    return AttemptStep(
+        step, title, STOPPED, found.post_filter_message or "evicting pods of lower priority makes room nowhere"
+    )
+
+
+def _bind(found: Decision) -> AttemptStep:
+    if found.host is None:
+        return AttemptStep("bind", "Bind", NONE, "")
+    return AttemptStep("bind", "Bind", PASSED, f"the pod is bound to {found.host}")
+
+
+# --- releases with plugins -----------------------------------------------------------------------
+
+
+def _framework(found: Decision, scheduler: PodScheduler) -> Iterator[AttemptStep]:
+    foreign = scheduler.foreign(found.pod)
+    points = scheduler.points(found.pod)
+    failed = found.error_at
+    yield _gates(found, foreign, points.get("preEnqueue", ()))
+    yield AttemptStep("queue", "Queue", STOPPED if foreign else PASSED if found.tried else NONE, foreign)
+    yield _pre_filter(found, failed)
+    yield _filter(found, failed)
+    yield _post_filter(found)
+    scoring = _scoring(found, failed, "score", "Score")
+    yield AttemptStep("preScore", "PreScore", PASSED if scoring.state == STOPPED else scoring.state, "")
+    yield scoring
+    yield AttemptStep("normalise", "Normalise", NONE if scoring.state == STOPPED else scoring.state, "")
+    yield _select(found)
+    for step, title in (("reserve", "Reserve"), ("permit", "Permit")):
+        plugins = points.get(step, ())
+        state = NONE if found.host is None else PASSED if plugins else SKIPPED
+        yield AttemptStep(step, title, state, ", ".join(plugins))
+    yield _bind(found)
+
+
+def _gates(found: Decision, foreign: str, plugins: tuple[str, ...]) -> AttemptStep:
+    if found.tried or foreign:
+        return AttemptStep(
+            "gates", "PreEnqueue", NONE if foreign else PASSED if plugins else SKIPPED, ", ".join(plugins)
+        )
+    return AttemptStep("gates", "PreEnqueue", STOPPED, found.message)
+
+
+def _pre_filter(found: Decision, failed: str) -> AttemptStep:
+    if not found.tried:
+        return AttemptStep("preFilter", "PreFilter", NONE, "")
+    if failed == "preFilter":
+        return AttemptStep("preFilter", "PreFilter", STOPPED, found.error or "")
+    if found.pre_filter_rejection is not None:
+        return AttemptStep("preFilter", "PreFilter", STOPPED, found.pre_filter_message)
+    if found.absent is not None:
+        names, left = ", ".join(found.pre_filter_plugins), int(found.looked_at.sum())
+        return AttemptStep(
+            "preFilter", "PreFilter", PASSED, f"{names} leaves {left} node{'s' * (left != 1)} to look at"
+        )
+    return AttemptStep("preFilter", "PreFilter", PASSED, "")
+
+
+def _filter(found: Decision, failed: str) -> AttemptStep:
+    if not found.tried or failed == "preFilter" or found.pre_filter_rejection is not None:
+        return AttemptStep("filter", "Filter", NONE, "")
+    if failed == "filter":
+        return AttemptStep("filter", "Filter", STOPPED, found.error or "")
+    if found.from_kept_ranking:
+        return AttemptStep("filter", "Filter", PASSED, f"{found.host} was checked alone, as the next of a kept ranking")
+    return AttemptStep("filter", "Filter", _passing(found), _counted(found))
+
+
+def _post_filter(found: Decision) -> AttemptStep:
+    if found.host is not None or found.error_at in ("preFilter", "filter", "score") or not found.tried:
+        return AttemptStep("postFilter", "PostFilter", SKIPPED if found.host is not None else NONE, "")
+    if found.preemption is None and found.error_at != "postFilter":
+        return AttemptStep("postFilter", "PostFilter", SKIPPED, found.post_filter_message)
+    return _preempting(found, "postFilter", "PostFilter")
+
+
+MOST_NODES = 500
+"""Nodes of an answer that are named; more are counted."""
+
+
+def extender_entries(found: Decision, scheduler: PodScheduler) -> list[dict[str, Any]]:
+    """Every configured extender, in the order they are asked; without an answer where the attempt did not come to it or
+    ended in its failure, which is the decision's error then."""
+    traces = list(found.extenders)
+    out = []
+    for at, extender in enumerate(scheduler.algorithm.extenders):
+        trace = traces[at] if at < len(traces) else None
+        out.append({**_request(extender, found.pod), **_answer(trace)})
+    return out
+
+
+def _request(extender: Extender, pod: Pod) -> dict[str, Any]:
+    config = extender.config
+    verbs = {
+        "filter": config.filter_verb,
+        "prioritize": config.prioritize_verb,
+        "preempt": config.preempt_verb,
+        "bind": config.bind_verb,
+    }
+    return {
+        "name": config.name,
+        "weight": config.weight,
+        "request": {
+            "verbs": {name: verb for name, verb in verbs.items() if verb},
+            "ignorable": config.ignorable,
+            "interested": extender.is_interested(pod),
+        },
+    }
+
+
+def _answer(trace: ExtenderTrace | None) -> dict[str, Any]:
+    if trace is None:
+        return {"answered": False, "failed": None, "unresolvable": None, "scores": None, "error": None}
+    scores = trace.scores
+    return {
+        "answered": trace.failed is not None or scores is not None,
+        "failed": None if trace.failed is None else dict(list(trace.failed.items())[:MOST_NODES]),
+        "unresolvable": None if trace.unresolvable is None else dict(list(trace.unresolvable.items())[:MOST_NODES]),
+        "scores": None if scores is None else [{"node": node, "score": score} for node, score in scores[:MOST_NODES]],
+        "error": trace.filter_error or trace.prioritize_error,
+    }
+
+
+MOST_CANDIDATES = 60
+"""Candidates, and nodes that a rule leaves, that are named; more are counted."""
+
+
+def preemption_entry(decision: Decision, engine: Engine) -> dict[str, Any] | None:
+    """What preemption would do; None where it was not needed, or the release has none."""
+    found = decision.preemption
+    if found is None:
+        return None
+    names = list(dict.fromkeys((*found.chosen[:MOST_CANDIDATES], *sorted(found.candidates, key=str.encode))))
+    return {
+        "text": preemption_text(decision, found),
+        "candidates": [_candidate(name, found) for name in names[:MOST_CANDIDATES]],
+        "candidatesTotal": len(names),
+        "rules": [*_rules(found)],
+        "tie": f"release {engine.release} may pick any of {len(found.chosen)}; here the first by name"
+        if len(found.chosen) > 1
+        else "",
+    }
+
+
+COMPARED: Mapping[str, Callable[[Victims], str]] = {
+    NO_VICTIM: lambda victims: f"{len(victims.pods):,} victims",
+    CHEAPEST[0]: lambda victims: f"{victims.violations:,}",
+    CHEAPEST[1]: lambda victims: f"{victims.pods[0].priority:,}" if victims.pods else "no victim",
+    CHEAPEST[2]: lambda victims: f"{sum(pod.priority + PRIORITY_OFFSET for pod in victims.pods):,}",
+    CHEAPEST[3]: lambda victims: f"{len(victims.pods):,}",
+    LATEST_START: lambda victims: _moment(earliest_start(victims.pods)),
+}
+"""Rule → the number of a candidate that it compares. Upstream adds 2³¹ to each priority before it sums them."""
+
+
+def _rules(found: Preemption) -> Iterator[dict[str, Any]]:
+    """The rules by which a node is picked, with what each compared of the nodes that those before it had left."""
+    compared: Sequence[str] = sorted(found.candidates, key=str.encode)
+    for step in found.pick():
+        yield {
+            "text": step.rule,
+            "compared": [
+                {"node": node, "number": COMPARED[step.rule](found.candidates[node]), "left": node in step.left}
+                for node in compared[:MOST_CANDIDATES]
+            ],
+            "left": list(step.left[:MOST_CANDIDATES]),
+            "leftTotal": len(step.left),
+            "decided": step.decided,
+        }
+        compared = step.left
+
+
+def _moment(seconds: float) -> str:
+    """A start as text; infinite where there is none."""
+    if math.isinf(seconds):
+        return "no start"
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+def preemption_text(decision: Decision, found: Preemption) -> str:
+    """In a line: on which node who would go, or why nobody does."""
+    if found.chosen:
+        node = found.chosen[0]
+        gone = [pod.key for pod in found.candidates[node].pods]
+        who = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "") or "nobody"
+        return f"Evicting {who} makes room on {node}, to which the pod is nominated"
+    if decision.post_filter_message:
+        return decision.post_filter_message
+    if found.keeps_nomination:
+        return "The pod may not preempt now"
+    return "Evicting pods of lower priority makes room on no node"
+
+
+def _candidate(name: str, found: Preemption) -> dict[str, Any]:
+    victims = found.candidates[name]
+    return {
+        "node": name,
+        "victims": [_victim(victims, at) for at in range(len(victims.pods))],
+        "violations": victims.violations,
+        "chosen": name in found.chosen,
+    }
+
+
+def _victim(victims: Victims, at: int) -> dict[str, Any]:
+    pod = victims.pods[at]
+    return {
+        "key": pod.key,
+        "priority": pod.priority,
+        "owner": owner_of(pod),
+        "pdbViolated": at < victims.violations,
+    }
+
+
+MOST_TIED = 100
+"""Tied nodes that are named."""
+
+CHOICES: Mapping[type, str] = {
+    RoundRobinTie: "takes them in turn, by descending name, one further with each pod it schedules",
+    ReservoirTie: "draws one of them, each with equal chance",
+    HeapTie: "takes the one at the root of the heap that it ranks nodes in, which follows from the order in which "
+    "it came to them",
+    RandomTie: "draws one of them, each with equal chance",
+}
+"""How a release chooses among equal totals."""
+
+
+def ties_entry(scored: Decision, engine: Engine, side: Side) -> dict[str, Any] | None:
+    """The nodes that tie; None where one is alone at the top, or nothing was scored."""
+    if not len(scored.totals) or int((scored.totals == scored.totals.max()).sum()) < 2:
+        return None
+    best = scored.best()
+    return {"nodes": best[:MOST_TIED], "total": len(best), "text": _text(scored, engine, side, len(best))}
+
+
+def _text(scored: Decision, engine: Engine, side: Side, count: int) -> str:
+    total = int(scored.totals.max())
+    upstream = f"kube-scheduler {scored.release} {CHOICES[type(engine.upstream_tie(random.Random(0)))]}"
+    here = {
+        "first": f"here the first by name is taken, so that the answer repeats; {upstream}",
+        "random": f"here any of them is drawn; {upstream}",
+        "upstream": upstream,
+    }[side.tie_break]
+    return f"{count} nodes have the highest total, {total}: {here}."
+
+
+class DecisionParameters(RowParameters, frozen=True, kw_only=True):
+    """Of ``decision``."""
+
+    order: Literal["rank", "name"] = "rank"
+    """By rank: those that fit by their totals, then the others by name."""
+    all: bool = False
+    """Every check's reasons, beyond those at which the release stops."""
+    pod: str | None = None
+    """``namespace/name``; by default the pod that is asked about."""
+
+
+def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the pod goes, and what every check and score says of some nodes."""
+    want = parameters(DecisionParameters, asked)
+    found = shown_decision(scene, want.side, want.pod)
+    thorough = shown_decision(scene, want.side, want.pod, thorough=True) if want.all and not found.extenders else found
+    scheduler = scene.decider(want.side, want.pod)
+    scored = found.thorough()
+    checks = CheckRows(found, thorough, scheduler, every=want.all)
+    scores = ScoreRows(found, scored, scheduler)
+    shown = _shown(found, want.find)
+    rows = _ordered(shown, scores, ranks_of(found, scheduler.cache.columns.ranks), want.order)
+    refusals, numbers = checks.of(rows[want.part]), scores.of(rows[want.part])
+    return {
+        "pod": found.pod.key,
+        "release": found.release,
+        "host": found.host,
+        "message": found.message,
+        "error": found.error,
+        "tried": found.tried,
+        "notes": list(found.notes),
+        "nominated": found.nominated,
+        "fits": len(found.feasible),
+        "total": len(shown),
+        "steps": steps(found, scheduler),
+        "checks": checks.entries(),
+        "rules": scores.entries(),
+        "highest": scores.highest(),
+        "scored": bool(len(found.totals)),
+        "scoredText": _scored_text(found),
+        "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows[want.part].tolist()],
+        "ties": ties_entry(scored, scene.engine(want.side), scene.side(want.side)),
+        "preemption": preemption_entry(found, scene.engine(want.side)),
+        "extenders": extender_entries(found, scheduler),
+    }
+
+
+def ranks_of(found: Decision, ranks: IntArray) -> IntArray:
+    """(N,) each row's place by name; ranks: those of the cluster, which lacks nodes that an extender answered."""
+    if len(ranks) == len(found.names):
+        return ranks
+    out = np.empty(len(found.names), np.int64)
+    out[sorted(range(len(found.names)), key=lambda row: found.names[row].encode())] = np.arange(len(found.names))
+    return out
+
+
+def _shown(found: Decision, text: str) -> IntArray:
+    """(n,) the rows of the nodes there are, of those whose name has the text."""
+    there: Mask = np.zeros(len(found.names), np.bool_)
+    there[: len(found.listed)] = found.listed if found.known is None else found.known
+    there[found.feasible] = True
+    rows = np.flatnonzero(there)
+    if not text:
+        return rows
+    return rows[np.array([text in found.names[row] for row in rows.tolist()], np.bool_)] if len(rows) else rows
+
+
+def _ordered(rows: IntArray, scores: ScoreRows, ranks: IntArray, order: str) -> IntArray:
+    """(n,) the same rows: by name, or the best first."""
+    if order == "name":
+        return rows[ranks[rows].argsort()]
+    return rows[np.lexsort((ranks[rows], scores.places[rows]))]
+
+
+def _scored_text(found: Decision) -> str:
+    if len(found.totals) or not len(found.feasible):
+        return ""
+    if found.from_kept_ranking:
+        return "The node is the next of the ranking that was kept from the pod before; nothing was scored."
+    return "One node fits, and the release takes it without scoring; these are the scores that it would have had."
+
+
+VIEWS: Mapping[str, Verb] = {"decision": decision}

@@ -1,1 +1,0 @@
-"""Edits of a scene: each makes another state, or is refused and changes nothing."""

@@ -1,0 +1,318 @@
+"""The verb ``sides``, and the edits of the sides that there are; their documents are edited in ``tune_verbs``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from clusterstate.errors import ConfigError, InputError, listed
+from clusterstate.objects import Pod
+from clusterstate.versions import minor
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.whole_runs import without
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.headline import headline
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
+from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
+from kubescheduler.engine.engine_flags import newest_gates
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.extender.access import LIVE, PASS
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_state import SIDE_IDS, Kind, SceneFault, Side, default_name
+from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, Verb, parameters
+from kubescheduler.releases.lookup import newest, release_named
+from kubescheduler.releases.names import RELEASE_NAMES
+
+
+class OfSide(Parameters, frozen=True):
+    """Of an edit of one side."""
+
+    side: str
+
+
+class OfRelease(OfSide, frozen=True):
+    """Of ``release``. migrated: with what migrating makes of the side's description."""
+
+    release: str
+    migrated: bool = False
+
+
+class NewSide(Parameters, frozen=True):
+    """Of ``addSide``: described anew, or as another side is. release: by default that of ``copy``."""
+
+    release: str | None = None
+    kind: Kind | None = None
+    text: str = ""
+    copy: str | None = None
+    name: str = ""
+
+
+class Name(OfSide, frozen=True):
+    """Of ``nameSide``."""
+
+    name: str
+
+
+class Migration(Parameters, frozen=True, kw_only=True):
+    """Of ``migrateSide``. to: a side, which becomes what the first one is in its own release, or a release."""
+
+    from_: str = msgspec.field(name="from")
+    to: str
+
+
+class Asking(OfSide, frozen=True):
+    """Of ``askExtenders``."""
+
+    on: bool
+
+
+def with_usable(scene: Scene, text: str, side: Side) -> Change:
+    """The scene's state with a side in place of the one of its id. Raises SceneFault for one that cannot decide."""
+    if problems := scene.made(side).problems:
+        raise SceneFault(problems)
+    return text, scene.state.with_side(side)
+
+
+def _release(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    want = parameters(OfRelease, asked)
+    side = scene.side(want.side)
+    if want.migrated:
+        name = "" if side.name == default_name(side.release) else side.name
+        side = migrated_side(side, release_named(want.release).name, side.id, name)
+    else:
+        side = in_release(side, want.release)
+    how = ", by what migrating makes of its configuration" if want.migrated else ""
+    return with_usable(scene, f"Made side {side.id} decide as release {side.release} does{how}", side)
+
+
+def in_release(side: Side, release: str) -> Side:
+    """The side with another release; its name follows where it is the default. Raises ConfigError for an unknown
+    release."""
+    release = release_named(release).name
+    name = default_name(release) if side.name == default_name(side.release) else side.name
+    return msgspec.structs.replace(side, name=name, spec=msgspec.structs.replace(side.spec, release=release))
+
+
+def _add_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    want = parameters(NewSide, asked)
+    letter = free_letter(scene)
+    if want.copy is not None:
+        model = scene.side(want.copy)
+        side = in_release(model, want.release or model.release)
+        side = msgspec.structs.replace(side, id=letter, name=want.name or side.name)
+    else:
+        if want.release is None:
+            raise SceneFault(f"release: which one? There are {', '.join(RELEASE_NAMES)}")
+        release = release_named(want.release).name
+        extenders = scene.state.sides[0].spec.extenders
+        side = Side(letter, want.name or default_name(release), EngineSpec(release, extenders=extenders))
+    if want.kind is not None:
+        side = side.with_document(want.kind, want.text)
+    return with_usable(scene, f"Added side {letter}, release {side.release}", side)
+
+
+def free_letter(scene: Scene) -> str:
+    """The id of another side. Raises SceneFault when there are as many as there may be."""
+    taken = {side.id for side in scene.state.sides}
+    free = [letter for letter in SIDE_IDS if letter not in taken]
+    if not free:
+        raise SceneFault(f"sides: there are {len(SIDE_IDS)} already; remove one first")
+    return free[0]
+
+
+def _remove_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    side = scene.side(parameters(OfSide, asked).side)
+    left = tuple(each for each in scene.state.sides if each is not side)
+    if not left:
+        raise SceneFault("sides: it is the only one")
+    return f"Removed side {side.id}", msgspec.structs.replace(scene.state, sides=left)
+
+
+def _name_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    want = parameters(Name, asked)
+    side = scene.side(want.side)
+    if not want.name.strip():
+        raise SceneFault("name: it is empty")
+    named = msgspec.structs.replace(side, name=want.name.strip())
+    return f"Called side {side.id} {named.name}", scene.state.with_side(named)
+
+
+def _migrate(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    want = parameters(Migration, asked)
+    source = scene.side(want.from_)
+    if minor(want.to) is not None:
+        letter, release, name = free_letter(scene), release_named(want.to).name, ""
+    else:
+        target = scene.side(want.to)
+        letter, release, name = target.id, target.release, target.name
+    side = migrated_side(source, release, letter, name)
+    return with_usable(scene, f"Migrated side {source.id} to release {release}, on side {letter}", side)
+
+
+def migrated_side(source: Side, release: str, letter: str, name: str = "") -> Side:
+    """What makes another release decide as a side does, as far as it can; the notes are comments of its text.
+
+    Raises ConfigError for a release that nothing is migrated to.
+    """
+    from kubescheduler.api.whole_runs import migrate
+    from kubescheduler.translate.commented_yaml import translation_yaml
+
+    spec = source.spec
+    options: dict[str, Any] = {"release": spec.release, "to": release, "gates": spec.feature_gates or None}
+    options["hard_pod_affinity_symmetric_weight"] = spec.hard_pod_affinity_symmetric_weight
+    if source.kind == "provider":
+        if spec.record.framework is not None and spec.record.framework_rules.policies is None:
+            raise ConfigError(
+                f"release {spec.release} has no provider to migrate; describe the side by a configuration"
+            )
+        found = migrate(provider=spec.provider or "DefaultProvider", **options)
+    else:
+        found = migrate(source.text if "\n" in source.text else f"{source.text}\n", **options)
+    plugins = spec.plugins if spec.record.framework is not None else ()
+    fresh = EngineSpec(release, extenders=spec.extenders, plugins=plugins, max_pd_volumes=spec.max_pd_volumes)
+    side = Side(letter, name or default_name(release), fresh, tie_break=source.tie_break, seed=source.seed)
+    return side.with_document("config", translation_yaml(found))
+
+
+def _ask_extenders(scene: Scene, asked: Mapping[str, Any]) -> Change:
+    want = parameters(Asking, asked)
+    side = scene.side(want.side)
+    spec = msgspec.structs.replace(side.spec, extenders=LIVE if want.on else PASS)
+    text = f"Let side {side.id} {'ask' if want.on else 'pass over'} its extenders"
+    return with_usable(scene, text, msgspec.structs.replace(side, spec=spec))
+
+
+EDITS: Mapping[str, Edit] = {
+    "release": _release,
+    "addSide": _add_side,
+    "removeSide": _remove_side,
+    "nameSide": _name_side,
+    "migrateSide": _migrate,
+    "askExtenders": _ask_extenders,
+}
+"""``do`` → the edit."""
+
+
+MOST_COMPARED = 500
+"""Pods that are compared at once, in the order of the queue."""
+
+
+class SidesParameters(Parameters, frozen=True):
+    """Of ``sides``."""
+
+    mode: Literal["independent", "sequence"] = "independent"
+    """Each pod on the cluster as it is, or each scheduler going on from its own choices."""
+    pods: Literal["asked", "pending", "running"] = "pending"
+    """The pod that is asked about, all that wait, or all that run, each taken out of the cluster and decided anew."""
+    of: str = ALL
+    """Of the running ones those that this selector picks; see ``running_pods``."""
+    preempt: bool = False
+    """Whether a pod that fits nowhere takes the place of lower ones."""
+
+
+def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Where each side places the pods, and the cause where another side than the first does otherwise."""
+    want = parameters(SidesParameters, asked)
+    state = scene.state
+    ids = [side.id for side in state.sides]
+    cluster = _read(scene)
+    pods, left, notes = _asked(scene, cluster, want)
+    if len(ids) < 2 or not pods:
+        text = "There is one scheduler; add another side." if len(ids) < 2 else "; ".join(notes) or "No pod waits."
+        return {"sides": ids, "pods": [], "more": 0, "summary": {}, "same": True, "notes": [], "text": text}
+    specs, engines = [side.spec for side in state.sides], [scene.engine(letter) for letter in ids]
+    found = compare(
+        without(cluster, pods),
+        pods,
+        specs[0],
+        specs[1:],
+        mode=want.mode,
+        names=ids,
+        engines=engines,
+        preempt=want.preempt,
+    )
+    return {
+        "sides": ids,
+        "pods": [_pod(ids, pod) for pod in found.pods],
+        "more": left,
+        "summary": _summary(found),
+        "same": found.same,
+        "notes": listed([*notes, *found.notes]),
+        "text": _text(found, left),
+    }
+
+
+def _read(scene: Scene) -> Cluster:
+    """The cluster as the newest of the releases stores it; the one that the scene keeps, where a side has its gates."""
+    specs = [side.spec for side in scene.state.sides]
+    release, gates = newest([spec.release for spec in specs]).name, newest_gates(specs)
+    for side in scene.state.sides:
+        if side.release == release and side.spec.gates == gates:
+            return scene.cluster(side.id)
+    return scene.state.cluster.for_release(release, gates)
+
+
+def _asked(scene: Scene, cluster: Cluster, want: SidesParameters) -> tuple[list[Pod], int, tuple[str, ...]]:
+    """The pods to compare, how many are left out, and why others are."""
+    if want.pods == "asked":
+        pod = cluster.find_pod(scene.pod_key())
+        return ([] if pod is None else [pod]), 0, ()
+    try:
+        picked = running_pods(cluster.objects, want.of) if want.pods == "running" else RunningPods(cluster.pending())
+    except InputError as error:
+        return [], 0, error.problems
+    return picked.pods[:MOST_COMPARED], max(0, len(picked.pods) - MOST_COMPARED), picked.notes
+
+
+def _pod(ids: list[str], pod: PodComparison) -> dict[str, Any]:
+    return {
+        "pod": pod.pod,
+        "workload": pod.workload,
+        "runsOn": pod.runs_on,
+        "hosts": {letter: outcome.host for letter, outcome in zip(ids, pod.outcomes, strict=True)},
+        "outcomes": {letter: _outcome(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
+        "causes": [
+            {"side": letter, "name": str(change.cause), "meaning": MEANINGS[change.cause], "text": change.text}
+            for letter, change in zip(ids[1:], pod.changes, strict=True)
+        ],
+        "moved": pod.moved,
+        "differs": pod.differs,
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "host": outcome.host,
+        "total": outcome.total,
+        "ties": len(outcome.tied),
+        "fits": outcome.fits,
+        "nodes": outcome.nodes,
+        "message": outcome.message,
+        "error": outcome.error,
+        "evicts": list(outcome.evicts),
+        "evictsFrom": outcome.evicts_from,
+    }
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    """By side but the first: how many pods have which cause."""
+    return {
+        name: [
+            {"name": str(cause), "meaning": MEANINGS[cause], "pods": count}
+            for cause, count in counts.items()
+            if cause is not Cause.SAME
+        ]
+        for name, counts in zip(found.names[1:], found.summary, strict=True)
+    }
+
+
+def _text(found: Comparison, left: int) -> str:
+    total = len(found.pods)
+    said = f"{total} pod{'s' * (total != 1)}: all go to the same nodes" if found.same else headline(found)
+    return f"{said}; {left} more were not compared." if left else f"{said}."
+
+
+VERBS: Mapping[str, Verb] = {"sides": sides}

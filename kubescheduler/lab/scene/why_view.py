@@ -1,0 +1,212 @@
+"""The verbs about one node, one rule, one extender: ``why``, ``whatif``, ``rule`` and ``extenderRequest``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Literal
+
+import msgspec
+
+from clusterstate.errors import InputError, nearest
+from clusterstate.objects import Node
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.evidence import NodeExplanation
+from kubescheduler.core.extender_calls import nodes_of
+from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.extender.client import HTTPExtender
+from kubescheduler.lab.scene.decision_rows import shown_decision
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_state import SceneFault
+from kubescheduler.lab.scene.verb_contract import Parameters, SideParameters, Verb, parameters
+from kubescheduler.releases.names import release_of
+from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
+
+MOST_NEAREST = 2000
+"""Nodes among which a name that is near is looked for."""
+
+
+class NodeParameters(SideParameters, frozen=True, kw_only=True):
+    """Of a verb about a pod on a node."""
+
+    node: str
+    pod: str | None = None
+    """``namespace/name``; by default the pod that is asked about."""
+
+
+class WhyParameters(NodeParameters, frozen=True, kw_only=True):
+    """Of ``why``: one check or rule, or all of them."""
+
+    check: str | None = None
+    rule: str | None = None
+
+
+def why(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Every reason against a node and every score of it, with the facts and formulas behind them."""
+    want = parameters(WhyParameters, asked)
+    found = explained(shown_decision(scene, want.side, want.pod), want.node)
+    out = found.to_dict()
+    chosen = want.check is not None or want.rule is not None
+    if chosen:
+        out["refusals"] = [one for one in out["refusals"] if one["rule"] == want.check]
+        out["scores"] = [one for one in out["scores"] if one["rule"] == want.rule]
+    return out
+
+
+def explained(decision: Decision, node: str) -> NodeExplanation:
+    """Why a node was refused or what its scores were made of, also of one node that fits, which a release may take
+    unscored. Raises SceneFault for a node that was not decided about."""
+    if decision.explainer is None:
+        return NodeExplanation(node, fits=False, reported=(), refusals=())
+    if node not in decision.names:
+        close = nearest(node, decision.names) if len(decision.names) <= MOST_NEAREST else ""
+        raise SceneFault(f"node: there is no node {node}{close}")
+    scored = decision.thorough()
+    try:
+        return (scored if node in scored.fits() else decision).why(node)
+    except InputError as error:
+        raise SceneFault(error.problems) from error
+
+
+def whatif(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether a pod may run on a node, with the reasons if not, and where the scheduler would put it."""
+    want = parameters(NodeParameters, asked)
+    decision = shown_decision(scene, want.side, want.pod)
+    found = explained(decision, want.node)
+    fits = found.fits and decision.error is None
+    return {
+        "pod": decision.pod.key,
+        "node": want.node,
+        "fits": fits,
+        "reported": list(found.reported),
+        "refusals": [refusal.to_dict() for refusal in found.refusals],
+        "host": decision.host,
+        "error": decision.error,
+        "text": whatif_text(decision, found, fits=fits),
+    }
+
+
+def whatif_text(decision: Decision, found: NodeExplanation, *, fits: bool) -> str:
+    """One line: fits or not, and where the scheduler would put the pod."""
+    if not decision.tried:
+        return f"{decision.pod.key} is not tried: {decision.message}"
+    if decision.error is not None:
+        return f"The attempt ends in an error: {decision.error}"
+    if fits and decision.host == found.node:
+        return f"{decision.pod.key} fits on {found.node}, and the scheduler puts it there"
+    where = f"the scheduler puts it on {decision.host}" if decision.host else "it fits nowhere"
+    if fits:
+        return f"{decision.pod.key} fits on {found.node}; {where}"
+    reasons = (
+        ", ".join(found.reported) or ", ".join(refusal.reason for refusal in found.refusals) or "it is not looked at"
+    )
+    return f"{decision.pod.key} does not fit on {found.node}: {reasons}; {where}"
+
+
+class RuleParameters(Parameters, frozen=True):
+    """Of ``rule``."""
+
+    rule: str
+    """Its name."""
+    release: str
+    """Whose rule of that name."""
+
+
+def rule(_: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The page of one rule. Raises SceneFault for a name that no release has: a custom rule, or an extender."""
+    want = parameters(RuleParameters, asked)
+    named = [page for page in _pages() if page.name == want.rule]
+    if not named:
+        names = sorted({page.name for page in _pages()})
+        raise SceneFault(f"rule: there is no documentation of {want.rule}{nearest(want.rule, names)}")
+    release = release_of(want.release)
+    page = next((page for page in named if release in page.releases), named[0])
+    return {
+        "rule": page.name,
+        "kind": page.kind,
+        "releases": list(page.releases),
+        "text": without_links(page.text),
+        "facts": list(page.facts),
+        "reasons": dict(page.reasons),
+        "differs": {release: said for release, said in page.differs.items() if said},
+        "page": page.page,
+    }
+
+
+@cache
+def _pages() -> tuple[RulePage, ...]:
+    return tuple(all_pages())
+
+
+MOST_SHOWN = 20_000
+"""Characters of a body that are shown."""
+
+NOT_KEPT = "an extender that was asked before it failed the attempt; what was sent to this one is not kept"
+NOT_ASKED = "it was not asked"
+
+
+class RequestParameters(SideParameters, frozen=True, kw_only=True):
+    """Of ``extenderRequest``."""
+
+    extender: int = 0
+    """Which one, in the order they are asked, from 0."""
+    verb: Literal["filter", "prioritize"] = "filter"
+    """Which of its calls."""
+    pod: str | None = None
+    """``namespace/name``; by default the pod that is asked about."""
+
+
+def extender_request(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Method, address, headers and body of one call: the body is encoded again by what encoded it, laid out in lines,
+    and cut after ``MOST_SHOWN`` characters. No password is in it. ``why`` instead says why there is nothing to show.
+
+    Raises SceneFault for an extender that the side does not have.
+    """
+    want = parameters(RequestParameters, asked)
+    found, scheduler = shown_decision(scene, want.side, want.pod), scene.decider(want.side, want.pod)
+    extenders = scheduler.algorithm.extenders
+    if not 0 <= want.extender < len(extenders):
+        raise SceneFault(f"extender: there is no extender {want.extender}; the side has {len(extenders)}")
+    extender = extenders[want.extender]
+    nodes = _sent(scene, found, scheduler, want)
+    verb = extender.config.filter_verb if want.verb == "filter" else extender.config.prioritize_verb
+    if not verb or not nodes or not isinstance(extender, HTTPExtender):
+        return {"why": NOT_ASKED if nodes is not None or not verb else NOT_KEPT, "request": None}
+    return {"why": None, "request": _written(extender, verb, found, nodes)}
+
+
+def _written(extender: HTTPExtender, verb: str, found: Decision, nodes: Sequence[Node]) -> dict[str, Any]:
+    body = extender.arguments(found.pod, nodes)
+    text = msgspec.json.format(body, indent=2).decode()
+    shown = text if len(text) <= MOST_SHOWN else text[: text.rindex("\n", 0, MOST_SHOWN)]
+    return {
+        "method": "POST",
+        "url": extender.shown_url(verb),
+        "headers": extender.shown_headers(),
+        "nodes": len(nodes),
+        "bytes": len(body),
+        "body": shown,
+        "cut": len(shown) < len(text),
+    }
+
+
+def _sent(scene: Scene, found: Decision, scheduler: PodScheduler, want: RequestParameters) -> Sequence[Node] | None:
+    """The nodes of a call; none where it was not made, None where that is not known. Of an attempt that an extender's
+    failure ended only the first call is: the nodes are those that passed every check."""
+    if want.extender < len(found.extenders):
+        trace = found.extenders[want.extender]
+        return (trace.filter_nodes if want.verb == "filter" else trace.prioritize_nodes) or ()
+    if found.error is None or found.error_at != "filter" or want.verb != "filter":
+        return ()
+    first = next(
+        at
+        for at, extender in enumerate(scheduler.algorithm.extenders)
+        if extender.config.filter_verb and extender.is_interested(found.pod)
+    )
+    if want.extender != first:
+        return None if want.extender > first else ()
+    feasible = scene.checked(want.side, want.pod).feasible
+    return nodes_of(scheduler.cache.snapshot(), feasible)
+
+
+VIEWS: Mapping[str, Verb] = {"why": why, "whatif": whatif, "rule": rule, "extenderRequest": extender_request}
