@@ -18,8 +18,7 @@ from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import default_sets
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason
 from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,

@@ -23,7 +23,7 @@ from kubescheduler.releases.lookup import release_named
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import Engine
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.framework.profiles.plugin_loading import PluginOption
 
 TIE_BREAKS = ("first", "random", "upstream")
 """Which of the nodes with the highest total is taken: the first by name, any, or as the release chooses."""
@@ -106,8 +106,7 @@ def _named_plugin(name: str, factory: Any) -> PluginOption:
 
 
 def _plugin(given: Any) -> PluginOption:
-    from kubescheduler.framework.profiles.plugin_loading import load_factory, plugin_option
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.framework.profiles.plugin_loading import PluginOption, load_factory, plugin_option
 
     if isinstance(given, PluginOption):
         return given

@@ -18,7 +18,7 @@ from clusterstate.errors import ConfigError, InputError
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.live.contract.wall_clock import SystemClock
 from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess, DryRunSettings

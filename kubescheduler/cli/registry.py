@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from algorithmprovider.registry import Registry
-    from kubescheduler.framework.contract.points import Point
+    from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework
     from kubescheduler.releases.release import FrameworkRules
@@ -147,7 +147,7 @@ class RunningPlugins(NamedTuple):
 
     def rows(self, frame: Framework) -> Iterator[tuple[Point, str, int | None]]:
         """(point, plugin, its weight where that counts) in the order they run."""
-        from kubescheduler.framework.contract.points import Point
+        from kubescheduler.framework.contract.profile import Point
 
         weights = {Point.SCORE: frame.score_weights, Point.PLACEMENT_SCORE: frame.placement_weights}
         for point in self.rules.points:

@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagError, FlagValues, parse_flags
 from kubescheduler.live.flags.flag_texts import flag_lines, no_effect_notes, usage
 from kubescheduler.live.logs.log_writer import LAYOUTS, LogWriter, to_stream

@@ -24,8 +24,7 @@ from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.cycle.bindings import ThreadedBindings
 from kubescheduler.cycle.cycle_rules import Fate
 from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
-from kubescheduler.framework.contract.cancellation import Cancellation
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 
 if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import RunAhead

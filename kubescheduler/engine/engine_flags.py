@@ -20,7 +20,7 @@ from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.releases.release import Release
 
 ALL_NODES = 100

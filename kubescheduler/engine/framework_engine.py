@@ -24,15 +24,14 @@ from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.extender.encoding import NodeEncoder
 from kubescheduler.extender.goformat import format_without_operands
-from kubescheduler.framework.contract.misnamed_methods import misnamed_methods, nearest_methods
+from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import factories
-from kubescheduler.framework.profiles.plugin_registration import registry_with
+from kubescheduler.framework.profiles.plugin_loading import registry_with
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework
     from kubescheduler.releases.release import FrameworkRules, PolicyRules

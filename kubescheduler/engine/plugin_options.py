@@ -18,7 +18,7 @@ from clusterstate.errors import ConfigError, InputError, nearest
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.profiles.plugin_registration import PluginOption
+    from kubescheduler.framework.profiles.plugin_loading import PluginOption
 
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""

@@ -12,8 +12,7 @@ from clusterstate.growable import IntArray
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.hinting.proposals import CONFIGURATION, Proposal
 from kubescheduler.hinting.trials import Trials
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
-    from kubescheduler.framework.contract.points import Point
-    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.contract.profile import Point, Profile, SchedulerConfig
     from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
     from kubescheduler.framework.profiles.default_plugins import InTree, Providers
     from kubescheduler.framework.profiles.profile_map import ProfileRules

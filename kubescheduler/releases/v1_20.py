@@ -43,8 +43,8 @@ from kubescheduler.core.legacy_behaviour import reservoir_tie
 from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
-from kubescheduler.framework.contract.error_texts import filter_failed_1_20
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runner_results import filter_failed_1_20
 from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
 from kubescheduler.framework.deciding.extender_statuses import note_1_20
 from kubescheduler.framework.deciding.opportunistic_batch import no_batching

@@ -35,8 +35,8 @@ from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.core.status import REJECTED_1_36, Code
 from kubescheduler.extender.wire import as_told, counted_preemption
-from kubescheduler.framework.contract.error_texts import filter_failed_1_36
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runner_results import filter_failed_1_36
 from kubescheduler.framework.deciding.extender_statuses import note_1_36
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.node_sampling import wanted_1_36

@@ -24,7 +24,7 @@ from kubescheduler.engine.plugin_options import plugins_for_all
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.sources.files import EXTENSIONS, is_special
 from kubescheduler.sources.limits import exceeded, limit
 from kubescheduler.sources.manifest_texts import COMPRESSED

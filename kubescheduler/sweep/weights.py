@@ -20,8 +20,7 @@ from kubescheduler.engine.framework_engine import framework_engine, prefix_of
 from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_policy, algorithm_from_provider
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.sweep.cases import Configuration
 

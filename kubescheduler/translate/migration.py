@@ -16,7 +16,7 @@ from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
 from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES, release_of
 from kubescheduler.translate.migration_input import (

@@ -20,7 +20,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
     priority_name,
 )
 from kubescheduler.config.policy.policy_model import PredicatePolicy, PriorityPolicy
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.translate.policy_entries import weighted_origin
 from kubescheduler.translate.policy_mending import Mended
 from kubescheduler.translate.spreading import SELECTOR_PLUGIN

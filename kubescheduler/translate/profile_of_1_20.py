@@ -13,8 +13,7 @@ from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import msgspec
 
-from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.translation_model import Note, NoteKind, Role, origin

@@ -11,8 +11,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.releases import v1_20

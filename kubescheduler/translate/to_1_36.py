@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.config.component.config_schema import KIND, V1
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
 from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named

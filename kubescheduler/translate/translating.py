@@ -16,7 +16,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.config_schema import V1, V1BETA1
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
 from kubescheduler.releases.lookup import release_named

@@ -15,8 +15,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import FrozenMap, PersistentVolume, PersistentVolumeClaim, Pod
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.cancellation import Cancellation
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 from kubescheduler.framework.plugins.volume_binding import (
     VolumeBinding,
     VolumeBindingArgs,

@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named

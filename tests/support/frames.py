@@ -10,10 +10,9 @@ import attrs
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.clocks import ManualTime
-from kubescheduler.framework.contract.observer import NoObserver
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.running.build_framework import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
@@ -103,7 +102,7 @@ def frame(
 
 
 @attrs.define
-class Recorder(Claimless, NoObserver):
+class Recorder(Claimless, Observer):
     """Remembers events, patches and what an observer is told."""
 
     events: list[tuple[str, str, str, str, str]] = attrs.field(factory=list)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, UnknownKey
     from kubescheduler.framework.args.document_schema import Struct
     from kubescheduler.framework.args.field_errors import FieldError
-    from kubescheduler.framework.contract.points import Point
-    from kubescheduler.framework.contract.profile import PluginSet, Profile, SchedulerConfig
+    from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
 

@@ -17,11 +17,9 @@ from kubescheduler.config.component.config_checks import (
 )
 from kubescheduler.config.component.config_defaults import is_address, split_host_port
 from kubescheduler.config.extender_checks import extender_errors_1_20
-from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, show
-from kubescheduler.framework.args.go_literals import literal_list
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled
+from kubescheduler.framework.contract.profile import Enabled, Point
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Profile, SchedulerConfig

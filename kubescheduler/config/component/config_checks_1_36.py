@@ -23,8 +23,7 @@ from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.config.extender_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import PluginSet
+from kubescheduler.framework.contract.profile import PluginSet, Point
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig

@@ -21,8 +21,7 @@ from kubescheduler.framework.args.document_schema import (
     ListOf,
     Struct,
 )
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, PluginSet
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = CONFIGURATION_KIND

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterstate.errors import nearest
 from kubescheduler.config.component.written_config import MULTI_POINT
 from kubescheduler.config.policy.policy_1_20_names import plugin_name_hint
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat

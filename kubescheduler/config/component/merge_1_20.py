@@ -9,8 +9,7 @@ from kubescheduler.config.component.written_config import ALL
 from kubescheduler.framework.contract.profile import PluginSet
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.contract.points import Point
-    from kubescheduler.framework.contract.profile import Enabled
+    from kubescheduler.framework.contract.profile import Enabled, Point
 
 
 def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...]:

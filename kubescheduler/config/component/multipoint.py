@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubescheduler.config.component.written_config import ALL, MULTI_POINT
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import PluginSet
+from kubescheduler.framework.contract.profile import PluginSet, Point
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import Enabled

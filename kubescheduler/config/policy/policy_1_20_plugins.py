@@ -29,8 +29,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs

@@ -7,7 +7,7 @@ import time
 from typing import Protocol
 
 from clusterstate.errors import ClusterStateError
-from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import Cancellation
 
 
 class Timekeeper(Protocol):

@@ -14,8 +14,7 @@ from clusterstate.objects.resource import ResourceClaim
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.cancellation import Cancellation
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,145 +18,68 @@ COUNTED = frozenset({"PreFilter", "Filter", "PreScore", "Score"})
 UNCOUNTED_SKIPS = frozenset({"PreFilter", "PreScore"})
 
 
-class Observer(Protocol):
-    """Told of everything that a release has metrics for. point, status: as in metric labels; seconds by the clock."""
+class Observer:
+    """Told of everything that a release has metrics for; looks away unless somebody overrides it.
 
-    @property
-    def measures(self) -> bool:
-        """Whether anything is to be timed."""
-        ...
+    point, status: as in metric labels; seconds by the clock.
+    """
+
+    measures: bool = False
+    """Whether anything is to be timed."""
 
     def point(self, point: str, profile: str, status: str, seconds: float) -> None:
         """All plugins of a point ran."""
-        ...
 
     def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None:
         """One plugin ran, in an attempt whose plugins are timed."""
-        ...
 
     def evaluated(self, point: str, plugin: str, profile: str) -> None:
         """One plugin was called and did not skip."""
-        ...
 
     def permit_waited(self, status: str, seconds: float) -> None:
         """A pod waited for Permit plugins."""
-        ...
 
     def decided(self, decision: Decision, profile: str, seconds: float) -> None:
         """The algorithm found a node, or did not. seconds: since the pod was popped."""
-        ...
 
     def step(self, operation: str, seconds: float) -> None:
         """A part of the algorithm without plugins is over: ``predicate_evaluation`` and so on (1.16)."""
-        ...
 
     def preempted(self, victims: int) -> None:
         """Preemption was tried for a pod. victims: that have to go; 0: it does not help."""
-        ...
 
     def evicted(self, result: str, seconds: float) -> None:
         """The victims of a pod were taken away in the background: ``success`` or ``error`` (1.36)."""
-        ...
 
     def asked_to_bind(self, seconds: float) -> None:
         """An extender, a plugin or the API answered a request to bind."""
-        ...
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
         """An attempt came to ``scheduled``, ``unschedulable`` or ``error``."""
-        ...
 
     def batch_attempt(self, result: str, profile: str) -> None:
         """A kept ranking gave ``no_hint``, or one that was ``hint_used`` or ``hint_not_used`` (1.36)."""
-        ...
 
     def batch_flushed(self, reason: str, profile: str) -> None:
         """A kept ranking was of no use, or none was kept, for a reason such as ``node_not_full`` (1.36)."""
-        ...
 
     def hint_asked(self, result: str, profile: str, seconds: float) -> None:
         """A pod was signed and a kept ranking asked, which gave a ``hint`` or ``no_hint`` (1.36)."""
-        ...
 
     def results_stored(self, profile: str, seconds: float) -> None:
         """The ranking of an attempt that found a node was kept, or dropped (1.36)."""
-        ...
 
     def volumes_failed(self, operation: str) -> None:
         """Volumes of a pod could not be kept for it (``assume``), or bound (``bind``)."""
-        ...
 
     def claim_created(self, status: str) -> None:
         """A claim for extended resources was created: ``success``, or not: ``failure`` (1.36)."""
-        ...
 
     def scheduled(self, entry: Any, now: float) -> None:
         """A pod was bound. entry: what was popped of the queue; now: by the queue's clock."""
-        ...
 
     def trouble(self, text: str) -> None:
         """Something failed that does not change the attempt; upstream writes it to its log."""
-        ...
-
-
-class NoObserver:
-    """Looks away."""
-
-    measures: bool = False
-
-    def point(self, point: str, profile: str, status: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def evaluated(self, point: str, plugin: str, profile: str) -> None:
-        """Nothing is counted."""
-
-    def permit_waited(self, status: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def decided(self, decision: Decision, profile: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def step(self, operation: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def preempted(self, victims: int) -> None:
-        """Nothing is counted."""
-
-    def evicted(self, result: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def asked_to_bind(self, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def attempt(self, result: str, profile: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def batch_attempt(self, result: str, profile: str) -> None:
-        """Nothing is counted."""
-
-    def batch_flushed(self, reason: str, profile: str) -> None:
-        """Nothing is counted."""
-
-    def hint_asked(self, result: str, profile: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def results_stored(self, profile: str, seconds: float) -> None:
-        """Nothing is measured."""
-
-    def volumes_failed(self, operation: str) -> None:
-        """Nothing is counted."""
-
-    def claim_created(self, status: str) -> None:
-        """Nothing is counted."""
-
-    def scheduled(self, entry: Any, now: float) -> None:
-        """Nothing is measured."""
-
-    def trouble(self, text: str) -> None:
-        """Nothing is reported."""
 
 
 class Watch(msgspec.Struct, frozen=True, eq=False):

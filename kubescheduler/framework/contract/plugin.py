@@ -27,20 +27,46 @@ A method that raises SchedulingError answers an Error status with that text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.pod_signature import Sign
-from kubescheduler.framework.contract.points import METHODS, Point
+from kubescheduler.framework.contract.profile import METHODS, Point
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.handle import Handle
+
+
+Fragments = Mapping[str, Any]
+"""Name → what a plugin reads of a pod. Plugins that read the same thing use the same name; values are compared."""
+
+Sign = Callable[["SignedPod"], Fragments | None]
+"""What a plugin reads of a pod; None: the pod cannot be signed, as more than the pod and one node decides.
+
+Upstream: 1.36 SignPlugin.SignPod.
+"""
+
+
+class SignedPod(msgspec.Struct, frozen=True, eq=False):
+    """A pod that is to be signed."""
+
+    pod: Pod
+    info: PodInfo
+    """Its class."""
+    snapshot: Snapshot
+    """The cluster of the attempt."""
+
+
+def never_signed(_: SignedPod) -> None:
+    """The sign of a plugin that can sign no pod at all."""
 
 
 class Plugin(Protocol):

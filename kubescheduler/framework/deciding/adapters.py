@@ -18,7 +18,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, Status, is_success
-from kubescheduler.framework.contract.custom_answers import (
+from kubescheduler.framework.contract.custom_plugins import (
     custom_masks,
     custom_post_filter,
     custom_pre_filter,
@@ -28,8 +28,8 @@ from kubescheduler.framework.contract.custom_answers import (
     is_custom,
 )
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.error_texts import normalize_failed, score_failed
 from kubescheduler.framework.contract.plugin import Unresolvable
+from kubescheduler.framework.contract.runner_results import normalize_failed, score_failed
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 

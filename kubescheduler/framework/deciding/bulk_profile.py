@@ -24,8 +24,8 @@ from kubescheduler.core.equal_runs import (
 )
 from kubescheduler.core.run_choice import PODS_OF_ROWS, Choose, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.observer import NoObserver
-from kubescheduler.framework.contract.pod_signature import SignedPod
+from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.adapters import column_score
 from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
 from kubescheduler.framework.deciding.find_nodes import Host
@@ -103,7 +103,7 @@ def _can_run(host: Host, batch: OpportunisticBatch | None) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
     custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
-    if custom or type(host.frame.observer) is not NoObserver:
+    if custom or type(host.frame.observer) is not Observer:
         return False
     if batch is not None and batch.signers is not None and isinstance(host.tie_break, HeapTie):
         return False

@@ -10,8 +10,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
-from kubescheduler.framework.contract.error_texts import score_failed
 from kubescheduler.framework.contract.plugin import Plugin
+from kubescheduler.framework.contract.runner_results import score_failed
 from kubescheduler.framework.deciding.adapters import column_score
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from predicates.types import GO_ON, FitPredicate, PreFiltered

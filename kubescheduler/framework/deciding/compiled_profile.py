@@ -17,7 +17,7 @@ from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig, PriorityError

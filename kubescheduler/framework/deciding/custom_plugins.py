@@ -17,7 +17,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_36, Code, is_success
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.error_texts import change_failed
+from kubescheduler.framework.contract.runner_results import change_failed
 from kubescheduler.framework.deciding.adapters import ask_status, filter_mask
 from predicates.types import FitPredicate, NodeError, Verdict
 

@@ -23,7 +23,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Laps, Watch
-from kubescheduler.framework.contract.pod_signature import SignedPod
+from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame

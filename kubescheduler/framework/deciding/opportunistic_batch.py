@@ -13,11 +13,10 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import SchedulingError
-from kubescheduler.framework.contract.custom_answers import custom_fragments
+from kubescheduler.framework.contract.custom_plugins import custom_fragments
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.contract.pod_signature import Fragments, Sign, SignedPod, never_signed
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.plugin import Fragments, Plugin, Sign, SignedPod, never_signed
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from kubescheduler.framework.deciding.compiled_profile import Frame
 from kubescheduler.framework.deciding.kept_ranking import KeptRanking

@@ -9,8 +9,7 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.error_texts import failed
-from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome
+from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.compiled_profile import Compiled

@@ -26,8 +26,8 @@ from kubescheduler.core.lazy_results import HeldScores
 from kubescheduler.core.status import Status
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.error_texts import score_failed
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runner_results import score_failed
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import ProfileState
 from kubescheduler.framework.deciding.extender_statuses import SCALE

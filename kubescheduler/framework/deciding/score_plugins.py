@@ -14,10 +14,10 @@ from clusterstate.usage import wrap
 from kubescheduler.core.lazy_results import Scores
 from kubescheduler.core.scoring import normalised, raw_and_reduced
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.framework.contract.custom_answers import refuse_score
+from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.error_texts import failed, out_of_range, score_failed
 from kubescheduler.framework.contract.observer import Laps
+from kubescheduler.framework.contract.runner_results import failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
 from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState

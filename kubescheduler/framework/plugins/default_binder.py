@@ -11,7 +11,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 NAME = "DefaultBinder"

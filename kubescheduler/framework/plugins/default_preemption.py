@@ -13,7 +13,7 @@ from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
 from kubescheduler.framework.deciding.eviction import Evictions, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import (

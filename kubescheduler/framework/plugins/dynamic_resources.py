@@ -24,7 +24,7 @@ from kubescheduler.framework.args.field_errors import INVALID, FieldError
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.go_durations import SECOND, format_duration
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.device_bookkeeping import DeviceBooks, deallocated
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_claims

@@ -10,7 +10,7 @@ from clusterstate.objects import Pod, PodGroup
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 
 NAME = "GangScheduling"

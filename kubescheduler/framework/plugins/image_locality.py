@@ -9,7 +9,7 @@ from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.plugins.signed_fields import sign_images
 from priorities import image_locality as rule

@@ -13,7 +13,7 @@ from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import (
     BY_NODE,
     UNRESOLVABLE,

@@ -22,14 +22,12 @@ from clusterstate.selectors.term_errors import (
     preferred_errors_1_36,
 )
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, Field, ListOf, Struct
-from kubescheduler.framework.args.field_errors import INVALID, FieldError, refuse
-from kubescheduler.framework.args.go_literals import node_selector, preferred_terms
-from kubescheduler.framework.args.selector_fields import requirements
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_node_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED

@@ -10,7 +10,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_features
 from kubescheduler.queue.queueing_hints import NODE, Action, Registered

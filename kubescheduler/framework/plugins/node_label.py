@@ -18,7 +18,7 @@ from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
 from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from predicates.labels import check_node_labels, explain_labels
 from predicates.refusal_evidence import filter_evidence

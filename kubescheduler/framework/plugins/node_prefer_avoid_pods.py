@@ -8,7 +8,7 @@ from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.prefer_avoid import (
     PREFER_AVOID_1_20_EVIDENCE,

@@ -18,7 +18,17 @@ from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
-from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.args_type import (
+    CPU_AND_MEMORY,
+    RESOURCES,
+    SHAPE,
+    ArgsType,
+    Resources,
+    Shape,
+    shape_errors,
+    written_resources,
+    written_shape,
+)
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf, Struct
 from kubescheduler.framework.args.field_errors import (
     FieldError,
@@ -29,19 +39,9 @@ from kubescheduler.framework.args.field_errors import (
     required,
     unsupported,
 )
-from kubescheduler.framework.args.weighted_resources import (
-    CPU_AND_MEMORY,
-    RESOURCES,
-    SHAPE,
-    Resources,
-    Shape,
-    shape_errors,
-    written_resources,
-    written_shape,
-)
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import signed_resources
 from kubescheduler.queue.queueing_hints import DEVICE_CLASS, NODE, POD, Action, Registered

@@ -9,12 +9,11 @@ import msgspec
 
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
-from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources, written_resources
 from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
-from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, RESOURCES, Resources, written_resources
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_evidence import least_formula, mean_evidence_1_20
 from priorities.requested_framework import least_allocated_1_20

@@ -8,11 +8,11 @@ import msgspec
 
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.args.field_errors import refuse
-from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin

@@ -15,7 +15,7 @@ from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict

@@ -10,7 +10,7 @@ import msgspec
 
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.contract.plugin import PluginFactory
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.queue.queueing_hints import Registered
 
 UNSCHEDULABLE = "Unschedulable"

@@ -11,7 +11,7 @@ from clusterstate.manifests.kinds import SPREAD_CONSTRAINT
 from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
 from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
-from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
 from kubescheduler.framework.args.field_errors import (
     FieldError,
@@ -23,11 +23,9 @@ from kubescheduler.framework.args.field_errors import (
     required,
     unsupported,
 )
-from kubescheduler.framework.args.selector_fields import requirements
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.pod_signature import never_signed
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.plugin import ColumnPlugin, never_signed
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks

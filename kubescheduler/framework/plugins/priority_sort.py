@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 NAME = "PrioritySort"

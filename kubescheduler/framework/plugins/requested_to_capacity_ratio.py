@@ -10,21 +10,21 @@ import msgspec
 
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
-from kubescheduler.framework.args.weighted_resources import (
+from kubescheduler.framework.args.args_type import (
     CPU_AND_MEMORY,
     RESOURCES,
     SCORES,
     SHAPE,
+    ArgsType,
     Resources,
     Shape,
     written_resources,
     written_shape,
 )
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled

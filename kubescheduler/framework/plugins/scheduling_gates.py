@@ -9,7 +9,7 @@ import msgspec
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import POD, Action, Registered
 

@@ -9,7 +9,7 @@ from clusterstate.footprint import Footprint
 from clusterstate.selectors.default_selector import default_selector_1_20
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.selector_spread import (
     SELECTOR_SPREAD_1_20_EVIDENCE,

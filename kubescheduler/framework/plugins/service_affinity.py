@@ -13,7 +13,7 @@ from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.refusal_evidence import filter_evidence
 from predicates.service_affinity_1_20 import check_service_affinity_1_20, explain_peers_1_20

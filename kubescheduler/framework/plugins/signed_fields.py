@@ -15,7 +15,7 @@ from clusterstate.objects import (
     VolumeSource,
 )
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
-from kubescheduler.framework.contract.pod_signature import Fragments, Sign, SignedPod
+from kubescheduler.framework.contract.plugin import Fragments, Sign, SignedPod
 from predicates.declared_features import needed_features
 from priorities.image_locality import normalized_image_name
 

@@ -22,14 +22,13 @@ from clusterstate.volumes.storage_keys import storage_to_bind
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.args_type import ArgsType
+from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors, written_shape
 from kubescheduler.framework.args.document_schema import INT64, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
-from kubescheduler.framework.args.weighted_resources import SHAPE, Shape, shape_errors, written_shape
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes, VolumeBooks, Wait

@@ -17,8 +17,7 @@ from clusterstate.volumes.claims_framework import node_affinity_holds
 from clusterstate.volumes.csi_migration import TranslationError, migrated_plugins, plugin_of, translated_affinity
 from clusterstate.volumes.volume_decision import PodVolumes
 from kubecel.api_names import go_quote
-from kubescheduler.framework.contract.cancellation import Cancellation
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 from kubescheduler.framework.contract.handle import Handle
 
 POLL_SECONDS = 1.0

@@ -10,7 +10,7 @@ from clusterstate.objects import Pod
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.queueing_hints import NODE, POD, PVC, Action, ClusterEvent, Registered, may_be_claimed

@@ -11,7 +11,7 @@ from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.queueing_hints import (

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled
+from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 PluginPoints = Mapping[str, Collection[Point]]

@@ -12,7 +12,7 @@ from kubescheduler.framework.args.args_type import NO_GATES, ArgsType
 from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.plugin import PluginFactory
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.queue.queueing_hints import Registered
 

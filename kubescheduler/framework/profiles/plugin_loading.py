@@ -6,17 +6,82 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
-from clusterstate.errors import ConfigError, DecodeError, nearest
+from clusterstate.errors import ConfigError, DecodeError, RegistryError, nearest
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+
+
+class PluginRegistry(Mapping[str, PluginFactory]):
+    """Plugin name → factory. Upstream: runtime.Registry."""
+
+    def __init__(self, factories: Mapping[str, PluginFactory] | None = None) -> None:
+        self._factories = dict(factories or {})
+
+    def __getitem__(self, name: str) -> PluginFactory:
+        return self._factories[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factories)
+
+    def __len__(self) -> int:
+        return len(self._factories)
+
+    def register(self, name: str, factory: PluginFactory) -> None:
+        """Raises RegistryError when there is a plugin of that name."""
+        if name in self._factories:
+            raise RegistryError(f"a plugin named {name} already exists")
+        self._factories[name] = factory
+
+    def unregister(self, name: str) -> None:
+        """Raises RegistryError when there is no plugin of that name."""
+        if name not in self._factories:
+            raise RegistryError(f"no plugin named {name} exists")
+        del self._factories[name]
+
+    def merge(self, others: Mapping[str, PluginFactory]) -> None:
+        """Registers all of them, or none. Raises RegistryError with every name that there is already."""
+        clashes = [f"a plugin named {name} already exists" for name in others if name in self._factories]
+        if clashes:
+            raise RegistryError(clashes)
+        self._factories.update(others)
+
+
+class PluginOption(msgspec.Struct, frozen=True):
+    """A custom plugin, to be registered when a scheduler is made."""
+
+    name: str
+    factory: PluginFactory
+
+    def apply(self, registry: PluginRegistry) -> None:
+        """Raises RegistryError when there is a plugin of that name."""
+        registry.register(self.name, self.factory)
+
+
+def with_plugin(name: str, factory: PluginFactory) -> PluginOption:
+    """Brings a plugin along: a factory of (args, handle), or a class made with these two."""
+    return PluginOption(name, factory)
+
+
+def registry_with(in_tree: Mapping[str, PluginFactory], options: Iterable[PluginOption]) -> PluginRegistry:
+    """The scheduler's plugins and custom ones. Raises RegistryError with every name that is taken."""
+    registry = PluginRegistry(in_tree)
+    problems: list[str] = []
+    for option in options:
+        try:
+            option.apply(registry)
+        except RegistryError as error:
+            problems += error.problems
+    if problems:
+        raise RegistryError(problems)
+    return registry
+
 
 GROUP = "kubescheduler.plugins"
 """Entry points of this group name plugins: ``NAME = module:Factory``."""

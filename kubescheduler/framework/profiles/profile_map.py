@@ -13,10 +13,9 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.custom_answers import custom_less, is_custom
+from kubescheduler.framework.contract.custom_plugins import custom_less, is_custom
 from kubescheduler.framework.contract.plugin import PluginFactory
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
 from kubescheduler.framework.running.build_framework import (
     CONSTRUCTION_1_20,

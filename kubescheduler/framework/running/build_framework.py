@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,16 +11,107 @@ from algorithmprovider.custom_code import RAISED, exception_text, raised_at
 from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from kubecel.api_names import go_quote
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
+from kubescheduler.framework.contract.custom_plugins import check_plugin
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
-from kubescheduler.framework.contract.plugin_checks import check_plugin
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from kubescheduler.framework.running import plugin_runners
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.framework.running.profile_plugins import RunnerReactions
-from kubescheduler.framework.running.score_weights import WEIGHING_ORDER_1_20, Weights, weights_1_20, weights_1_36
-from kubescheduler.framework.running.status_reactions import REACTIONS_1_20, REACTIONS_1_36
+from priorities.types import MAX_NODE_SCORE
+
+MAX_TOTAL_SCORE = (1 << 63) - 1
+
+OVERFLOW = "total score of Score plugins could overflow"
+
+WEIGHING_ORDER_1_20 = (
+    Point.PRE_FILTER,
+    Point.FILTER,
+    Point.POST_FILTER,
+    Point.RESERVE,
+    Point.PRE_SCORE,
+    Point.SCORE,
+    Point.PRE_BIND,
+    Point.BIND,
+    Point.POST_BIND,
+    Point.PERMIT,
+    Point.QUEUE_SORT,
+)
+"""A weight in a later list replaces that of an earlier one."""
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """Plugin name → weight, of Score and of PlacementScore plugins."""
+
+    score: Mapping[str, int]
+    placement: Mapping[str, int] = msgspec.field(default_factory=dict)
+
+
+def weights_1_20(profile: Profile, points: Mapping[str, Collection[Point]]) -> Weights:
+    """One weight a plugin, whatever it does; the last list that names it counts. points: plugin → where it takes part.
+
+    Upstream: 1.20 pluginsNeeded.
+    """
+    named = {entry.name: entry.weight for point in WEIGHING_ORDER_1_20 for entry in profile.plugins.get(point, ())}
+    weights = {name: named.get(name, 0) or 1 for name in points}
+    _check_sum(weights.values(), OVERFLOW)
+    return Weights(weights)
+
+
+def weights_1_36(profile: Profile, points: Mapping[str, Collection[Point]]) -> Weights:
+    """The point's own list goes before multiPoint. points: plugin → where it takes part.
+
+    Upstream: 1.36 getScoreWeights.
+    """
+    score = _first_weights(profile, Point.SCORE, points)
+    _check_sum(score.values(), f"score plugins: {OVERFLOW}")
+    placement = _first_weights(profile, Point.PLACEMENT_SCORE, points)
+    _check_sum(placement.values(), f"placement score plugins: {OVERFLOW}")
+    return Weights(score, placement)
+
+
+def _first_weights(profile: Profile, point: Point, points: Mapping[str, Collection[Point]]) -> dict[str, int]:
+    entries: tuple[Enabled, ...] = (*profile.plugins.get(point, ()), *profile.multi_point)
+    weights: dict[str, int] = {}
+    for entry in entries:
+        if point in points.get(entry.name, ()):
+            weights.setdefault(entry.name, entry.weight or 1)
+    return weights
+
+
+def _check_sum(weights: Iterable[int], text: str) -> None:
+    if sum(weights) * MAX_NODE_SCORE > MAX_TOTAL_SCORE:
+        raise ConfigError(text)
+
+
+REACTIONS_1_20 = RunnerReactions(
+    rejected=REJECTED_1_20,
+    handed_on=frozenset(),
+    pre_score_skips=frozenset(),
+    pre_filter=plugin_runners.pre_filter_1_20,
+    filter=plugin_runners.filter_1_20,
+    filter_error=plugin_runners.filter_error_1_20,
+    post_filter=plugin_runners.post_filter_1_20,
+    permit_rejected=plugin_runners.permit_rejected_1_20,
+    permit_waits=plugin_runners.permit_waits_1_20,
+    wait_rejected=plugin_runners.wait_rejected_1_20,
+)
+
+REACTIONS_1_36 = RunnerReactions(
+    rejected=REJECTED_1_36,
+    handed_on=REJECTED_1_36,
+    pre_score_skips=frozenset({Code.Skip}),
+    pre_filter=plugin_runners.pre_filter_1_36,
+    filter=plugin_runners.filter_1_36,
+    filter_error=plugin_runners.filter_error_1_36,
+    post_filter=plugin_runners.post_filter_1_36,
+    permit_rejected=plugin_runners.permit_rejected_1_36,
+    permit_waits=plugin_runners.permit_waits_1_36,
+    wait_rejected=plugin_runners.wait_rejected_1_36,
+)
+
 
 ValidateArgs = Callable[[str, Any], list[str]]
 """Of (plugin, its args): what is wrong with them, in the release's words."""

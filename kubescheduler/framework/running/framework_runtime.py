@@ -10,13 +10,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
-from kubescheduler.framework.running import (
-    runner_bind,
-    runner_filter,
-    runner_prefilter,
-    runner_reserve,
-    runner_score,
-)
+from kubescheduler.framework.running import plugin_runners
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 
 
@@ -31,14 +25,14 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Whether a pod may be tried at all. ``first``: the plugin that held it back the last time."""
-        if not first and not self.watch.observer.measures and runner_prefilter.all_let_in(self._gates, pod):
+        if not first and not self.watch.observer.measures and plugin_runners.all_let_in(self._gates, pod):
             return None
-        return self.watch.status("PreEnqueue", runner_prefilter.pre_enqueue, self, pod, first)
+        return self.watch.status("PreEnqueue", plugin_runners.pre_enqueue, self, pod, first)
 
     @cached_property
     def _gates(self) -> tuple[Callable[[Pod], Status | None], ...]:
         """What the PreEnqueue plugins answer."""
-        return runner_prefilter.gates(self)
+        return plugin_runners.gates(self)
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
         """The PreFilter plugins, and the nodes to which they restrict the search."""
@@ -51,11 +45,11 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_add_pod(self, state: CycleState, pod: Pod, added: Pod, there: Snapshot) -> Status | None:
         """AddPod of the PreFilter plugins: a pod was hypothetically added to the row, and ``there`` has it already."""
-        return runner_prefilter.change_pod(self, state, pod, added, there, added=True)
+        return plugin_runners.change_pod(self, state, pod, added, there, added=True)
 
     def run_remove_pod(self, state: CycleState, pod: Pod, removed: Pod, there: Snapshot) -> Status | None:
         """RemovePod of the PreFilter plugins: a pod was hypothetically removed; ``there`` is without it already."""
-        return runner_prefilter.change_pod(self, state, pod, removed, there, added=False)
+        return plugin_runners.change_pod(self, state, pod, removed, there, added=False)
 
     # --- nodes -----------------------------------------------------------------------------
 
@@ -65,7 +59,7 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """Filter that must pass beside the pods nominated to the node as well as without them."""
-        return runner_filter.filter_with_nominated(self, self.run_filter, state, pod, there)
+        return plugin_runners.filter_with_nominated(self, self.run_filter, state, pod, there)
 
     def run_post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
@@ -81,13 +75,13 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
         """The PreScore plugins; the first that fails ends it."""
-        return self.watch.status("PreScore", runner_score.pre_score, self, state, pod, feasible)
+        return self.watch.status("PreScore", plugin_runners.pre_score, self, state, pod, feasible)
 
     def run_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> ScoreOutcome:
         """The Score plugins: scores before and after they are normalised, and the weighted totals."""
 
         def run() -> tuple[Status | None, ScoreOutcome]:
-            outcome = runner_score.score(self, state, pod, feasible)
+            outcome = plugin_runners.score(self, state, pod, feasible)
             return outcome.status, outcome
 
         return self.watch.point("Score", run)[1]
@@ -96,29 +90,29 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The Reserve plugins; the first that fails ends it."""
-        return self.watch.status("Reserve", runner_reserve.reserve, self, state, pod, node_name)
+        return self.watch.status("Reserve", plugin_runners.reserve, self, state, pod, node_name)
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """All Reserve plugins, the last one first."""
-        self.watch.status("Unreserve", runner_reserve.unreserve, self, state, pod, node_name)
+        self.watch.status("Unreserve", plugin_runners.unreserve, self, state, pod, node_name)
 
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """A Wait status: the pod is among the waiting pods, and ``wait_on_permit`` waits for it."""
-        return self.watch.status("Permit", runner_reserve.permit, self, state, pod, node_name)
+        return self.watch.status("Permit", plugin_runners.permit, self, state, pod, node_name)
 
     def wait_on_permit(self, pod: Pod) -> Status | None:
         """Waits until the pod, if it is held, is let go or rejected."""
-        return runner_reserve.wait_on_permit(self, pod)
+        return plugin_runners.wait_on_permit(self, pod)
 
     # --- binding ---------------------------------------------------------------------------
 
     def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Skip: no PreBind plugin will work (1.36)."""
-        return self.watch.status("PreBindPreFlight", runner_bind.pre_bind_pre_flight, self, state, pod, node_name)
+        return self.watch.status("PreBindPreFlight", plugin_runners.pre_bind_pre_flight, self, state, pod, node_name)
 
     def binds_at_once(self, pod: Pod) -> bool:
         """Whether nothing but one request to the API can hold up the binding of a pod."""
-        return runner_bind.binds_at_once(self, pod)
+        return plugin_runners.binds_at_once(self, pod)
 
     def is_idle_for(self, pod: Pod) -> bool:
         """Whether a pod that has its node is only to be bound: no plugin of Reserve, Permit, PreBind and PostBind has
@@ -133,16 +127,16 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
     @cached_property
     def _after_choice(self) -> tuple[Callable[[Pod], bool], ...]:
         """Of every plugin of these points, whether it leaves a pod alone."""
-        return runner_bind.after_choice(self)
+        return plugin_runners.after_choice(self)
 
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The PreBind plugins; the first that fails ends it."""
-        return self.watch.status("PreBind", runner_bind.pre_bind, self, state, pod, node_name)
+        return self.watch.status("PreBind", plugin_runners.pre_bind, self, state, pod, node_name)
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Skip: no Bind plugin bound the pod."""
-        return self.watch.status("Bind", runner_bind.bind, self, state, pod, node_name, since=state.binding_sent)
+        return self.watch.status("Bind", plugin_runners.bind, self, state, pod, node_name, since=state.binding_sent)
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """The PostBind plugins, after the pod is bound."""
-        self.watch.status("PostBind", runner_bind.post_bind, self, state, pod, node_name)
+        self.watch.status("PostBind", plugin_runners.post_bind, self, state, pod, node_name)

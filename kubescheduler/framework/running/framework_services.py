@@ -19,10 +19,10 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
 from kubescheduler.core.extender_calls import Extender
-from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.clocks import RealTime, Timekeeper
+from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.handle import Client, EventRecorder, PluginRunner, WaitingPod
-from kubescheduler.framework.contract.observer import NoObserver, Observer
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.waiting_pods import WaitingPods
 
 
@@ -82,7 +82,7 @@ class Services(msgspec.Struct, eq=False):
     feature_gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     max_pd_volumes: int | None = None
     """The environment's KUBE_MAX_PD_VOLS, None when it is not a positive integer."""
-    observer: Observer = msgspec.field(default_factory=NoObserver)
+    observer: Observer = msgspec.field(default_factory=Observer)
     activate: Callable[[Sequence[Pod]], None] = ignore_pods
     """The queue's, for pods that are to be tried now."""
     format_note: Callable[[str], str] = str

@@ -15,8 +15,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.observer import Observer, Watch
 from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.adapters import binding_by
 from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods

@@ -19,7 +19,7 @@ from kubescheduler.api.engine_choice import gates_text
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, Standing, check_apart
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise, work_of
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, Exercise

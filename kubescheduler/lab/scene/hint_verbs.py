@@ -13,8 +13,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.hinting.changed_manifests import manifests_of
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints, Proposal

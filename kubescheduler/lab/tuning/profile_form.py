@@ -15,8 +15,7 @@ from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.component.write_config import component_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.args.document_schema import INT32
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.lab.tuning.form_rows import (
     CONFIG,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.lab.tuning.form_rows import CONFIG, POLICY, PROVIDER, Form, SideText
 from kubescheduler.lab.tuning.policy_form import (
     ELSEWHERE,

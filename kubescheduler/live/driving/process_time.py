@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.live.contract.wall_clock import WallClock
 
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.contract.observer import NoObserver
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.live.metrics.event_labels import event_labels
 from kubescheduler.live.metrics.instruments import Instrument
 from kubescheduler.live.metrics.loop_names import LoopNames
@@ -46,7 +46,7 @@ class CountedPlugins(msgspec.Struct, frozen=True):
 NOBODY = CountedPlugins()
 
 
-class LoopMetrics(NoObserver):
+class LoopMetrics(Observer):
     """An observer of the loop and a listener to its queue, in one. Any thread may call it."""
 
     measures = True

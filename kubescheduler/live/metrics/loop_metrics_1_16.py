@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.contract.observer import NoObserver
+from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
 
 SUMMARIES = ("scheduler_scheduling_duration_seconds", "scheduler_scheduling_latency_seconds")
 """Both in seconds. ``DELETE /metrics`` resets these alone."""
 
 
-class LoopMetrics116(NoObserver):
+class LoopMetrics116(Observer):
     """An observer of the loop. Any thread may call it. Upstream: 1.16 pkg/scheduler/metrics."""
 
     measures = True

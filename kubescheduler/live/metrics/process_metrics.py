@@ -9,7 +9,7 @@ from prometheus_client import GCCollector, PlatformCollector, ProcessCollector
 
 from clusterstate.objects import Pod
 from kubescheduler.cycle.schedule_one import LoopParts, SchedulerLoop
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.profiles.profile_map import Profiles
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.live.contract.rest_observer import RestObserver

@@ -15,7 +15,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.live.flags.flag_parsing import FlagValues
 from kubescheduler.live.metrics.metrics_settings import MetricsSettings
 from kubescheduler.live.process.component_options import Configured, of_framework, of_legacy

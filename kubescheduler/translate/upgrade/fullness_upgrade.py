@@ -14,7 +14,7 @@ from kubescheduler.config.policy.policy_model import (
     ResourceWeight,
     UtilizationPoint,
 )
-from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.translate.policy_entries import PolicyEntry
 from kubescheduler.translate.scores import written_strategy
 from kubescheduler.translate.scoring_strategy import FALLING, LEAST, MOST, RISING, Shape, combined

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import Point, Profile, SchedulerConfig
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere

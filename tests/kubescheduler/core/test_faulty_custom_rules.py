@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
 
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

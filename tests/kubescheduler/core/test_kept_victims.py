@@ -25,7 +25,7 @@ from clusterstate.objects import (
 from clusterstate.topology import pod_affinity
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from tests.support import preempting
 from tests.support.build import labels

@@ -13,7 +13,7 @@ from clusterstate.objects import Pod
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import EngineSpec, engine_for
-from kubescheduler.framework.profiles.plugin_registration import with_plugin
+from kubescheduler.framework.profiles.plugin_loading import with_plugin
 from tests.support.build import cache_of, make_node, make_pod, resources
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")

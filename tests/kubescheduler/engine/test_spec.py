@@ -15,8 +15,8 @@ from clusterstate.objects import Pod
 from kubescheduler.engine.framework_engine import FrameworkEngine, unused_plugins
 from kubescheduler.engine.spec import EngineSpec, specs
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.profiles.plugin_registration import PluginOption, with_plugin
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.profiles.plugin_loading import PluginOption, with_plugin
 from tests.support.build import make_node, make_pod
 
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -18,7 +18,7 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler

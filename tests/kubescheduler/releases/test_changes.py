@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kubescheduler.config.component import default_config
 from kubescheduler.config.gate_records import ALPHA, BETA
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.releases import changes, v1_20, v1_36
 from kubescheduler.releases.release import Change, Edit, Kind, Release
 from tests.support.build import make_pod

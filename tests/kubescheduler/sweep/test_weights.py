@@ -14,7 +14,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.sweep.weights import weighted_engine
 from tests.support.build import cache_of, make_node, make_pod
 

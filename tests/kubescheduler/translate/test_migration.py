@@ -10,8 +10,7 @@ import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.commented_yaml import translation_yaml
 from kubescheduler.translate.translation_model import NoteKind

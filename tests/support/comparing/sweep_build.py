@@ -11,7 +11,7 @@ from typing import Any
 
 import kubescheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_registration import PluginOption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.sweep.cases import Case, Configuration, SweepOptions, cases_of, find_snapshots
 from kubescheduler.sweep.rows import columns_of, open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, run_case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement, TopologySpreadConstraint
-from kubescheduler.framework.args.weighted_resources import CPU_AND_MEMORY
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs

@@ -10,8 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled
+from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.profiles.default_plugins import (
     DEFAULTS_V1BETA2,
     LATER_THAN_V1BETA3,

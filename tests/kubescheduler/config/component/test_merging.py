@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, default_config, merge_1_20, multipoint
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, PluginSet, Profile
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
 from tests.support.configuring.component_build import (

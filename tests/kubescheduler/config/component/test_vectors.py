@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from tests.support.configuring.component_build import document, format_of
 from tests.support.references.recorded_vectors import vectors_dir
 

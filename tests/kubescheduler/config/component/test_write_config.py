@@ -15,8 +15,7 @@ from kubescheduler.config.component import (
     read_component_config,
     write_component_config,
 )
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile, SchedulerConfig
 from kubescheduler.releases import v1_20, v1_36
 from tests.support.configuring.component_build import comparable, entry, format_of, plugin_set, plugins, read
 from tests.support.configuring.component_strategies import documents

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Profile
+from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs

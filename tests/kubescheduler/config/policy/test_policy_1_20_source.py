@@ -14,7 +14,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     hard_weight_error_1_20,
     refuse_policy_beside,
 )
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.releases.lookup import RELEASES
 from tests.support.configuring.policies_1_20 import profile_for_provider

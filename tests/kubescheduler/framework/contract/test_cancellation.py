@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.framework.contract.cancellation import Cancellation, CancelledError
+from kubescheduler.framework.contract.cycle_state import Cancellation, CancelledError
 
 
 def test_the_first_cause_counts() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract import error_texts as errortexts
+from kubescheduler.framework.contract import runner_results as errortexts
 
 
 @pytest.mark.parametrize(

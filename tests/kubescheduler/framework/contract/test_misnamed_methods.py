@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.framework.contract.misnamed_methods import meant_method, misnamed_methods, nearest_methods
+from kubescheduler.framework.contract.custom_plugins import meant_method, misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import METHOD_ARGUMENTS
 
 

@@ -14,7 +14,7 @@ from clusterstate.snapshot import PodChange
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Unresolvable
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import ask_filter, filter_mask, normalize_rows, score_rows
 from predicates.types import FitPredicate, NodeError
 from priorities.types import PriorityConfig

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from predicates.types import NodeError, PreFiltered
 from priorities.types import PriorityError

@@ -13,7 +13,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.failures import pending_of, rejectors_of
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from predicates.types import NodeError
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import NODES, deciding, refusing, scoring

@@ -19,7 +19,7 @@ from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import engine_for
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import FakeExtender, deciding, refusing, scoring

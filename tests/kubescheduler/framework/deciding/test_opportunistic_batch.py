@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import Pod, TopologySpreadConstraint
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.pod_signature import SignedPod
+from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.opportunistic_batch import Signers, sign_of
 from tests.support.batching import BatchingScheduler, document, filling, sized

@@ -11,7 +11,7 @@ from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFilterResult
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside
 from predicates.types import NodeError, PreFiltered

@@ -13,10 +13,10 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import OwnerReference
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.cancellation import Cancellation
 from kubescheduler.framework.contract.clocks import ManualTime
+from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.dynamic_resources import DELETED, STATE, TIMED_OUT
 from kubescheduler.simulation.device_drivers import made_ready
 from predicates.dynamic_resources import LEFT_OVER_CLAIM, NOT_AVAILABLE, DeviceRules, dynamic_resources

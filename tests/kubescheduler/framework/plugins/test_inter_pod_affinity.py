@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import (
     InterPodAffinityArgs,
     inter_pod_affinity_1_20,

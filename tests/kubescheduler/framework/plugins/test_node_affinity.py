@@ -9,7 +9,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_affinity import (
     AddedAffinity,
     NodeAffinityArgs,

@@ -11,7 +11,7 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,
     node_resources_balanced_allocation_1_36,

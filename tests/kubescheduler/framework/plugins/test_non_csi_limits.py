@@ -20,7 +20,7 @@ from clusterstate.objects import (
 )
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.non_csi_limits import (
     AZURE_DISK_LIMITS_1_20,
     CINDER_LIMITS_1_20,

@@ -23,7 +23,7 @@ from clusterstate.objects import (
 )
 from clusterstate.objects.resource import DeviceAsk
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_score
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs

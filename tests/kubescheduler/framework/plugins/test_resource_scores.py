@@ -10,7 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.scheduling_gates import scheduling_gates_1_36
 from tests.support.build import make_pod
 from tests.support.custom.node_plugins import HANDLE

@@ -28,7 +28,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.pod_signature import Sign, SignedPod
+from kubescheduler.framework.contract.plugin import Sign, SignedPod
 from kubescheduler.framework.plugins import signed_fields as fields
 from tests.support.build import make_pod, resources
 

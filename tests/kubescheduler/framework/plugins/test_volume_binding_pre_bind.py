@@ -11,7 +11,7 @@ import pytest
 from clusterstate.objects import AWSElasticBlockStore, ClaimReference, CSINode, ObjectMeta, Pod
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.cancellation import CancelledError
+from kubescheduler.framework.contract.cycle_state import CancelledError
 from tests.support.binding_worlds import NODES, RELEASES, SELECTED, STORAGE, VolumeBindingSetup, bound, free, late
 from tests.support.build import labels
 from tests.support.storage import claiming, on_nodes

@@ -10,7 +10,7 @@ from clusterstate.changes import Reads
 from clusterstate.objects import AWSElasticBlockStore, ClaimVolume, GCEPersistentDisk, Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.volume_restrictions import volume_restrictions_1_20, volume_restrictions_1_36
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import Cluster, make_node, make_pod

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import EphemeralVolume
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.volume_zone import volume_zone_1_20, volume_zone_1_36
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import Cluster, make_node, make_pod

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled
+from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.profiles.default_plugins import (
     DEFAULTS_V1BETA2,
     enabled_everywhere,

@@ -6,7 +6,7 @@ import pytest
 
 from algorithmprovider.rule_docs import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
-from kubescheduler.framework.contract.points import METHODS, Point
+from kubescheduler.framework.contract.profile import METHODS, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import RegistryError
-from kubescheduler.framework.profiles.plugin_registration import PluginRegistry, registry_with, with_plugin
+from kubescheduler.framework.profiles.plugin_loading import PluginRegistry, registry_with, with_plugin
 from tests.support.frames import plugin
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import Enabled, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.running.build_framework import FrameworkConstruction, build_framework
 from kubescheduler.releases.lookup import release_named
 from tests.support.frames import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, ClaimVolume, Pod, PodAffinity, PodAffinityTerm
-from kubescheduler.framework.contract.cancellation import Cancellation
+from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.running.framework_services import FrameworkHandle
 from tests.support.build import make_node, make_pod
 from tests.support.frames import services_of

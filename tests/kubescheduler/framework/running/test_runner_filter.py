@@ -11,7 +11,7 @@ from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.running.framework_runtime import Framework
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod

@@ -13,7 +13,7 @@ from clusterstate.footprint import Footprint
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.plugin import ColumnPlugin, PreFilterResult
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from predicates.types import FitPredicate, NodeError, PreFiltered
 from tests.support.build import make_node, make_pod
 from tests.support.frames import Recorder, answers, frame, plugin, services_of

@@ -10,7 +10,7 @@ import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.points import Point
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.lab.tuning.form_rows import CONFIG, POLICY, SideText
 from kubescheduler.lab.tuning.profile_form import running
 from kubescheduler.lab.tuning.tuning_edits import argued, form_of, toggled, weighed

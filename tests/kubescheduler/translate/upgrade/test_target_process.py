@@ -9,8 +9,7 @@ import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
 

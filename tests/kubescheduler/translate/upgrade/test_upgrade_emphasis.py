@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.config.component import component_config_from
-from kubescheduler.framework.contract.points import Point
-from kubescheduler.framework.contract.profile import SchedulerConfig
+from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.translating import translation_document
 from kubescheduler.translate.translation_model import Emphasis, Role, Translation

@@ -1,24 +1,21 @@
-"""What custom plugins answer at each point: whatever is wrong ends in one sentence that says where.
-
-Every function raises CustomCodeError for an exception of a plugin's, other than SchedulingError, and for an answer
-that the point does not know.
-"""
+"""Custom plugins, written by users: how they are to be written, and what their methods may answer."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from algorithmprovider.column_answers import described_array, masks_by_reason, score_of_row, scores_of_rows
-from algorithmprovider.custom_code import CustomCall, described
+from algorithmprovider.custom_code import CustomCall, defined_at, described
+from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.plugin import PreFilterResult, PreFlight
-from kubescheduler.framework.contract.pod_signature import Fragments
+from kubescheduler.framework.contract.plugin import METHOD_ARGUMENTS, Fragments, PreFilterResult, PreFlight
 
 PROJECT = "kubescheduler."
 """Modules whose plugins come with the scheduler."""
@@ -180,3 +177,131 @@ def custom_less(plugin: Any, first: Any, second: Any) -> bool:
         text = f"it answers whether the pod is tried before {second.pod.key}, True or False"
         raise call.refused(f"{text}, not {described_array(answer)}")
     return bool(answer)
+
+
+UPSTREAM = {"normalizescore": "normalize_scores", "queuesort": "less", "queuesortless": "less"}
+"""What upstream calls a method or its point, in small letters → the method."""
+
+KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+SHORTEST = 5
+"""Letters that a method's name has at least for a name with one letter less or another one to be a slip of it."""
+
+ALIKE = 0.75
+"""How much alike two names are for a hint to a plugin that takes part in no point, from 0 to 1."""
+
+
+def misnamed_methods(plugin: type) -> list[str]:
+    """A sentence for each method of a custom plugin's class that is a slip of one that is called."""
+    return [
+        f"{defined_at(function)}there is no extension point {name}; did you mean {meant}?"
+        for name, function in _other_methods(plugin)
+        if (meant := meant_method(name, function))
+    ]
+
+
+def nearest_methods(plugin: type) -> list[str]:
+    """The same for each method that is called a little like one, for a plugin that takes part in no point."""
+    import difflib
+
+    plain = {_letters(known): known for known in METHOD_ARGUMENTS}
+    return [
+        f"{defined_at(function)}there is no extension point {name}; did you mean {plain[close[0]]}?"
+        for name, function in _other_methods(plugin)
+        if (close := difflib.get_close_matches(_letters(name), plain, 1, ALIKE))
+    ]
+
+
+def meant_method(name: str, function: Callable[..., Any]) -> str:
+    """The method that a name is a slip of; empty for any other name. function: as the class has it."""
+    letters = _letters(name)
+    for known in METHOD_ARGUMENTS:
+        plain = _letters(known)
+        if (letters == plain and not name.endswith("_")) or _swapped(letters, plain):
+            return known
+    meant = UPSTREAM.get(letters) or next((known for known in METHOD_ARGUMENTS if _may_be(name, known)), "")
+    return meant if meant and _takes(function, METHOD_ARGUMENTS[meant]) else ""
+
+
+def _other_methods(plugin: type) -> list[tuple[str, Callable[..., Any]]]:
+    names = [name for name in dir(plugin) if not name.startswith("_") and name not in METHOD_ARGUMENTS]
+    return [(name, getattr(plugin, name)) for name in names if inspect.isfunction(getattr(plugin, name))]
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower().replace("normalise", "normalize")
+
+
+def _swapped(name: str, known: str) -> bool:
+    """Two neighbouring letters have changed places."""
+    if len(name) != len(known):
+        return False
+    at = [place for place, pair in enumerate(zip(name, known, strict=True)) if pair[0] != pair[1]]
+    return len(at) == 2 and at[1] == at[0] + 1 and name[at[0]] == known[at[1]] and name[at[1]] == known[at[0]]
+
+
+def _may_be(name: str, known: str) -> bool:
+    """A slip if the arguments say so too."""
+    letters, plain = _letters(name), _letters(known)
+    if letters == plain or ("_" in known and _singular(name) == _singular(known)):
+        return True
+    if len(letters) > len(plain):
+        return any(plain[: at + 1] + plain[at:] == letters for at in range(len(plain)))
+    if len(plain) < SHORTEST:
+        return False
+    if len(letters) < len(plain):
+        return any(plain[:at] + plain[at + 1 :] == letters for at in range(1, len(plain)))
+    wrong = [pair for pair in zip(letters, plain, strict=True) if pair[0] != pair[1]]
+    return len(wrong) == 1 and _neighbours(*wrong[0])
+
+
+def _singular(name: str) -> list[str]:
+    return [word.removesuffix("s") for word in name.lower().split("_")]
+
+
+def _neighbours(one: str, other: str) -> bool:
+    """Whether two letters lie beside each other on the keyboard."""
+    places = {letter: (row, at) for row, letters in enumerate(KEYBOARD) for at, letter in enumerate(letters)}
+    if one not in places or other not in places:
+        return False
+    (row, at), (other_row, other_at) = places[one], places[other]
+    return abs(row - other_row) <= 1 and abs(at - other_at) <= 1
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a method, with self, takes so many arguments."""
+    try:
+        inspect.signature(function).bind(*[None] * (count + 1))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_plugin(plugin: Any) -> None:
+    """Raises ConfigError with everything that is wrong with how a custom plugin is written."""
+    if is_custom(plugin) and (faults := plugin_faults(plugin)):
+        raise ConfigError(faults)
+
+
+def plugin_faults(plugin: Any) -> list[str]:
+    """What is wrong with how a custom plugin is written: its name, its methods' names and arguments."""
+    if plugin is None:
+        return ["its factory answers None, and no plugin"]
+    faults = []
+    if not isinstance(getattr(plugin, "name", None), str):
+        faults.append(f"{type(plugin).__name__} has no name; give it one: name = {type(plugin).__name__!r}")
+    for method in METHOD_ARGUMENTS:
+        if inspect.isfunction(getattr(type(plugin), method, None)):
+            faults += _signature_faults(method, getattr(plugin, method))
+    return faults + misnamed_methods(type(plugin))
+
+
+def _signature_faults(method: str, bound: Callable[..., Any]) -> list[str]:
+    try:
+        inspect.signature(bound).bind(*[None] * METHOD_ARGUMENTS[method])
+    except TypeError:
+        count = METHOD_ARGUMENTS[method]
+        return [f"{defined_at(bound)}{method} is called with {count} arguments, and does not take them"]
+    except ValueError:
+        pass
+    return []
