@@ -1,7 +1,8 @@
 """The shape of the source as counts: ``python -m benchmarks.structure [--all]``.
 
-What should stay small is counted and the worst places are listed: circles, comparisons with a release,
-names that occur twice, missing docstrings, long functions. ``AT_THEIR_AIM`` is held by a test.
+First how much there is: lines, files, what one decision walks through, what a release consists of. Then what should
+stay small is counted and the worst places are listed: circles, comparisons with a release, names and functions that
+occur twice, missing docstrings, long functions. ``AT_THEIR_AIM`` is held by a test.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from itertools import combinations
 from pathlib import Path
+from types import FrameType
 
 import attrs
 
@@ -23,8 +25,9 @@ PACKAGES = ("algorithmprovider", "clusterstate", "kubecel", "kubescheduler", "pr
 MOST_FUNCTION_LINES = 80
 RELEASE_RECORDS = ("kubescheduler/releases/*.py", "algorithmprovider/release_*.py")
 """The files that say what a release is; elsewhere no code asks which release it is."""
-RELEASES, PROCESSES = "kubescheduler.releases.", "kubescheduler.live."
-"""A release says what its process is, although processes are of releases: it is imported when one runs."""
+RELEASES, PROCESSES, NOTEBOOKS = "kubescheduler.releases.", "kubescheduler.live.", "kubescheduler.notebook."
+"""A release says what its process is, although processes are of releases, and results how a notebook shows them: these
+are imported when one runs, and when somebody looks."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")
 """Files that may be called as another one is: a command's module is named for the command."""
 GIVEN = "shipped"
@@ -115,6 +118,30 @@ def undocumented(files: list[SourceFile]) -> Iterator[str]:
                 yield f"{file.path}:{node.lineno} {name}"
 
 
+def repeated_functions(files: list[SourceFile]) -> Iterator[str]:
+    """Functions of three statements or more whose bodies are the same, docstrings apart."""
+    found = (
+        (node.name, f"{file.path}:{node.lineno}", body)
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, Function) and len(body := node.body[ast.get_docstring(node) is not None :]) > 2
+    )
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, place, body in found:
+        places["".join(map(ast.dump, body))].append(f"{place} {name}")
+    yield from (", ".join(same) for same in places.values() if len(same) > 1)
+
+
+def protocols(files: list[SourceFile]) -> Iterator[str]:
+    """Classes that are protocols."""
+    for file in files:
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.ClassDef) and any(
+                ast.unparse(base).split("[")[0] == "Protocol" for base in node.bases
+            ):
+                yield f"{file.path}:{node.lineno} {node.name}"
+
+
 def long_functions(files: list[SourceFile]) -> Iterator[str]:
     """Functions over 80 lines."""
     for file in files:
@@ -131,6 +158,8 @@ COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
     "tables per release": release_tables,
     "basenames that occur twice": repeated_basenames,
     "class names that occur twice": repeated_classes,
+    "functions that occur twice": repeated_functions,
+    "protocols": protocols,
     "public without docstring": undocumented,
     "functions over 80 lines": long_functions,
 }
@@ -146,6 +175,87 @@ AT_THEIR_AIM = (
 """Counts that are 0 and stay so."""
 
 
+# --- how much there is ------------------------------------------------------------------------------------------
+
+CORE = ("kubescheduler/core",)
+ATTEMPTS = (*CORE, "kubescheduler/framework/deciding", "kubescheduler/queue", "kubescheduler/cycle")
+"""Where an attempt is made, from the queue to the binding."""
+
+
+def amounts(files: list[SourceFile], tests: list[SourceFile]) -> Iterator[tuple[int, str]]:
+    """(number, of what): lines and files of the product's files and of tests."""
+    yield sum(_lines(file) for file in files), "lines of code"
+    yield len(files), "files"
+    yield sum(_lines(file) for file in tests), "lines of tests"
+    for folders, name in ((CORE, "core"), (ATTEMPTS, "core, framework/deciding, queue and cycle")):
+        parts = tuple(f"{folder}/" for folder in folders)
+        yield sum(_lines(file) for file in files if file.path.startswith(parts)), f"lines of {name}"
+
+
+def _lines(file: SourceFile) -> int:
+    return file.text.count("\n")
+
+
+def way_of_a_decision(release: str) -> tuple[list[str], list[str]]:
+    """The files of kubescheduler that one decision walks through after others like it, rules apart, in the order in
+    which it comes to them; and each call of a file into one that it was called from, a climb."""
+    from kubescheduler import Cluster, Scheduler
+
+    cluster = Cluster(release=release)
+    for at in range(12):
+        cluster = cluster.node(f"node-{at}")
+    for at in range(4):
+        cluster = cluster.pod(f"pod-{at}", cpu="100m")
+    scheduler = Scheduler(cluster)
+    *before, pod = cluster.pending()
+    for each in before:
+        scheduler.bind(scheduler.decide(each))
+    files: dict[str, None] = {}
+    climbs: dict[str, None] = {}
+    stack = [""]
+    product, rules = f"{ROOT}/kubescheduler/", f"{ROOT}/kubescheduler/framework/plugins/"
+
+    def follow(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and len(stack) > 1:
+            stack.pop()
+        elif event == "call":
+            path = frame.f_code.co_filename
+            if not path.startswith(product) or path.startswith(rules):
+                stack.append(stack[-1])
+                return
+            path = path.removeprefix(f"{ROOT}/")
+            if path != stack[-1] and path in stack:
+                climbs[f"{stack[-1]} -> {path} {frame.f_code.co_name}"] = None
+            files[path] = None
+            stack.append(path)
+
+    sys.setprofile(follow)
+    try:
+        scheduler.running.decide(pod)
+    finally:
+        sys.setprofile(None)
+    return list(files), list(climbs)
+
+
+def records_of(release: str) -> list[str]:
+    """The names of the records that a release consists of, its view and its process with them."""
+    import msgspec
+
+    from kubescheduler.releases.lookup import release_named
+
+    record = release_named(release)
+    waiting: list[object] = [record, record.default_view, record.live and record.live()]
+    found: dict[int, object] = {}
+    while waiting:
+        one = waiting.pop()
+        names = one.__struct_fields__ if isinstance(one, msgspec.Struct) else getattr(one, "__attrs_attrs__", None)
+        if id(one) in found or isinstance(one, type) or names is None:
+            continue
+        found[id(one)] = one
+        waiting += [getattr(one, name if isinstance(name, str) else name.name) for name in names]
+    return sorted(type(one).__name__ for one in found.values())
+
+
 # --- details ----------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +266,8 @@ def _sibling_imports(files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
     for file in files:
         for imported in _imported(file.tree, modules) - {file.module}:
             if file.module.startswith(RELEASES) and imported.startswith(PROCESSES):
+                continue
+            if imported.startswith(NOTEBOOKS):
                 continue
             here, there = file.module.split("."), imported.split(".")
             depth = next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
@@ -238,7 +350,6 @@ def report(files: list[SourceFile], shown: int = SHOWN) -> Iterator[str]:
     """The lines that are printed: every count, then up to ``shown`` places of each."""
     found = {title: list(count(files)) for title, count in COUNTS.items()}
     defined = sum(1 for file in files for _ in _public(file.tree.body))
-    yield f"{len(files):6}  files"
     yield from (f"{len(places):6}  {title}" for title, places in found.items())
     yield f"{defined:6}  public functions, classes and methods in all"
     fullest = folders(files)[:shown]
@@ -251,9 +362,16 @@ def report(files: list[SourceFile], shown: int = SHOWN) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Prints the counts of the product's packages."""
+    """Prints the amounts and counts of the product's packages."""
     shown = sys.maxsize if "--all" in arguments else SHOWN
-    print("\n".join(report(source_files(), shown)))
+    files = source_files()
+    print("\n".join(f"{number:6}  {of}" for number, of in amounts(files, source_files(("tests",)))))
+    for release in (RELEASE_NAMES[1], RELEASE_NAMES[-1]):
+        walked, climbs = way_of_a_decision(release)
+        print(f"{len(walked):6}  files that a decision of {release} walks through, {len(climbs)} climbs")
+        print(f"{len(records_of(release)):6}  records that {release} consists of")
+        print("".join(f"          {each}\n" for each in (*walked, *climbs)) if shown > SHOWN else "", end="")
+    print("\n".join(report(files, shown)))
 
 
 if __name__ == "__main__":

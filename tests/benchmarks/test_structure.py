@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.structure import AT_THEIR_AIM, COUNTS, PACKAGES, report, source_files
+from benchmarks.structure import (
+    AT_THEIR_AIM,
+    COUNTS,
+    PACKAGES,
+    amounts,
+    records_of,
+    report,
+    source_files,
+    way_of_a_decision,
+)
 
 LONG = "\n".join(["    x = 1"] * 81)
 
@@ -112,6 +121,22 @@ def test_what_reached_its_aim_stays() -> None:
             id="classes",
         ),
         pytest.param(
+            "functions that occur twice",
+            {
+                "p/a.py": "class A:\n    def f(self):\n        a()\n        b()\n        return c",
+                "p/b.py": 'def g():\n    """G."""\n    a()\n    b()\n    return c\ndef h():\n    return c',
+                "p/c.py": "def i():\n    return c",
+            },
+            ["p/a.py:2 f, p/b.py:1 g"],
+            id="functions",
+        ),
+        pytest.param(
+            "protocols",
+            {"p/a.py": "class A(Protocol[T]): pass\nclass B(A): pass\nclass C(asyncio.Protocol): pass"},
+            ["p/a.py:1 A"],
+            id="protocols",
+        ),
+        pytest.param(
             "public without docstring",
             {
                 "p/a.py": 'class A:\n    """A."""\n    def b(self): pass\n    def _c(self): pass\ndef d(): pass',
@@ -138,8 +163,26 @@ def test_counts(title: str, texts: dict[str, str], found: list[str], tmp_path: P
 def test_report_counts_everything() -> None:
     """The report has a line for every count, and lists no more places than asked."""
     lines = list(report(source_files(("predicates",)), shown=1))
-    assert [line[8:] for line in lines[1 : len(COUNTS) + 1]] == list(COUNTS)
+    assert [line[8:] for line in lines[: len(COUNTS)]] == list(COUNTS)
     for block in "\n".join(lines).split("\n\n")[1:]:
         _, first, *rest = block.splitlines()
         assert first.startswith("  ")
         assert len(rest) <= 1, "the line that says how many more there are"
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_the_way_of_a_decision(release: str) -> None:
+    """It begins where a scheduler is asked and passes the Decision; a climb is between files that it walks through."""
+    files, climbs = way_of_a_decision(release)
+    assert "kubescheduler/core/decision.py" in files[1:]
+    assert {path for climb in climbs for path in climb.split()[:3:2]} <= set(files)
+    assert "Release" in records_of(release)
+
+
+def test_amounts() -> None:
+    """Lines and files of each part; a part is no larger than the whole."""
+    files = source_files(("kubescheduler",))
+    found = {of: number for number, of in amounts(files, [])}
+    core, attempts = found["lines of core"], found["lines of core, framework/deciding, queue and cycle"]
+    assert 0 < core <= attempts < found["lines of code"]
+    assert (found["files"], found["lines of tests"]) == (len(files), 0)
