@@ -14,7 +14,7 @@ from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.fine_scores import STEPS, fine_scores
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.framework.deciding.extender_statuses import SCALE
+from kubescheduler.framework.deciding.find_nodes import SCALE
 from kubescheduler.releases.lookup import release_named
 
 NOT_A_NUMBER = -(2**63)

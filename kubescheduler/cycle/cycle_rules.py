@@ -13,8 +13,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import NO_LABELS
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.deciding.eviction import clear_nominations, evict_1_16
-from kubescheduler.framework.deciding.post_filter_plugins import searches
+from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
 from kubescheduler.framework.running.framework_services import FrameworkHandle
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from kubescheduler.extender.goformat import format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
-from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
+from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.profiles.plugin_loading import registry_with

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.profile import Point, Profile, SchedulerConfig
-    from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
+    from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.profiles.default_plugins import InTree, Providers
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services

@@ -45,11 +45,9 @@ from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_20
-from kubescheduler.framework.deciding.deciding_rules import FrameworkDecisionRules
-from kubescheduler.framework.deciding.extender_statuses import note_1_20
+from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules, narrow_1_20, note_1_20
 from kubescheduler.framework.deciding.opportunistic_batch import no_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
-from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_20
 from kubescheduler.framework.plugins import (
     default_binder,
     default_preemption,

@@ -37,12 +37,10 @@ from kubescheduler.core.status import REJECTED_1_36, Code
 from kubescheduler.extender.wire import as_told, counted_preemption
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_36
-from kubescheduler.framework.deciding.extender_statuses import note_1_36
-from kubescheduler.framework.deciding.heap_tie import HeapTie
-from kubescheduler.framework.deciding.node_sampling import wanted_1_36
+from kubescheduler.framework.deciding.find_nodes import narrow_1_36, note_1_36, wanted_1_36
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
-from kubescheduler.framework.deciding.pre_filter_plugins import narrow_1_36
+from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.framework.plugins import (
     default_binder,
     default_preemption,

@@ -19,7 +19,7 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, PreFiltered

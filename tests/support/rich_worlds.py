@@ -48,7 +48,7 @@ from clusterstate.objects import (
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs

@@ -29,7 +29,7 @@ from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.spec import EngineSpec, engine_for
-from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.deciding.score_plugins import HeapTie
 from tests.support.batching import document
 from tests.support.build import labels, make_pod, resources
 from tests.support.rich_worlds import (

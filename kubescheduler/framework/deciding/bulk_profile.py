@@ -27,19 +27,17 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.adapters import column_score
-from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
-from kubescheduler.framework.deciding.find_nodes import Host
-from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root
-from kubescheduler.framework.deciding.kept_ranking import KeptRanking
+from kubescheduler.framework.deciding.compiled_profile import PreScoreState, ProfileState
+from kubescheduler.framework.deciding.find_nodes import Host, answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
     Kept,
+    KeptRanking,
     OpportunisticBatch,
     Signature,
     Turn,
     TurnNumbers,
 )
-from kubescheduler.framework.deciding.pre_filter_plugins import answers
-from kubescheduler.framework.deciding.score_plugins import EVERY_NODE
+from kubescheduler.framework.deciding.score_plugins import EVERY_NODE, HeapTie, heap_root
 
 
 def placed_in_bulk(  # noqa: PLR0911

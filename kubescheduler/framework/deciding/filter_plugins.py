@@ -17,9 +17,8 @@ from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, 
 from kubescheduler.core.nominated import Found, NominatedMemory, NominatedRefusals, apart_from, nominated_changes
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.deciding.class_state import ProfileState
-from kubescheduler.framework.deciding.compiled_profile import Compiled
-from kubescheduler.framework.deciding.custom_plugins import OwnFilter
+from kubescheduler.framework.deciding.adapters import OwnFilter
+from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
 

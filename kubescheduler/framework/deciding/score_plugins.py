@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
+from clusterstate.counting.tally import Tally
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import NO_NUMBERS, IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
@@ -19,9 +22,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Laps
 from kubescheduler.framework.contract.runner_results import failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
-from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
-from kubescheduler.framework.deciding.class_state import PreScoreState, ProfileState
-from kubescheduler.framework.deciding.compiled_profile import Compiled
+from kubescheduler.framework.deciding.compiled_profile import Compiled, PreScoreState, ProfileState
 from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
@@ -147,3 +148,108 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
                 refuse_score(plugin, self.pod.key, self.view.names[at], out_of_range(name, score))
                 raise SchedulingError(out_of_range(name, score))
         return raw, final
+
+
+class EmptiedNodes(Snapshot):
+    """A snapshot whose rows have lost what is not in the node object itself.
+
+    Counts over a topology are those of the whole cluster all the same. Upstream: 1.36 builds new NodeInfos from the
+    nodes that an extender's filter answers as objects.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> EmptiedNodes:
+        """The rows of a snapshot, emptied."""
+        return cls(snapshot._columns, snapshot.objects, snapshot.rows, snapshot.changes)
+
+    def take(self, rows: IntArray) -> EmptiedNodes:
+        """Only these rows."""
+        return EmptiedNodes(self._columns, self.objects, rows, self.changes)
+
+    @property
+    def requested(self) -> IntArray:
+        """(R, n) int64: zeros."""
+        return np.zeros_like(super().requested)
+
+    @property
+    def nonzero(self) -> IntArray:
+        """(2, n) int64: zeros."""
+        return np.zeros_like(super().nonzero)
+
+    @property
+    def pod_count(self) -> IntArray:
+        """(n,) int64: zeros."""
+        return np.zeros_like(super().pod_count)
+
+    def image(self, name: str) -> tuple[IntArray, IntArray]:
+        """((n,) size, (n,) number of nodes) of an image: zeros, no node has it."""
+        sizes, counts = super().image(name)
+        return np.zeros_like(sizes), np.zeros_like(counts)
+
+    def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:
+        """(n,) int64: counts by node are zeros, those by topology stay."""
+        counts = super().counts(tally, nominated=nominated)
+        return counts if tally.column is not None else np.zeros_like(counts)
+
+
+class HeapTie:
+    """Stands for the release's own choice: the root of a heap over all scored nodes."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        """The first of the rows with the highest total, where no heap decides."""
+        return int(tied[0])
+
+
+def heap_root(totals: IntArray, ranks: IntArray | None = None) -> int:
+    """The position that a binary max-heap of (total, rank), built from the list as it is, has at its root.
+
+    totals: (n,) in list order, n ≥ 1. ranks: (n,), None: all equal. A child goes up only when it is greater, and the
+    right one before the left only when it is greater. Upstream: 1.36 selectHost, newNodeScoreHeap.
+    """
+    return _first_best(totals) if ranks is None else _sifted(totals, ranks)
+
+
+def _first_best(totals: IntArray) -> int:
+    """Where no ranks decide: of the greatest, the first by node, left subtree, right subtree."""
+    at = np.flatnonzero(totals == totals.max())
+    if len(at) == 1 or at[0] == 0:
+        return int(at[0])
+    levels = np.frexp(at + 1)[1]
+    paths = (at + 1) << (levels[-1] - levels)
+    return int(at[np.lexsort((levels, paths))[0]])
+
+
+def _sifted(totals: IntArray, ranks: IntArray) -> int:
+    """Whole levels at once, the lowest first."""
+    size = len(totals)
+    best = np.arange(size)
+    first = (1 << (size.bit_length() - 1)) - 1
+    while first > 0:
+        first = (first - 1) // 2
+        at = np.arange(first, min(2 * first + 1, size // 2))
+        if not len(at):
+            continue
+        left = best[2 * at + 1]
+        other = np.minimum(2 * at + 2, size - 1)
+        right = np.where(2 * at + 2 < size, best[other], left)
+        child = np.where(_greater(totals, ranks, right, left), right, left)
+        best[at] = np.where(_greater(totals, ranks, child, at), child, at)
+    return int(best[0])
+
+
+def _greater(totals: IntArray, ranks: IntArray, these: IntArray, those: IntArray) -> Mask:
+    more: Mask = totals[these] > totals[those]
+    more |= (totals[these] == totals[those]) & (ranks[these] > ranks[those])
+    return more
+
+
+def random_ranks(size: int, scored: IntArray, rng: random.Random) -> IntArray:
+    """(n,) 0, or a random number for the positions that an extender scored."""
+    ranks = np.zeros(size, np.int64)
+    ranks[scored] = [rng.getrandbits(62) for _ in range(len(scored))]
+    return ranks

@@ -14,11 +14,11 @@ from kubescheduler.framework.args.document_schema import INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
-from kubescheduler.framework.deciding.eviction import Evictions, evict_1_20
+from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
+    CandidateSampling,
     PreemptionRules,
     Search,
     preempt,

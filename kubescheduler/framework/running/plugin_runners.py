@@ -49,9 +49,9 @@ from kubescheduler.framework.deciding.adapters import (
     score_rows,
     status_of,
 )
+from kubescheduler.framework.deciding.find_nodes import Answer, narrow_1_20, narrow_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import Answer as Nomination
 from kubescheduler.framework.deciding.post_filter_plugins import Nominee, collect_1_20, collect_1_36
-from kubescheduler.framework.deciding.pre_filter_plugins import Answer, narrow_1_20, narrow_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from priorities.types import MAX_NODE_SCORE

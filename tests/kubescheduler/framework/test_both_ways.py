@@ -21,8 +21,8 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
-from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
-from kubescheduler.framework.deciding.pre_filter_plugins import answers, outside
+from kubescheduler.framework.deciding.find_nodes import answers, outside
+from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named

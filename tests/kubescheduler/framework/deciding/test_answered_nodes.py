@@ -17,7 +17,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.framework.deciding.framework_scheduler import FrameworkScheduler
+from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.custom.extender_asking import Asking, asking_process

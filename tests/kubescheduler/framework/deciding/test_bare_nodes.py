@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterstate.objects import ContainerImage
 from clusterstate.podinfo import PodInfo
-from kubescheduler.framework.deciding.bare_nodes import EmptiedNodes
+from kubescheduler.framework.deciding.score_plugins import EmptiedNodes
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, make_node, make_pod, resources
 

@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
-from kubescheduler.framework.deciding.candidate_sampling import CandidateSampling
+from kubescheduler.framework.deciding.preemption_search import CandidateSampling
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import release_named

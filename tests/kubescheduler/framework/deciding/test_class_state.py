@@ -20,8 +20,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.class_state import ProfileState
-from kubescheduler.framework.deciding.compiled_profile import Compiled
+from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState
 from kubescheduler.releases.lookup import release_named
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError

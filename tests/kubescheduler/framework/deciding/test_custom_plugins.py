@@ -10,7 +10,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.snapshot import PodChange
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.deciding.custom_plugins import OwnFilter
+from kubescheduler.framework.deciding.adapters import OwnFilter
 from predicates.types import NodeError
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.frames import answers, plugin

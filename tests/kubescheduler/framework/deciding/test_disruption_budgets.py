@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodDisruptionBudget, Requirement
-from kubescheduler.framework.deciding.disruption_budgets import violating
+from kubescheduler.framework.deciding.preemption_search import violating
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.rich_worlds import budgets
 

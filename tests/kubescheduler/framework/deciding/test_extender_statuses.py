@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.deciding.extender_statuses import LeftByExtenders, ask_filters, note_1_20, note_1_36
+from kubescheduler.framework.deciding.find_nodes import LeftByExtenders, ask_filters, note_1_20, note_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.deciders import Answered, FakeExtender
 

@@ -10,7 +10,7 @@ import pytest
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.cycle.failures import rejectors_of
-from kubescheduler.framework.deciding.heap_tie import HeapTie
+from kubescheduler.framework.deciding.score_plugins import HeapTie
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import Answered, FakeExtender, deciding, pre_filtering, refusing, scoring

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root, random_ranks
+from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root, random_ranks
 
 
 def literal(totals: list[int], ranks: list[int]) -> int:

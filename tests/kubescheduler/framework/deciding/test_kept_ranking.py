@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.framework.deciding.heap_tie import HeapTie, heap_root
-from kubescheduler.framework.deciding.kept_ranking import KeptRanking, heap_of, pop_root
+from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, heap_of, pop_root
+from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root
 
 
 def ranking(totals: list[int], tie_break: TieBreak, chosen: int) -> KeptRanking:

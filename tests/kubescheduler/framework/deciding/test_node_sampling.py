@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.core.selection import nodes_to_find
-from kubescheduler.framework.deciding.node_sampling import Sampler, wanted_1_36
+from kubescheduler.framework.deciding.find_nodes import Sampler, wanted_1_36
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from clusterstate.objects import Pod, TopologySpreadConstraint
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.plugin import SignedPod
-from kubescheduler.framework.deciding.heap_tie import HeapTie
 from kubescheduler.framework.deciding.opportunistic_batch import Signers, sign_of
+from kubescheduler.framework.deciding.score_plugins import HeapTie
 from tests.support.batching import BatchingScheduler, document, filling, sized
 from tests.support.deciders import scoring
 from tests.support.frames import answers, frame, plugin

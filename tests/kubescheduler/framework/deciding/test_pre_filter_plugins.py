@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFilterResult
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.deciding.pre_filter_plugins import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside
+from kubescheduler.framework.deciding.find_nodes import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_pod
 from tests.support.deciders import deciding, pre_filtering, refusing
