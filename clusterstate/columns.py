@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import ChangeLog, Reads
-from clusterstate.counting.claim_users import ClaimName, ClaimUsers
-from clusterstate.counting.pod_counts import PodCounts
+from clusterstate.counting.pod_counts import ClaimName, ClaimUsers, PodCounts
 from clusterstate.counting.row_amounts import RowAmounts, SpecAmounts
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.name_order import NameOrder
+from clusterstate.node_order import NameOrder
 from clusterstate.nodecolumn import ABSENT, NodeColumn, label_extractor
 from clusterstate.objects import NO_RESOURCES, Node, Pod, ResourceList
 from clusterstate.podinfo import PodInfo, PodKey

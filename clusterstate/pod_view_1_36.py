@@ -1,4 +1,7 @@
-"""Pods as release 1.36 reads them: owner in full, ephemeral volumes, what their status says of a resize, and gates."""
+"""Pods as release 1.36 reads them: claims of their own, what their containers are granted, and gates that change both.
+
+What the release does not know of a pod is left out here, so that nothing after this asks which release it is.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from clusterstate.devices.resource_claims import with_own_claims
 from clusterstate.objects import (
     NO_RESOURCES,
     Container,
+    EphemeralClaim,
+    EphemeralVolume,
     FrozenMap,
     Grant,
     Pod,
@@ -22,8 +27,25 @@ from clusterstate.objects import (
     Toleration,
 )
 from clusterstate.podinfo import PodKey, controller_in_full
-from clusterstate.usage_framework import RESTARTABLE, as_asked
-from clusterstate.volumes.ephemeral_claims import with_ephemeral_claims
+from clusterstate.usage import RESTARTABLE, as_asked
+
+
+def with_ephemeral_claims(pod: Pod) -> PodSpec:
+    """The spec with every ephemeral volume replaced by its claim, and the pod that has to own it; the same spec when
+    there is none.
+
+    For releases that read ephemeral volumes: such pods are alike in nothing but the rest.
+    """
+    spec = pod.spec
+    if not any(isinstance(volume, EphemeralVolume) for volume in spec.volumes):
+        return spec
+    volumes = (_own_claim(pod, v) if isinstance(v, EphemeralVolume) else v for v in spec.volumes)
+    return msgspec.structs.replace(spec, volumes=tuple(volumes))
+
+
+def _own_claim(pod: Pod, volume: EphemeralVolume) -> EphemeralClaim:
+    return EphemeralClaim(f"{pod.metadata.name}-{volume.volume_name}", pod.metadata.name, pod.metadata.uid)
+
 
 RESIZE_PENDING, INFEASIBLE = "PodResizePending", "Infeasible"
 

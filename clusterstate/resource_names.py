@@ -1,10 +1,12 @@
-"""The classes of resource names: native, extended, huge pages, attachable volumes."""
+"""The classes of resource names (native, extended, huge pages, attachable volumes), and faults in names of any kind as
+the framework releases word them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
-from kubecel.api_names import qualified_name_errors
+from kubecel.api_names import NAME_LENGTH, SUBDOMAIN_LENGTH, qualified_name_errors
 
 
 def is_prefixed_native_resource(name: str) -> bool:
@@ -46,3 +48,28 @@ def is_scalar_resource(name: str) -> bool:
         or is_prefixed_native_resource(name)
         or is_attachable_volume_resource(name)
     )
+
+
+_SINCE_1_20 = (("a DNS-1123 subdomain must", "a lowercase RFC 1123 subdomain must"),)
+_SINCE_1_36 = (
+    *_SINCE_1_20,
+    ("a qualified name must", "a valid label key must"),
+    *((f"no more than {most} characters", f"no more than {most} bytes") for most in (NAME_LENGTH, SUBDOMAIN_LENGTH)),
+)
+"""(in 1.16, since)."""
+
+
+def worded_1_20(text: str) -> str:
+    """The text about a name as release 1.20 has it."""
+    return _reworded(text, _SINCE_1_20)
+
+
+def worded_1_36(text: str) -> str:
+    """The text about a name as release 1.36 has it."""
+    return _reworded(text, _SINCE_1_36)
+
+
+def _reworded(text: str, table: Iterable[tuple[str, str]]) -> str:
+    for old, new in table:
+        text = text.replace(old, new)
+    return text

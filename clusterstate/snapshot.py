@@ -11,8 +11,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.columns import Columns
-from clusterstate.counting.claim_users import ClaimName
-from clusterstate.counting.distinct import Ids
+from clusterstate.counting.pod_counts import ClaimName, Ids
 from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally, Weight
 from clusterstate.growable import Growable, IntArray, Mask
@@ -20,7 +19,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, Reach
 
 if TYPE_CHECKING:
-    from clusterstate.counting.amount_codes import AmountCodes
+    from clusterstate.counting.row_amounts import AmountCodes
     from clusterstate.release_view import Use
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import CSI
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.csi_usage import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
+from clusterstate.volumes.claims_framework import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
 from predicates.refusal_evidence import LimitReached, LimitsReached, Need, Refusal, Unmet
 from predicates.types import PASS, NodeError, Verdict
 

@@ -15,14 +15,15 @@ from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
     REPEL,
+    Tallies,
     TermMatcher,
     affinity_reads,
     compile_term,
     domain_tally,
     first_error,
+    held_for,
     is_broken,
     is_somewhere,
     occupied_domains,

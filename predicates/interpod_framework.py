@@ -13,10 +13,16 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.held_tallies import Tallies
-from clusterstate.topology.pod_affinity import is_somewhere, occupied_rows
-from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, TermRules, Terms
-from clusterstate.topology.required_affinity import RequiredAffinity
+from clusterstate.topology.pod_affinity import (
+    TERMS_1_20,
+    TERMS_1_36,
+    RequiredAffinity,
+    Tallies,
+    TermRules,
+    Terms,
+    is_somewhere,
+    occupied_rows,
+)
 from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from predicates.refusal_evidence import (
     AnyOf,

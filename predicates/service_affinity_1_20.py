@@ -11,7 +11,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.counting.tally import Tally
 from clusterstate.growable import IntArray, Mask
-from clusterstate.nodetree import zone_key_stable
+from clusterstate.node_order import zone_key_stable
 from clusterstate.objects import Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import labelled_mask

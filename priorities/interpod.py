@@ -21,14 +21,15 @@ from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.held_tallies import Tallies, held_for
 from clusterstate.topology.pod_affinity import (
     HARD,
     SOFT,
+    Tallies,
     affinity_reads,
     compile_term,
     domain_tally,
     first_error,
+    held_for,
     is_broken,
     running_error,
     topology_keys,

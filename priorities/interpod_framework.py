@@ -20,9 +20,19 @@ from clusterstate.objects import Labels
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.held_tallies import HeldTallies, Tallies
-from clusterstate.topology.pod_affinity import HARD, SOFT, domain_tally, topology_keys
-from clusterstate.topology.pod_affinity_terms import TERMS_1_20, TERMS_1_36, Term, TermRules, Weighted
+from clusterstate.topology.pod_affinity import (
+    HARD,
+    SOFT,
+    TERMS_1_20,
+    TERMS_1_36,
+    HeldTallies,
+    Tallies,
+    Term,
+    TermRules,
+    Weighted,
+    domain_tally,
+    topology_keys,
+)
 from clusterstate.topology.topology_scope import TopologyScope, every_sign, every_sum
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence

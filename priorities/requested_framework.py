@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.devices.device_totals import READS as DEVICE_READS
-from clusterstate.devices.device_totals import device_totals
+from clusterstate.devices.device_inventory import READS as DEVICE_READS
+from clusterstate.devices.device_inventory import device_totals
 from clusterstate.devices.extended_resources import is_device_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, constant_row
+from clusterstate.node_order import zone_key_stable
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.nodetree import zone_key_stable
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.default_selector import default_selector_1_20
 from clusterstate.selectors.matching import Matcher
-from clusterstate.selectors.pod_owners import CountPods, Selector, count_matching, selectors_of
+from clusterstate.selectors.pod_owners import CountPods, Selector, count_matching, default_selector_1_20, selectors_of
 from clusterstate.snapshot import Snapshot
 from priorities.input_texts import selector_text, zone_text
 from priorities.score_evidence import (

@@ -18,10 +18,9 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import ClaimBinding, Delayed, decide
+from clusterstate.volumes.claim_matching import NONE, ClaimBinding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
-from clusterstate.volumes.volume_candidates import NONE
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.input_texts import size
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from clusterstate.manifests.schema.known_fields import unknown_fields
+from clusterstate.manifests.known_fields import unknown_fields
 from kubescheduler.live.flags.flag_parsing import parse_flags
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_inventory import Inventory, inventory
-from clusterstate.devices.device_pools import Pool
+from clusterstate.devices.device_inventory import Inventory, Pool, inventory
 from clusterstate.devices.device_requests import DeviceError, wants_of
 from clusterstate.devices.device_search import InvalidPoolsError, Needed, OutOfTimeError, Pick, score, search
 from clusterstate.devices.extended_resources import classes_by_resource, device_resources, extended_claim

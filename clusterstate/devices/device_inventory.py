@@ -1,8 +1,10 @@
-"""The devices of a cluster: which nodes see them, and which nodes offer the same."""
+"""The devices of a cluster: the pools that there are and what is left of them, which nodes see them, and which nodes
+offer the same."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 
@@ -10,13 +12,198 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_pools import Piece, Pool, PoolId, pools_of
-from clusterstate.devices.device_use import NOTHING_USED, InUse, PoolUse, devices_in_use
+from clusterstate.devices.device_requests import DeviceError, class_selectors
+from clusterstate.devices.extended_resources import classes_by_resource
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects.resource import Placement, ResourceSlice
+from clusterstate.objects.resource import Allocation, CounterSet, Device, DeviceClass, Placement, ResourceSlice
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
+
+
+class PoolUse(msgspec.Struct, frozen=True, eq=False):
+    """What is in use of one pool."""
+
+    dedicated: set[str] = msgspec.field(default_factory=set)
+    """Devices that one claim holds alone."""
+    shared: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    """Devices that claims share → capacity → thousandths that are consumed."""
+
+    def content(self) -> Hashable:
+        """Equal for pools of which the same is in use."""
+        shares = {name: frozenset(consumed.items()) for name, consumed in self.shared.items()}
+        return frozenset(self.dedicated), frozenset(shares.items())
+
+    def holds(self, name: str) -> bool:
+        """Whether some claim has the device, or a share of it."""
+        return name in self.dedicated or name in self.shared
+
+    def shares(self, name: str) -> Mapping[str, int]:
+        """What is consumed of a device that claims share."""
+        return self.shared.get(name, {})
+
+
+NOTHING_USED = PoolUse()
+
+InUse = dict[tuple[str, str], PoolUse]
+"""(driver, pool) → what is in use of it; a pool of which nothing is in use may be missing."""
+
+
+def _allocations(objects: ClusterObjects) -> Iterator[Allocation]:
+    for claim in objects.resource_claims.values():
+        if claim.allocation is not None:
+            yield claim.allocation
+    for pending in objects.pending_allocations.values():
+        yield pending.allocation
+
+
+def devices_in_use(objects: ClusterObjects, *, consumable: bool = True) -> InUse:
+    """Devices that claims hold or are being given; administrators' access does not count.
+
+    consumable: shares are told apart from whole devices. Upstream: 1.36 GatherAllocatedState.
+    """
+    out: InUse = {}
+    for allocation in _allocations(objects):
+        for device in allocation.devices:
+            if device.admin_access:
+                continue
+            use = out.setdefault((device.driver, device.pool), PoolUse())
+            if device.share_id is None or not consumable:
+                use.dedicated.add(device.device)
+                continue
+            consumed = use.shared.setdefault(device.device, {})
+            for name, amount in device.consumed_capacity.items():
+                consumed[name] = consumed.get(name, 0) + amount
+    return out
+
+
+CounterName = tuple[str, str]
+"""(counter set, counter)."""
+
+Counters = dict[CounterName, int]
+"""Amounts in thousandths."""
+
+
+def counters(sets: tuple[CounterSet, ...]) -> Counters:
+    """Amounts by (counter set, counter)."""
+    return {(entry.name, counter): amount for entry in sets for counter, amount in entry.counters.items()}
+
+
+def counters_left(totals: Counters, consumers: tuple[Device, ...], use: PoolUse) -> Counters:
+    """What devices in use leave of a pool's counters; below 0 where they take more than there is."""
+    left = dict(totals)
+    for device in consumers:
+        if use.holds(device.name):
+            for name, amount in counters(device.consumes_counters).items():
+                if name in left:
+                    left[name] -= amount
+    return left
+
+
+PoolId = tuple[str, str]
+"""(driver, pool)."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A ResourceSlice that a node sees."""
+
+    slice: ResourceSlice
+    here: tuple[int, ...] | None = None
+    """The positions of the devices that the node can use, where devices are placed one by one; None: all."""
+
+    def devices(self) -> Iterator[tuple[Device, bool]]:
+        """The devices, and whether the node can use them."""
+        return ((device, self.here is None or at in self.here) for at, device in enumerate(self.slice.devices))
+
+
+class Pool(msgspec.Struct, frozen=True, eq=False):
+    """What one node sees of a pool. An incomplete or invalid one has no devices to give."""
+
+    driver: str
+    name: str
+    incomplete: bool = False
+    """Slices of the newest generation are missing."""
+    invalid: bool = False
+    """Names of devices or counter sets stand twice, or devices consume counters that are not there."""
+    pieces: tuple[Piece, ...] = ()
+    totals: Counters = msgspec.field(default_factory=dict)
+    """Its shared counters."""
+    consumers: tuple[Device, ...] = ()
+    """The devices anywhere in the pool that consume counters."""
+
+    @property
+    def id(self) -> str:
+        """As messages name it."""
+        return f"{self.driver}/{self.name}"
+
+    @property
+    def binds_later(self) -> bool:
+        """Some device has binding conditions: such pools are looked at last."""
+        return any(device.binding_conditions for piece in self.pieces for device in piece.slice.devices)
+
+    def content(self) -> Hashable:
+        """Everything a search depends on, besides what is in use; the names of pools are not part of it."""
+        pieces = tuple((piece.slice.devices, piece.here) for piece in self.pieces)
+        return self.driver, self.incomplete, self.invalid, pieces, frozenset(self.totals.items()), self.consumers
+
+
+def pools_of(
+    seen: Iterable[Piece], whole: dict[PoolId, Sequence[ResourceSlice]], features: DeviceFeatures
+) -> tuple[Pool, ...]:
+    """The pools of a node in the order they are searched: by driver and name, those that bind later at the end.
+
+    seen: the slices that the node sees. whole: all slices of every pool. Upstream: 1.36 GatherPools.
+    """
+    by_pool: dict[PoolId, list[Piece]] = {}
+    for piece in seen:
+        by_pool.setdefault((piece.slice.driver, piece.slice.pool), []).append(piece)
+    found = (_pool(key, by_pool[key], whole[key], features) for key in sorted(by_pool))
+    return tuple(sorted((pool for pool in found if pool is not None), key=lambda pool: pool.binds_later))
+
+
+def _pool(key: PoolId, seen: list[Piece], whole: Sequence[ResourceSlice], features: DeviceFeatures) -> Pool | None:
+    """None for a pool of which a newer generation exists on other nodes."""
+    newest = max(piece.slice.generation for piece in seen)
+    seen = sorted((piece for piece in seen if piece.slice.generation == newest), key=_name)
+    expected = seen[0].slice.slice_count
+    others: list[ResourceSlice] = []
+    if len(seen) != expected:
+        if any(piece.generation > newest for piece in whole):
+            return None
+        current = [piece for piece in whole if piece.generation == newest]
+        if len(current) != expected:
+            return Pool(*key, incomplete=True)
+        names = {piece.slice.metadata.name for piece in seen}
+        others = [piece for piece in current if piece.metadata.name not in names]
+    return _complete(key, seen, others, features)
+
+
+def _name(piece: Piece) -> str:
+    return piece.slice.metadata.name
+
+
+def _complete(key: PoolId, seen: list[Piece], others: list[ResourceSlice], features: DeviceFeatures) -> Pool:
+    """others: slices of the pool that the node does not see. Upstream: 1.36 buildPool."""
+    if not features.partitionable:
+        return Pool(*key, invalid=_repeats(seen), pieces=tuple(seen))
+    of_devices = [piece for piece in seen if not piece.slice.shared_counters]
+    sets = [entry for piece in seen for entry in piece.slice.shared_counters]
+    totals = counters(tuple(sets))
+    everywhere = (*(piece.slice for piece in seen), *others)
+    consumers = tuple(device for piece in everywhere for device in piece.devices if device.consumes_counters)
+    if (
+        _repeats(of_devices)
+        or len({entry.name for entry in sets}) != len(sets)
+        or any(counters(device.consumes_counters).keys() - totals.keys() for device in consumers)
+    ):
+        return Pool(*key, invalid=True)
+    return Pool(*key, pieces=tuple(of_devices), totals=totals, consumers=consumers if totals else ())
+
+
+def _repeats(pieces: Iterable[Piece]) -> bool:
+    names = [device.name for piece in pieces for device in piece.slice.devices]
+    return len(set(names)) != len(names)
 
 
 class Layout(msgspec.Struct, frozen=True, eq=False):
@@ -179,3 +366,51 @@ def _patterns(broad: dict[int, Mask], size: int) -> tuple[list[tuple[int, ...]],
     patterns, of_row = np.unique(table, axis=0, return_inverse=True)
     lots = list(broad)
     return [tuple(lots[at] for at in np.flatnonzero(pattern)) for pattern in patterns], of_row.reshape(-1)
+
+
+READS = Reads.RESOURCES | Reads.ALL_NODES
+
+
+def device_totals(
+    snapshot: Snapshot, resource: str, features: DeviceFeatures = EVERYTHING
+) -> tuple[IntArray, IntArray] | None:
+    """((n,) devices of the resource's DeviceClass that nodes see, (n,) those of them that claims hold).
+
+    None for a resource that no class provides; 0 where a selector fails. Slices count whatever their generation.
+    Upstream: 1.36 calculateDRAExtendedResourceAllocatableRequest.
+    """
+    name = classes_by_resource(snapshot).get(resource)
+    if name is None:
+        return None
+    stock = inventory(snapshot, features)
+    device_class = snapshot.objects.device_classes[name]
+    totals = snapshot.derived(("device_totals", name, features), READS, lambda: _by_group(stock, device_class))
+    seen, taken = totals[:, stock.layout.codes_of(snapshot)]
+    return seen, taken
+
+
+def _by_group(stock: Inventory, device_class: DeviceClass) -> IntArray:
+    """(2, G) devices that are seen, and those that are held, of every group of nodes."""
+    return np.array([_of_group(pieces, stock, device_class) for pieces in stock.layout.groups], np.int64).T
+
+
+def _of_group(pieces: Iterable[Piece], stock: Inventory, device_class: DeviceClass) -> tuple[int, int]:
+    seen = taken = 0
+    for piece in pieces:
+        use = stock.in_use.get((piece.slice.driver, piece.slice.pool), NOTHING_USED)
+        for device, here in piece.devices():
+            matches = _matches(device_class, piece.slice.driver, device) if here else False
+            if matches is None:
+                return 0, 0
+            seen += matches
+            taken += matches and use.holds(device.name)
+    return seen, taken
+
+
+@lru_cache(maxsize=65_536)
+def _matches(device_class: DeviceClass, driver: str, device: Device) -> bool | None:
+    """Whether the class selects the device; None when a selector fails."""
+    try:
+        return all(selector.matches(driver, device) for selector in class_selectors(device_class))
+    except DeviceError:
+        return None

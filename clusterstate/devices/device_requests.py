@@ -1,20 +1,143 @@
-"""What claims ask for, ready to be looked for among devices."""
+"""What claims ask for, ready to be looked for among devices: requests, their CEL expressions and constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Protocol
 
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_expressions import Condition, compile_expression
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Toleration
 from clusterstate.objects.base import ResourceList
-from clusterstate.objects.resource import ALL, EXACT_COUNT, Device, DeviceAsk, DeviceClass, DeviceRequest, ResourceClaim
+from clusterstate.objects.resource import (
+    ALL,
+    EXACT_COUNT,
+    Device,
+    DeviceAsk,
+    DeviceAttribute,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    ResourceClaim,
+)
 from clusterstate.selectors.matching import any_tolerates
+from kubecel import types
 from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
+from kubecel.functions.quantities import of_thousandths
+from kubecel.functions.semver import semver
+from kubecel.values import CelMap, DefaultMap, Value, go_name, type_name
+
+FIELDS = {
+    "driver": types.STRING,
+    "allowMultipleAllocations": types.BOOL,
+    "attributes": types.map_of(types.STRING, types.map_of(types.STRING, types.ANY)),
+    "capacity": types.map_of(types.STRING, types.map_of(types.STRING, types.QUANTITY)),
+}
+"""Field of ``device`` → its type. What type an attribute has only its value shows."""
+
+
+class _Same:
+    """A device as a key: equal to itself alone, so that no contents are compared."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def __hash__(self) -> int:
+        return id(self.device)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.device is self.device
+
+
+def subject_of(driver: str, device: Device) -> CelMap:
+    """The value of ``device``. Raises ValueFault for an attribute that has no value of its kind."""
+    return _subject(driver, _Same(device))
+
+
+@lru_cache(maxsize=8192)
+def _subject(driver: str, same: _Same) -> CelMap:
+    device = same.device
+    attributes = {name: _read(name, attribute) for name, attribute in device.attributes.items()}
+    capacity = {name: of_thousandths(amount) for name, amount in device.capacity.items()}
+    return CelMap.of_texts(
+        {
+            "driver": driver,
+            "allowMultipleAllocations": device.shareable,
+            "attributes": _by_domain(driver, attributes),
+            "capacity": _by_domain(driver, capacity),
+        }
+    )
+
+
+def _read(name: str, attribute: DeviceAttribute) -> Value:
+    if attribute.kind != "version":
+        return attribute.value
+    try:
+        return semver(str(attribute.value))
+    except ValueFault as fault:
+        raise ValueFault(f"attribute {name}: parse semantic version: {fault}") from None
+
+
+def _by_domain(driver: str, values: dict[str, Value]) -> DefaultMap:
+    """Domain → name → value; a name without a domain is in the driver's. An unknown domain has no names."""
+    found: dict[str, dict[str, Value]] = {}
+    for key, value in values.items():
+        domain, slash, name = key.partition("/")
+        found.setdefault(domain if slash else driver, {})[name if slash else key] = value
+    domains = DefaultMap()
+    domains.entries = {domain: (domain, CelMap.of_texts(names)) for domain, names in found.items()}
+    return domains
+
+
+def as_condition(found: Value) -> bool:
+    """The result of an expression whose type is only known now. Raises ValueFault for what is not true or false."""
+    if isinstance(found, bool):
+        return found
+    name = type_name(found)
+    reason = _UNCONVERTED.get(name) or f"type conversion error from '{go_name(found).removeprefix('cel.')}' to 'bool'"
+    raise ValueFault(f"CEL result of type {name} could not be converted to bool: {reason}")
+
+
+_UNCONVERTED = {
+    "string": "unsupported native conversion from string to 'bool'",
+    "int": "unsupported type conversion from 'int' to bool",
+    "double": "unsupported type conversion from 'double' to bool",
+}
+"""Type → why it is no condition."""
+
+
+Condition = Callable[[str, Device], bool]
+"""Of (driver, device): whether it is selected; may raise ValueFault, CostFault and NotEvaluatedError."""
+
+
+@lru_cache(maxsize=1024)
+def compile_expression(source: str) -> Condition:
+    """The expression, ready to be asked about devices. Raises CompileFault and NotEvaluatedError."""
+    from kubecel import types
+    from kubecel.program import compile_program
+
+    program = compile_program(source, "device", FIELDS)
+    if program.kind not in (types.BOOL, types.ANY):
+        shown = types.full_name(program.kind)
+        raise CompileFault(f"must evaluate to bool or the unknown type, not {shown}")
+    return lambda driver, device: as_condition(program.evaluate(subject_of(driver, device)))
+
+
+def attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
+    """An attribute by its full name, ``domain/name``."""
+    found = device.attributes.get(name)
+    if found is None:
+        domain, _, bare = name.rpartition("/")
+        if domain == driver:
+            found = device.attributes.get(bare)
+    return found
+
 
 BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 """Effects of device taints that keep a claim away."""
@@ -150,3 +273,98 @@ def _want(
                 raise DeviceError(f"claim {claim.key}, {what}: {text}")
     options: Sequence[Option] = [Option.of(name, ask, claim, objects) for name, ask in request.alternatives()]
     return Want(index, tuple(options), ranked=request.exactly is None)
+
+
+class Constraint(Protocol):
+    """Told of every device that is chosen and given back; what it is told is all it knows."""
+
+    def add(self, option: Option, driver: str, device: Device) -> bool:
+        """Whether the device may be chosen beside the others; then it counts as chosen."""
+        ...
+
+    def remove(self, option: Option) -> None:
+        """A device that was added is given back."""
+        ...
+
+
+class MatchAttribute(msgspec.Struct, eq=False):
+    """All devices have the same value. Upstream: 1.36 matchAttributeConstraint."""
+
+    requests: tuple[str, ...]
+    name: str
+    value: DeviceAttribute | None = None
+    count: int = 0
+
+    def add(self, option: Option, driver: str, device: Device) -> bool:
+        """Whether the device has the attribute, with the value of the devices chosen before."""
+        if not option.is_among(self.requests):
+            return True
+        found = attribute(driver, device, self.name)
+        if found is None:
+            return False
+        if not self.count:
+            self.value = found
+        elif found != self.value:
+            return False
+        self.count += 1
+        return True
+
+    def remove(self, option: Option) -> None:
+        """One device less."""
+        if option.is_among(self.requests):
+            self.count -= 1
+
+
+class DistinctAttribute(msgspec.Struct, eq=False):
+    """Every request has another value. Upstream: 1.36 distinctAttributeConstraint.
+
+    It remembers one value for each request, the last one: of a request for several devices, only neighbours are
+    compared.
+    """
+
+    requests: tuple[str, ...]
+    name: str
+    values: dict[str, DeviceAttribute] = msgspec.field(default_factory=dict)
+    count: int = 0
+
+    def add(self, option: Option, driver: str, device: Device) -> bool:
+        """Whether the device has the attribute, with a value that no request is remembered for."""
+        if not option.is_among(self.requests):
+            return True
+        found = attribute(driver, device, self.name)
+        if found is None or (self.count and found in self.values.values()):
+            return False
+        self.values[option.request] = found
+        self.count += 1
+        return True
+
+    def remove(self, option: Option) -> None:
+        """One device less; the value of its request is forgotten."""
+        if option.is_among(self.requests):
+            self.values.pop(option.request, None)
+            self.count -= 1
+
+
+def constraints_of(claim: ResourceClaim) -> tuple[Constraint, ...]:
+    """The constraints of a claim before any device is chosen. Raises DeviceError for one of an unknown sort."""
+    return tuple(_constraint(claim, *pair) for pair in enumerate(claim.spec.constraints))
+
+
+def _constraint(claim: ResourceClaim, at: int, given: DeviceConstraint) -> Constraint:
+    if given.match_attribute is not None:
+        return MatchAttribute(given.requests, given.match_attribute)
+    if given.distinct_attribute is not None:
+        return DistinctAttribute(given.requests, given.distinct_attribute)
+    raise DeviceError(f"claim {claim.key}, constraint #{at}: empty constraint (unsupported constraint type?)")
+
+
+def all_take(constraints: Iterable[Constraint], option: Option, driver: str, device: Device) -> bool:
+    """Whether every constraint takes the device; if not, none of them counts it."""
+    taken: list[Constraint] = []
+    for constraint in constraints:
+        if not constraint.add(option, driver, device):
+            for other in taken:
+                other.remove(option)
+            return False
+        taken.append(constraint)
+    return True

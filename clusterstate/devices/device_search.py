@@ -1,4 +1,4 @@
-"""Looking for devices for all requests of a pod's claims at once, among what one node sees.
+"""Looking for devices for all requests of a pod's claims at once, among what one node sees, and what is written then.
 
 Requests are tried in order, alternatives from the best, devices as pools list them; the first combination that meets
 every constraint is taken. Upstream: 1.36 structured allocator.
@@ -6,19 +6,104 @@ every constraint is taken. Upstream: 1.36 structured allocator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
+from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
-from clusterstate.devices.device_capacity import Consumed, consumed_capacity, fits_capacity
-from clusterstate.devices.device_constraints import Constraint, all_take, constraints_of
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_inventory import Inventory
-from clusterstate.devices.device_pools import Piece, Pool
-from clusterstate.devices.device_requests import DeviceError, Option, Want
-from clusterstate.devices.device_use import CounterName, Counters, PoolUse, counters, counters_left
-from clusterstate.objects.resource import Device, ResourceClaim
+from clusterstate.devices.device_inventory import (
+    CounterName,
+    Counters,
+    Inventory,
+    Piece,
+    Pool,
+    PoolUse,
+    counters,
+    counters_left,
+)
+from clusterstate.devices.device_requests import Constraint, DeviceError, Option, Want, all_take, constraints_of
+from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement
+from clusterstate.objects.resource import (
+    AllocatedDevice,
+    Allocation,
+    Device,
+    DeviceConfig,
+    DeviceRequest,
+    Placement,
+    RequestPolicy,
+    ResourceClaim,
+)
+from clusterstate.quantity import whole_units
+from clusterstate.selectors.node_selection import NAME_FIELD
+
+Consumed = dict[str, int]
+"""Capacity → thousandths."""
+
+
+def consumed_capacity(requested: Mapping[str, int] | None, device: Device) -> Consumed:
+    """What a request takes of every capacity of a device, in thousandths.
+
+    An amount that is not requested is the policy's default, else all there is. Upstream: 1.36
+    GetConsumedCapacityFromRequest.
+    """
+    asked = requested or {}
+    return {
+        name: _consumed(asked.get(name), total, device.policies.get(name)) for name, total in device.capacity.items()
+    }
+
+
+def fits_capacity(
+    requested: Mapping[str, int] | None, device: Device, held: Mapping[str, int], under_way: Mapping[str, int]
+) -> bool:
+    """Whether a request can be added to what allocations (``held``) and this search (``under_way``) consume.
+
+    False also for a capacity that the device lacks and for an amount that its policy forbids. Upstream: 1.36
+    CmpRequestOverCapacity.
+    """
+    if requested is not None and not requested.keys() <= device.capacity.keys():
+        return False
+    for name, amount in consumed_capacity(requested, device).items():
+        policy = device.policies.get(name)
+        if policy is not None and _violates(amount, policy):
+            return False
+        if amount + held.get(name, 0) + under_way.get(name, 0) > device.capacity[name]:
+            return False
+    return True
+
+
+def _consumed(asked: int | None, total: int, policy: RequestPolicy | None) -> int:
+    if asked is None:
+        return total if policy is None or policy.default is None else policy.default
+    if policy is None:
+        return asked
+    if policy.minimum is not None:
+        return _stepped(asked, policy.minimum, policy.step)
+    return next((valid for valid in policy.valid_values if asked <= valid), asked)
+
+
+def _stepped(asked: int, minimum: int, step: int | None) -> int:
+    """Rounded up to the minimum and whole steps above it."""
+    if asked < minimum:
+        return minimum
+    if step is None or not whole_units(step):
+        return asked
+    steps = -(-(whole_units(asked) - whole_units(minimum)) // whole_units(step))
+    return 1000 * (whole_units(minimum) + whole_units(step) * steps)
+
+
+def _violates(amount: int, policy: RequestPolicy) -> bool:
+    if amount == policy.default:
+        return False
+    if (policy.minimum, policy.maximum, policy.step) != (None, None, None):
+        if policy.maximum is not None and amount > policy.maximum:
+            return True
+        step = whole_units(policy.step or 0)
+        return bool(step) and (whole_units(amount) - whole_units(policy.minimum or 0)) % step != 0
+    return bool(policy.valid_values) and amount not in policy.valid_values
+
 
 Name = TypeVar("Name", str, CounterName)
 
@@ -357,3 +442,75 @@ def search(
 def score(ranks: Iterable[int]) -> int:
     """8 less the place of the alternative chosen, summed over the requests that have alternatives."""
     return sum(MOST_ALTERNATIVES - rank for rank in ranks)
+
+
+FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
+
+
+def allocations(
+    claims: Sequence[ResourceClaim], picks: Iterable[Pick], node_name: str, objects: ClusterObjects
+) -> Iterator[tuple[ResourceClaim, Allocation]]:
+    """What each of ``claims`` gets of the devices chosen on a node."""
+    chosen = tuple(picks)
+    for index, claim in enumerate(claims):
+        mine = [pick for pick in chosen if pick.want.claim == index]
+        yield (
+            claim,
+            Allocation(
+                devices=tuple(_result(pick, f"{claim.metadata.uid or claim.key}/{at}") for at, pick in enumerate(mine)),
+                config=tuple(_configs(claim, mine, objects)),
+                node_selector=_node_selector([pick.offer for pick in mine], node_name),
+            ),
+        )
+
+
+def _result(pick: Pick, place: str) -> AllocatedDevice:
+    """place: of the result among all there are; a share's id follows from it."""
+    offer = pick.offer
+    return AllocatedDevice(
+        request=pick.option.name,
+        driver=offer.pool.driver,
+        pool=offer.pool.name,
+        device=offer.device.name,
+        admin_access=pick.option.admin_access,
+        binding_conditions=offer.device.binding_conditions,
+        binding_failure_conditions=offer.device.binding_failure_conditions,
+        share_id=None if pick.consumed is None else str(uuid5(NAMESPACE_OID, f"{place}/{offer.id}")),
+        consumed_capacity=FrozenMap(pick.consumed or {}),
+        tolerations=pick.option.tolerations,
+    )
+
+
+def _configs(claim: ResourceClaim, picks: Sequence[Pick], objects: ClusterObjects) -> Iterator[DeviceConfig]:
+    """The configuration of the classes, then the claim's own."""
+    options = {pick.option.name: pick.option for pick in picks}
+    for request in claim.spec.requests:
+        for name, class_name in _classes(request):
+            device_class = objects.device_classes.get(class_name)
+            if name in options and device_class is not None:
+                for config in device_class.config:
+                    yield msgspec.structs.replace(config, requests=(name,), source=FROM_CLASS)
+    for config in claim.spec.config:
+        if not config.requests or any(option.is_among(config.requests) for option in options.values()):
+            yield msgspec.structs.replace(config, source=FROM_CLAIM)
+
+
+def _classes(request: DeviceRequest) -> Iterator[tuple[str, str]]:
+    return ((name, ask.device_class_name) for name, ask in request.alternatives())
+
+
+def _node_selector(offers: Iterable[Offer], node_name: str) -> tuple[NodeSelectorTerm, ...] | None:
+    """Where devices can be used: on their node, or wherever all the places that see them overlap."""
+    places: dict[Placement, None] = {}
+    for offer in offers:
+        piece = offer.piece.slice
+        place = offer.device.placement if piece.per_device else piece.placement
+        if place.node_name or offer.device.binds_to_node:
+            return (NodeSelectorTerm(match_fields=(Requirement(NAME_FIELD, "In", (node_name,)),)),)
+        places[place] = None
+    terms = [term for place in places for term in place.node_selector or ()]
+    if not terms:
+        return None
+    expressions = dict.fromkeys(expression for term in terms for expression in term.match_expressions)
+    fields = dict.fromkeys(field for term in terms for field in term.match_fields)
+    return (NodeSelectorTerm(tuple(expressions), tuple(fields)),)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, Reads
-from clusterstate.counting.distinct import Ids
+from clusterstate.counting.pod_counts import Ids
 from clusterstate.counting.row_amounts import Amounts
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import ClusterStateError

@@ -32,7 +32,7 @@ class Accepted:
     values: Mapping[tuple[str, str], tuple[tuple[str, ...], str]] = attrs.field(factory=dict)
     """(type, field) → the only values that it takes of those that the newest API has, and why."""
     checks: Checks = attrs.field(factory=dict)
-    """See ``clusterstate.manifests.schema.api_checks``."""
+    """See ``clusterstate.manifests.api_checks``."""
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import attrs
 import msgspec
 
 from clusterstate.objects.base import NO_RESOURCES, FrozenMap, ObjectMeta, ResourceList
-from clusterstate.objects.constraints import NodeSelectorTerm, Taint, Toleration
+from clusterstate.objects.pod import NodeSelectorTerm, Taint, Toleration
 
 EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""

@@ -1,4 +1,4 @@
-"""What is wrong with node selector terms, in the words of the framework releases.
+"""What is wrong with node selector terms and label selectors, in the words of the framework releases.
 
 1.20 reports the first error of each term; 1.36 reports every error, each with the path of the field.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
-from clusterstate.selectors.matching import parse_int64
-from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
+from clusterstate.objects import LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.resource_names import worded_1_20, worded_1_36
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, parse_int64, requirements_of
 from clusterstate.selectors.node_selection import counts_as_preferred, term_error
 from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
@@ -143,3 +143,31 @@ def _list(values: Sequence[str]) -> str:
 
 def _since_1_36(errors: Iterable[str]) -> str:
     return worded_1_36("; ".join(errors))
+
+
+BEFORE, SINCE = "is not a valid pod selector operator", "is not a valid label selector operator"
+
+
+def compile_selector(selector: LabelSelector | None) -> Matcher:
+    """The matcher of a label selector: None matches nothing, an empty one everything.
+
+    Raises SelectorError with the text of the first invalid requirement.
+    """
+    try:
+        return compile_label_selector(selector)
+    except SelectorError as error:
+        raise SelectorError(str(error).replace(BEFORE, SINCE)) from None
+
+
+def compile_selector_1_36(selector: LabelSelector | None) -> Matcher:
+    """The same; all faults of the first invalid requirement are told, with their paths.
+
+    Upstream: 1.36 LabelSelectorAsSelector.
+    """
+    try:
+        return compile_selector(selector)
+    except SelectorError as error:
+        if SINCE in str(error) or selector is None:
+            raise
+        found = map(label_requirement_error_1_36, requirements_of(selector))
+        raise SelectorError(next((text for text in found if text), str(error))) from None

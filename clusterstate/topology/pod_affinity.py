@@ -6,7 +6,7 @@ reaches. The keys that running pods use are counted as their classes come and go
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -14,16 +14,58 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.counting.tally import Tally
 from clusterstate.nodecolumn import ABSENT
-from clusterstate.objects import PodAffinityTerm
+from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
+from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.release_view import Use
 from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
+from clusterstate.selectors.term_errors import aggregate, compile_selector, compile_selector_1_36
+from clusterstate.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from clusterstate.counting.tally import Tally, Weight
+    from clusterstate.counting.tally import Weight
     from clusterstate.growable import Mask
-    from clusterstate.podinfo import PodInfo, Reach
-    from clusterstate.snapshot import Snapshot
+    from clusterstate.podinfo import Reach
+
+
+MOST_PODS = 4096
+"""Pod classes of which the counts of one rule are held."""
+
+Tallies = dict[str, Tally]
+"""By topology key."""
+
+
+class HeldTallies:
+    """The counts of one rule that depend on the pod and on what terms of running pods ask for, and on nothing else."""
+
+    __slots__ = ("_found", "_version")
+
+    def __init__(self) -> None:
+        self._found: Tallies = {}
+        self._version = -1
+
+    def of(self, snapshot: Snapshot, ask: Callable[[Snapshot], Tallies]) -> Tallies:
+        """What ``ask`` gives, asked again only when that may be something else."""
+        if snapshot.changes:
+            return ask(snapshot)
+        version = snapshot.uses_version
+        if version != self._version or not snapshot.are_current(self._found.values()):
+            self._found = ask(snapshot)
+            self._version = version
+        return self._found
+
+
+def held_for(snapshot: Snapshot, rule: Hashable, pod: PodInfo) -> HeldTallies:
+    """Those of a rule for a pod class."""
+    memo: dict[PodInfo, HeldTallies] = snapshot.derived(("held tallies", rule), Reads(0), dict)
+    held = memo.get(pod)
+    if held is None:
+        if len(memo) >= MOST_PODS:
+            memo.clear()
+        held = memo[pod] = HeldTallies()
+    return held
+
 
 FEW_ROWS = 8
 """Rows are asked for their domain's count one by one where there are so many times as many domains."""
@@ -157,3 +199,224 @@ def occupied_rows(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -
 def is_somewhere(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) -> bool:
     """Whether some domain has a pod that counts."""
     return bool(np.count_nonzero(snapshot.domain_sums(tally, nominated=nominated)[1:] > 0))
+
+
+MOST_REMEMBERED = 4096
+
+
+class Term(msgspec.Struct, frozen=True, cache_hash=True):
+    """Picks pods by namespace and labels; equal terms pick the same."""
+
+    topology_key: str
+    namespaces: frozenset[str]
+    labels: Matcher
+    among: Matcher = NOTHING
+    """Namespaces whose labels it matches count as well (1.36)."""
+
+    def picks(self, pod: PodInfo, namespace_labels: Labels = NO_LABELS) -> bool:
+        """namespace_labels: those of the pod's namespace."""
+        if pod.namespace in self.namespaces or self.among(namespace_labels):
+            return self.labels(pod.labels)
+        return False
+
+
+Terms = tuple[Term, ...]
+Weighted = tuple[tuple[Term, int], ...]
+"""(term, its weight, negative for anti-affinity)."""
+
+
+@lru_cache(maxsize=16384)
+def parse_1_20(term: PodAffinityTerm, owner_namespace: str) -> Term:
+    """Raises SelectorError. Upstream: 1.20 newAffinityTerm."""
+    namespaces = frozenset(term.namespaces or (owner_namespace,))
+    return Term(term.topology_key, namespaces, compile_selector(term.label_selector))
+
+
+@lru_cache(maxsize=16384)
+def parse_1_36(term: PodAffinityTerm, owner_namespace: str) -> Term:
+    """Raises SelectorError. Upstream: 1.36 newAffinityTerm."""
+    own = () if term.namespace_selector is not None else (owner_namespace,)
+    labels, among = map(compile_selector_1_36, (term.label_selector, term.namespace_selector))
+    return Term(term.topology_key, frozenset(term.namespaces or own), labels, among)
+
+
+Parse = Callable[[PodAffinityTerm, str], Term]
+
+
+class OwnTerms(msgspec.Struct, frozen=True):
+    """The terms of a pod that is being scheduled."""
+
+    affinity: Terms = ()
+    """The required terms of affinity."""
+    anti_affinity: Terms = ()
+    """The required terms of anti-affinity."""
+    preferred: Weighted = ()
+    """The preferred terms, those of anti-affinity with negative weights."""
+    errors: tuple[str, ...] = ()
+    """The groups with an invalid selector, which have no terms, as ``GROUP: text``."""
+
+
+NO_TERMS = OwnTerms()
+
+
+class TermRules(msgspec.Struct, frozen=True):
+    """One release's reading of terms."""
+
+    name: str
+    parse: Parse
+    """Compiles a term of a pod in a namespace."""
+    by_namespace_labels: bool
+    """Whether terms can select namespaces by their labels."""
+    all_errors: bool
+    """Whether every group with an invalid selector is reported, or only the last."""
+
+    def own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
+        """The terms of an incoming pod; what namespaces they look into is settled here."""
+        if not pod.has_pod_affinity:
+            return NO_TERMS
+        memo: dict[PodInfo, OwnTerms] = snapshot.derived(("own affinity terms", self.name), self.reads, dict)
+        terms = memo.get(pod)
+        if terms is None:
+            if len(memo) >= MOST_REMEMBERED:
+                memo.clear()
+            terms = memo[pod] = self._own(pod, snapshot)
+        return terms
+
+    def _own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
+        groups = {
+            "requiredAffinityTerms": pod.required_affinity,
+            "requiredAntiAffinityTerms": pod.required_anti_affinity,
+            "preferredAffinityTerms": tuple(w.term for w in pod.preferred_affinity),
+            "preferredAntiAffinityTerms": tuple(w.term for w in pod.preferred_anti_affinity),
+        }
+        parsed: list[Terms] = []
+        errors: list[str] = []
+        for group, terms in groups.items():
+            try:
+                parsed.append(tuple(self._widened(self.parse(term, pod.namespace), snapshot) for term in terms))
+            except SelectorError as error:
+                errors.append(f"{group}: {error}")
+                parsed.append(())
+        liked = [(term, w.weight) for term, w in zip(parsed[2], pod.preferred_affinity, strict=False)]
+        liked += [(term, -w.weight) for term, w in zip(parsed[3], pod.preferred_anti_affinity, strict=False)]
+        return OwnTerms(parsed[0], parsed[1], tuple(liked), tuple(errors))
+
+    def _widened(self, term: Term, snapshot: Snapshot) -> Term:
+        """With the names of the namespaces that its selector picks.
+
+        An empty selector picks every namespace anyway; any other is still asked about pods, with no labels: one that
+        asks for nothing but absent labels picks pods of all namespaces. Upstream: 1.36 mergeAffinityTermNamespaces.
+        """
+        if term.among.never or term.among.everything:
+            return term
+        found = [name for name, ns in snapshot.objects.namespaces.items() if term.among(ns.metadata.labels)]
+        among = term.among if term.among(NO_LABELS) else NOTHING
+        return msgspec.structs.replace(term, namespaces=term.namespaces.union(found), among=among)
+
+    def error(self, pod: PodInfo, snapshot: Snapshot) -> str | None:
+        """What is wrong with an incoming pod's terms."""
+        errors = self.own(pod, snapshot).errors
+        return aggregate(errors if self.all_errors else errors[-1:])
+
+    def running(self, terms: Iterable[PodAffinityTerm], owner: PodInfo) -> Terms:
+        """The terms of one group of a running pod; none of them where one is invalid."""
+        try:
+            return tuple([self.parse(term, owner.namespace) for term in terms])
+        except SelectorError:
+            return ()
+
+    def namespace_labels(self, pod: PodInfo, snapshot: Snapshot) -> Labels:
+        """The labels of an incoming pod's namespace, as terms of running pods see them."""
+        if not self.by_namespace_labels:
+            return NO_LABELS
+        namespace = snapshot.objects.namespaces.get(pod.namespace)
+        return NO_LABELS if namespace is None else namespace.metadata.labels
+
+    @property
+    def reads(self) -> Reads:
+        """What terms depend on besides the pods."""
+        return Reads.NAMESPACES if self.by_namespace_labels else Reads(0)
+
+
+TERMS_1_20 = TermRules("1.20", parse_1_20, by_namespace_labels=False, all_errors=False)
+TERMS_1_36 = TermRules("1.36", parse_1_36, by_namespace_labels=True, all_errors=True)
+
+
+class RequiredAffinity(msgspec.Struct, frozen=True, eq=False):
+    """The terms of both sides that matter to one pod, worked out once while namespaces stay as they are."""
+
+    rules: TermRules
+    pod: PodInfo
+    own: OwnTerms
+    namespace_labels: Labels
+    """Of the pod's namespace."""
+    _wanted: HeldTallies = msgspec.field(default_factory=HeldTallies)
+    _avoided: HeldTallies = msgspec.field(default_factory=HeldTallies)
+    _repelling: HeldTallies = msgspec.field(default_factory=HeldTallies)
+
+    @classmethod
+    def of(cls, rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> RequiredAffinity:
+        """The same object for a pod until a namespace changes."""
+        memo: dict[PodInfo, RequiredAffinity] = snapshot.derived(("required affinity", rules.name), rules.reads, dict)
+        asked = memo.get(pod)
+        if asked is None:
+            if len(memo) >= MOST_REMEMBERED:
+                memo.clear()
+            own, labels = rules.own(pod, snapshot), rules.namespace_labels(pod, snapshot)
+            asked = memo[pod] = cls(rules, pod, own, labels)
+        return asked
+
+    def wanted(self, snapshot: Snapshot) -> Tallies:
+        """Topology key → the running count of pods that all terms of affinity pick."""
+        return self._wanted.of(snapshot, self._ask_wanted) if self.own.affinity else {}
+
+    def avoided(self, snapshot: Snapshot) -> Tallies:
+        """Topology key → the running count of pods that terms of anti-affinity for the key pick."""
+        return self._avoided.of(snapshot, self._ask_avoided) if self.own.anti_affinity else {}
+
+    def repelling(self, snapshot: Snapshot) -> Tallies:
+        """Topology key → the running count of anti-affinity terms for the key that pick this pod."""
+        return self._repelling.of(snapshot, self._ask_repelling)
+
+    def picks(self, info: PodInfo) -> bool:
+        """Whether all terms of affinity pick a pod."""
+        return all(term.picks(info) for term in self.own.affinity)
+
+    def alone(self, snapshot: Snapshot) -> bool:
+        """Whether the pod has affinity, no running pod is one that it asks for, and the pod is one itself."""
+        if not self.own.affinity or not self.picks(self.pod):
+            return False
+        return not any(is_somewhere(snapshot, tally) for tally in self.wanted(snapshot).values())
+
+    def _ask_wanted(self, snapshot: Snapshot) -> Tallies:
+        terms = self.own.affinity
+        rule = ("affinity", self.rules.name, terms)
+        keys = dict.fromkeys(term.topology_key for term in terms)
+        reach = terms[0].labels.marks
+        return {key: domain_tally(snapshot, rule, key, lambda info: int(self.picks(info)), reach) for key in keys}
+
+    def _ask_avoided(self, snapshot: Snapshot) -> Tallies:
+        terms = self.own.anti_affinity
+        out: Tallies = {}
+        reach = any_of(*(term.labels.marks for term in terms))
+        for key in dict.fromkeys(term.topology_key for term in terms):
+
+            def weight(info: PodInfo, key: str = key) -> int:
+                return sum([term.topology_key == key and term.picks(info) for term in terms])
+
+            out[key] = domain_tally(snapshot, ("anti-affinity", self.rules.name, terms), key, weight, reach)
+        return out
+
+    def _ask_repelling(self, snapshot: Snapshot) -> Tallies:
+        out: Tallies = {}
+        rules, pod, labels = self.rules, self.pod, self.namespace_labels
+        picked = pod.as_picked(snapshot.term_keys)
+        for key in topology_keys(snapshot, REPEL):
+
+            def weight(info: PodInfo, key: str = key) -> int:
+                wanted = rules.running(info.required_anti_affinity, info)
+                return sum([term.topology_key == key and term.picks(pod, labels) for term in wanted])
+
+            rule = ("keeps out", rules.name, pod.namespace, picked.labels, labels)
+            out[key] = domain_tally(snapshot, rule, key, weight, picked.by)
+        return out

@@ -1,4 +1,5 @@
-"""The hard spread constraints of a pod against the pods that run: releases 1.20 and 1.36."""
+"""The hard spread constraints of a pod against the pods that run, and the least count among domains: releases 1.20 and
+1.36."""
 
 from __future__ import annotations
 
@@ -12,9 +13,8 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.spread_constraints import Constraints
-from clusterstate.topology.spread_counts import carrying
-from clusterstate.topology.spread_domains import (
+from clusterstate.topology.spread_constraints import (
+    Constraints,
     Counter,
     both,
     counted_1_20,
@@ -23,7 +23,75 @@ from clusterstate.topology.spread_domains import (
     included_nodes,
     picked_nodes,
 )
-from clusterstate.topology.spread_minimum import NO_PODS_ANYWHERE, Tracked
+from clusterstate.topology.spread_counts import carrying
+
+NO_PODS_ANYWHERE = (1 << 31) - 1
+"""Upstream's count of the emptiest domain when there is no domain."""
+
+NO_DOMAIN = -1
+
+
+class Tracked:
+    """Pods by domain with the two smallest counts remembered; the third smallest is not.
+
+    size: how many domains there are. Upstream: 1.20 and 1.36 criticalPaths.
+    """
+
+    __slots__ = ("_base", "_changed", "_known", "_slots", "size")
+
+    def __init__(self, base: IntArray, known: frozenset[int], slots: tuple[tuple[int, int], ...], size: int) -> None:
+        self._base = base
+        self._known = known
+        self._slots = slots
+        self._changed: dict[int, int] = {}
+        self.size = size
+
+    @classmethod
+    def of(cls, totals: IntArray, domains: IntArray) -> Tracked:
+        """totals: (D,) by domain code, kept. domains: the codes that count."""
+        counts = totals[domains]
+        slots = [(NO_PODS_ANYWHERE, NO_DOMAIN), (NO_PODS_ANYWHERE, NO_DOMAIN)]
+        for at in range(min(2, len(domains))):
+            least = int(counts.argmin())
+            slots[at] = (int(counts[least]), int(domains[least]))
+            counts[least] = np.iinfo(np.int64).max
+        return cls(totals.copy(), frozenset(domains.tolist()), tuple(slots), len(domains))
+
+    def copy(self) -> Tracked:
+        """For one what-if; only one that has not been changed itself."""
+        return Tracked(self._base, self._known, self._slots, self.size)
+
+    @property
+    def least(self) -> int:
+        """The fewest pods of any domain."""
+        return self._slots[0][0]
+
+    def array(self) -> IntArray:
+        """(D,) the counts, by domain code."""
+        out = self._base.copy()
+        for code, count in self._changed.items():
+            out[code] = count
+        return out
+
+    def add(self, code: int, amount: int, *, create: bool) -> None:
+        """Adds or removes pods of a domain; one that did not count before is left alone unless ``create``."""
+        if code not in self._known and code not in self._changed:
+            if not create:
+                return
+            self.size += 1
+        count = self._changed.get(code, int(self._base[code])) + amount
+        self._changed[code] = count
+        first, second = self._slots
+        if code in (first[1], second[1]):
+            first, second = ((count, code), second) if code == first[1] else (first, (count, code))
+            if first[0] > second[0]:
+                first, second = second, first
+        elif count < first[0]:
+            first, second = (count, code), first
+        elif count < second[0]:
+            second = (count, code)
+        self._slots = (first, second)
+
 
 MOST_GROUNDS = 256
 MOST_MASKS = 64
@@ -131,7 +199,9 @@ def _domains(whole: Snapshot, key: str, rows: Mask) -> tuple[IntArray, bool]:
 
 def plan_of(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Grounds) -> Plan:
     """The plan of a pod class, made once while the nodes stay as they are."""
-    memo = whole.derived("hard spread constraints", Reads.ALL_NODES, _memo)
+    memo: dict[tuple[Grounds, PodInfo, Constraints, int], Plan] = whole.derived(
+        "hard spread constraints", Reads.ALL_NODES, dict
+    )
     name = (grounds, pod, constraints, len(whole))
     plan = memo.get(name)
     if plan is None:
@@ -139,10 +209,6 @@ def plan_of(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Gr
             memo.clear()
         plan = memo[name] = _make_plan(pod, whole, constraints, grounds)
     return plan
-
-
-def _memo() -> dict[tuple[Grounds, PodInfo, Constraints, int], Plan]:
-    return {}
 
 
 def _make_plan(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Grounds) -> Plan:
@@ -181,7 +247,9 @@ def _changed_counts(pod: PodInfo, snapshot: Snapshot, plan: Plan, before: Snapsh
 
     Upstream: updateWithPod.
     """
-    memo = before.derived("tracked spread counts", Reads.ALL_NODES | Reads.ALL_PODS, _tracked_memo)
+    memo: dict[Plan, tuple[Tracked, ...]] = before.derived(
+        "tracked spread counts", Reads.ALL_NODES | Reads.ALL_PODS, dict
+    )
     kept = memo.get(plan)
     if kept is None:
         distinct = {id(g): Tracked.of(g.totals(before), g.domains) for g in plan.grounds}
@@ -199,7 +267,3 @@ def _changed_counts(pod: PodInfo, snapshot: Snapshot, plan: Plan, before: Snapsh
     return [
         (t.array(), t.least if t.size >= c.min_domains else 0) for c, t in zip(plan.constraints, tracked, strict=True)
     ]
-
-
-def _tracked_memo() -> dict[Plan, tuple[Tracked, ...]]:
-    return {}

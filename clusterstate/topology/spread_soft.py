@@ -13,11 +13,12 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import RowGroups, row_groups
-from clusterstate.topology.spread_constraints import HOSTNAME, Constraints, SpreadConstraint
-from clusterstate.topology.spread_counts import carrying
-from clusterstate.topology.spread_domains import (
+from clusterstate.topology.spread_constraints import (
+    HOSTNAME,
+    Constraints,
     Counter,
     PickedPods,
+    SpreadConstraint,
     both,
     counted_1_20,
     counted_1_36,
@@ -25,6 +26,7 @@ from clusterstate.topology.spread_domains import (
     included_nodes,
     picked_nodes,
 )
+from clusterstate.topology.spread_counts import carrying
 
 MOST_PLANS = 256
 """Plans that are kept however many rows there are."""
@@ -98,7 +100,7 @@ class SoftPlans(msgspec.Struct, frozen=True, eq=False):
 
     def of(self, pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
         """all_keys: rows that lack a key are passed over."""
-        memo = whole.derived(("soft spread constraints", self.make), Reads.ALL_NODES, _memo)
+        memo: dict[Hashable, SoftPlan] = whole.derived(("soft spread constraints", self.make), Reads.ALL_NODES, dict)
         spec, size = pod.spec, len(whole)
         name = (pod.namespace, spec.node_selector, spec.affinity, spec.tolerations, constraints, all_keys, size)
         plan = memo.get(name)
@@ -107,10 +109,6 @@ class SoftPlans(msgspec.Struct, frozen=True, eq=False):
                 memo.clear()
             plan = memo[name] = self.make(pod, whole, constraints, all_keys)
         return plan
-
-
-def _memo() -> dict[Hashable, SoftPlan]:
-    return {}
 
 
 def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:

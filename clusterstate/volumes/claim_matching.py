@@ -2,20 +2,336 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
 
+from clusterstate.changes import Reads
+from clusterstate.cluster_objects import ClusterObjects, Name
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import LabelSelector, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass
-from clusterstate.selectors.label_selectors_framework import compile_selector
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
-from clusterstate.selectors.node_selection import named_mask, volume_affinity_mask
+from clusterstate.selectors.node_selection import named_mask, term_error, volume_affinity_mask
+from clusterstate.selectors.term_errors import compile_selector
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import VolumeError, claim_class
-from clusterstate.volumes.volume_candidates import NONE
-from clusterstate.volumes.volume_index import ClassOf, volume_index
+from clusterstate.volumes.claims import VolumeError, claim_class, volume_class
+
+NONE = -1
+"""Stands for no volume."""
+
+Terms = tuple[NodeSelectorTerm, ...] | None
+Entry = tuple[int, int, PersistentVolume]
+"""(number of a volume, a number that grows in the order in which volumes came, the volume)."""
+
+
+@lru_cache(maxsize=1 << 14)
+def label_picked(terms: Terms) -> tuple[str, tuple[str, ...]] | None:
+    """(label, its values) where the terms pick the nodes that have one of them; None where they say anything else.
+
+    Invalid terms are passed over, as ``node_affinity_mask`` does.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for term in terms or ():
+        if term_error(term) is None:
+            if term.match_fields or len(term.match_expressions) != 1 or term.match_expressions[0].operator != "In":
+                return None
+            one = term.match_expressions[0]
+            found.update(((one.key, value), None) for value in one.values)
+    keys = {key for key, _ in found}
+    return (keys.pop(), tuple(value for _, value in found)) if len(keys) == 1 else None
+
+
+class VolumeCandidates:
+    """Free volumes by number, in the order in which they are taken: from small to large, the older first."""
+
+    __slots__ = ("_by_label", "_by_terms", "_holds", "_numbers", "_order", "_ranks")
+
+    def __init__(self, holds: Callable[[PersistentVolume], bool]) -> None:
+        """holds: whether a volume would do."""
+        self._holds = holds
+        self._order: list[tuple[int, int]] = []
+        self._numbers: IntArray = np.zeros(0, np.int64)
+        self._ranks: IntArray | None = None
+        self._by_label: dict[str, _Labelled] = {}
+        self._by_terms: dict[Terms, list[int]] = {}
+
+    def add(self, found: Sequence[Entry]) -> None:
+        """Volumes became free."""
+        entries = sorted((volume.storage, arrival, number) for number, arrival, volume in found if self._holds(volume))
+        if not entries:
+            return
+        places = [bisect_left(self._order, (storage, arrival)) for storage, arrival, _ in entries]
+        self._numbers = np.insert(self._numbers, places, [number for _, _, number in entries])
+        self._order = sorted([*self._order, *((storage, arrival) for storage, arrival, _ in entries)])
+        self._moved()
+        for number, _, volume in found:
+            if self._holds(volume):
+                self._file(number, volume.node_affinity)
+
+    def _file(self, number: int, terms: Terms) -> None:
+        label = label_picked(terms)
+        if label is None:
+            self._by_terms.setdefault(terms, []).append(number)
+        else:
+            self._by_label.setdefault(label[0], _Labelled()).add(number, label[1])
+
+    def drop(self, entry: Entry) -> None:
+        """A volume is free no longer; as it was added."""
+        number, arrival, volume = entry
+        key = (volume.storage, arrival)
+        place = bisect_left(self._order, key)
+        if place == len(self._order) or self._order[place] != key:
+            return
+        del self._order[place]
+        self._numbers = np.delete(self._numbers, place)
+        self._moved()
+        label = label_picked(volume.node_affinity)
+        if label is not None:
+            self._by_label[label[0]].drop(number)
+            return
+        numbers = self._by_terms[volume.node_affinity]
+        numbers.remove(number)
+        if not numbers:
+            del self._by_terms[volume.node_affinity]
+
+    def _moved(self) -> None:
+        self._ranks = None
+        for labelled in self._by_label.values():
+            labelled.moved()
+
+    def first(self, snapshot: Snapshot, taken: Sequence[IntArray]) -> IntArray:
+        """(n,) int64 the number of the first volume that each row can use, NONE where there is none.
+
+        taken: (n,) each, the volumes that a row does not have any more.
+        """
+        if self._ranks is None:
+            self._ranks = np.full(int(self._numbers.max(initial=-1)) + 2, len(self._order), np.int64)
+            self._ranks[self._numbers] = np.arange(len(self._order))
+        best: IntArray = np.full(len(snapshot), len(self._order), np.int64)
+        for key, labelled in self._by_label.items():
+            np.minimum(best, self._ranks[labelled.first(key, snapshot, self._ranks, taken)], out=best)
+        for terms, numbers in self._by_terms.items():
+            usable = volume_affinity_mask(snapshot, terms)
+            ordered = np.array(sorted(numbers, key=self._ranks.__getitem__), np.int64)
+            starts = np.where(usable, 0, len(ordered))
+            found = _first_left(ordered, starts, np.full(len(starts), len(ordered)), taken)
+            np.minimum(best, self._ranks[found], out=best)
+        return np.append(self._numbers, NONE)[best]
+
+
+class _Labelled:
+    """Volumes that can be used from the nodes where one label has one of some values.
+
+    Two parallel arrays have a (volume, value) pair each; values are numbered in the order they were met.
+    """
+
+    __slots__ = ("_bounds", "_codes", "_ids", "_new", "_numbers", "_ordered", "_values", "_width")
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._new: list[tuple[int, int]] = []
+        self._numbers: IntArray = np.zeros(0, np.int64)
+        self._values: IntArray = np.zeros(0, np.int64)
+        self._codes: IntArray = np.zeros(0, np.int64)
+        self._ordered: IntArray = np.zeros(0, np.int64)
+        self._bounds: IntArray | None = None
+        self._width = -1
+
+    def add(self, number: int, values: Iterable[str]) -> None:
+        self._new += ((number, self._ids.setdefault(value, len(self._ids))) for value in values)
+
+    def _take_in(self) -> None:
+        if self._new:
+            new = np.array(self._new, np.int64)
+            self._numbers, self._values = np.append(self._numbers, new[:, 0]), np.append(self._values, new[:, 1])
+            self._new = []
+
+    def drop(self, number: int) -> None:
+        self._take_in()
+        kept = self._numbers != number
+        self._numbers, self._values = self._numbers[kept], self._values[kept]
+
+    def moved(self) -> None:
+        """The order of the volumes, or which there are, changed."""
+        self._bounds = None
+
+    def first(self, key: str, snapshot: Snapshot, ranks: IntArray, taken: Sequence[IntArray]) -> IntArray:
+        """(n,) the first volume left for each row, NONE where there is none. ranks: number → place in the order."""
+        codes, index = snapshot.label_codes(key)
+        if self._bounds is None or self._width != len(index):
+            self._arrange(index, ranks)
+        assert self._bounds is not None
+        return _first_left(self._ordered, self._bounds[codes], self._bounds[codes + 1], taken)
+
+    def _arrange(self, index: Mapping[str, int], ranks: IntArray) -> None:
+        """Sorts the pairs by the code that nodes have for the value, and the volumes of a code by rank."""
+        self._take_in()
+        if self._width != len(index):
+            self._codes = np.zeros(0, np.int64)
+        if len(self._codes) < len(self._ids):
+            new = list(self._ids)[len(self._codes) :]
+            self._codes = np.append(self._codes, [index.get(value, NONE) for value in new])
+        self._width = len(index)
+        codes = self._codes[self._values]
+        there = codes != NONE
+        codes, numbers = codes[there], self._numbers[there]
+        order = np.lexsort((ranks[numbers], codes))
+        self._ordered = numbers[order]
+        self._bounds = np.searchsorted(codes[order], np.arange(len(index) + 2))
+
+
+def _first_left(ordered: IntArray, starts: IntArray, ends: IntArray, taken: Sequence[IntArray]) -> IntArray:
+    """(n,) the first of ``ordered[start:end]`` that is not among what the row has taken, NONE where there is none."""
+    if not len(ordered):
+        return np.full(len(starts), NONE, np.int64)
+    while True:
+        found: IntArray = np.where(starts < ends, ordered[np.minimum(starts, len(ordered) - 1)], NONE)
+        again = np.zeros(len(starts), np.bool_)
+        for numbers in taken:
+            again |= (found == numbers) & (found != NONE)
+        if not again.any():
+            return found
+        starts = starts + again
+
+
+AVAILABLE = "Available"
+MOST_SHAPES = 64
+"""Sorts of claims of which a class keeps the candidates."""
+
+ClassOf = Callable[[PersistentVolume], str]
+"""The class under which a release lists a volume."""
+
+
+class VolumesOfClass:
+    """The volumes that are listed under one class, by number.
+
+    version: grows whenever one of them changes. volumes: by number; None where there is none now.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.version = 0
+        self.volumes: list[PersistentVolume | None] = []
+        self._arrivals: dict[int, int] = {}
+        self._unused: list[int] = []
+        self._reserved: dict[Name, set[int]] = {}
+        self._candidates: OrderedDict[Hashable, VolumeCandidates] = OrderedDict()
+
+    def add(self, volume: PersistentVolume, arrival: int) -> int:
+        """A volume came; its number. arrival: as the volumes of the cluster came."""
+        if not self._unused:
+            self._unused.append(len(self.volumes))
+            self.volumes.append(None)
+        number = self._unused.pop()
+        self.volumes[number] = volume
+        self._arrivals[number] = arrival
+        if volume.claim_ref is not None:
+            self._reserved.setdefault((volume.claim_ref.namespace, volume.claim_ref.name), set()).add(number)
+        elif _is_free(volume, self.name):
+            for candidates in self._candidates.values():
+                candidates.add([(number, arrival, volume)])
+        return number
+
+    def drop(self, number: int) -> None:
+        """A volume left."""
+        volume, arrival = self.volumes[number], self._arrivals.pop(number)
+        assert volume is not None
+        self.volumes[number] = None
+        self._unused.append(number)
+        if volume.claim_ref is not None:
+            at = (volume.claim_ref.namespace, volume.claim_ref.name)
+            self._reserved[at].discard(number)
+            if not self._reserved[at]:
+                del self._reserved[at]
+        elif _is_free(volume, self.name):
+            for candidates in self._candidates.values():
+                candidates.drop((number, arrival, volume))
+
+    def reserved(self, claim: Name) -> list[PersistentVolume]:
+        """The volumes whose reference names a claim, the oldest first."""
+        numbers = sorted(self._reserved.get(claim, ()), key=self._arrivals.__getitem__)
+        return [volume for number in numbers if (volume := self.volumes[number]) is not None]
+
+    def candidates(self, shape: Hashable, holds: Callable[[PersistentVolume], bool]) -> VolumeCandidates:
+        """The free volumes that would do for claims of one shape. holds: whether a volume does; equal for equal shapes.
+
+        A volume is free when it is available and no claim is named in it.
+        """
+        found = self._candidates.get(shape)
+        if found is None:
+            found = self._candidates[shape] = VolumeCandidates(holds)
+            free = ((n, v) for n, v in enumerate(self.volumes) if v is not None and _is_free(v, self.name))
+            found.add([(number, self._arrivals[number], volume) for number, volume in free])
+            if len(self._candidates) > MOST_SHAPES:
+                self._candidates.popitem(last=False)
+        else:
+            self._candidates.move_to_end(shape)
+        return found
+
+
+def _is_free(volume: PersistentVolume, class_name: str) -> bool:
+    return volume.phase == AVAILABLE and volume.claim_ref is None and volume_class(volume) == class_name
+
+
+class VolumeIndex:
+    """All volumes by the class under which a release lists them."""
+
+    def __init__(self, class_of: ClassOf) -> None:
+        self._class_of = class_of
+        self._classes: dict[str, VolumesOfClass] = {}
+        self._places: dict[str, tuple[VolumesOfClass, int, int]] = {}
+        self._position = 0
+        self._versions = 0
+
+    def refresh(self, objects: ClusterObjects) -> VolumeIndex:
+        """Brings the volumes that changed since the last time up to date."""
+        log = objects.volume_log
+        if log.position != self._position:
+            changed = log.since(self._position)
+            if changed is None:
+                self._classes, self._places = {}, {}
+                changed = log.arrivals
+            self._position = log.position
+            for name in changed:
+                self._renew(name, objects.persistent_volumes.get(name), log.arrivals.get(name, -1))
+        return self
+
+    def _renew(self, name: str, volume: PersistentVolume | None, arrival: int) -> None:
+        """Notes what has become of a volume."""
+        if name in self._places:
+            before, number, arrived = self._places[name]
+            if before.volumes[number] == volume and arrived == arrival:
+                before.volumes[number] = volume
+                return
+            before.drop(number)
+            self._note(before)
+            del self._places[name]
+        if volume is not None:
+            now = self.of(self._class_of(volume))
+            self._places[name] = (now, now.add(volume, arrival), arrival)
+            self._note(now)
+
+    def _note(self, volumes: VolumesOfClass) -> None:
+        self._versions += 1
+        volumes.version = self._versions
+
+    def of(self, class_name: str) -> VolumesOfClass:
+        """The volumes of a class."""
+        found = self._classes.get(class_name)
+        if found is None:
+            found = self._classes[class_name] = VolumesOfClass(class_name)
+        return found
+
+
+def volume_index(snapshot: Snapshot, class_of: ClassOf) -> VolumeIndex:
+    """The volumes of the cluster by class, as they are now."""
+    index = snapshot.derived(("volumes by class", class_of), Reads(0), lambda: VolumeIndex(class_of))
+    return index.refresh(snapshot.objects)
+
 
 SELECTED_NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
 NOT_PROVISIONED = ("", "kubernetes.io/no-provisioner")

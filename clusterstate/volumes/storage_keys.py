@@ -9,9 +9,9 @@ from __future__ import annotations
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from clusterstate.volumes.claim_matching import ClassOf, volume_index
 from clusterstate.volumes.claims import claim_class
 from clusterstate.volumes.claims_framework import claim_volumes
-from clusterstate.volumes.volume_index import ClassOf, volume_index
 
 LedTo = tuple[PersistentVolumeClaim | None, PersistentVolume | None, int]
 """(a claim, the volume that it names, the version of the volumes that it could be bound to)."""

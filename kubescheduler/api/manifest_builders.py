@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
-from clusterstate.nodetree import REGION, STABLE_REGION, STABLE_ZONE, ZONE
+from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 from kubecel.api_names import label_value_errors
 from kubescheduler.api.argument_checks import refuse, wrong_type
 

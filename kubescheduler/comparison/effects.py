@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clusterstate.cache import ClusterCache
 from clusterstate.daemon_pods import is_daemon_pod
-from clusterstate.nodetree import STABLE_ZONE, ZONE
+from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.release_view import ReleaseView
 from clusterstate.selectors.matching import compile_map

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from clusterstate.resource_names import is_extended_resource
-from clusterstate.selectors.name_errors import worded_1_20
+from clusterstate.resource_names import is_extended_resource, worded_1_20
 from kubecel.api_names import qualified_name_errors
 from kubescheduler.framework.args.field_errors import invalid
 

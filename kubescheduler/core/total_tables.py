@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
-from clusterstate.counting.amount_codes import UNSEEN, AmountCodes
+from clusterstate.counting.row_amounts import UNSEEN, AmountCodes
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot

@@ -7,7 +7,7 @@ from itertools import islice
 
 import msgspec
 
-from clusterstate.derived_uids import derived_uid
+from clusterstate.manifests.defaulting import derived_uid
 from clusterstate.objects import (
     ClaimReference,
     ClaimVolume,

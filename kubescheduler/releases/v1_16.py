@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from algorithmprovider import registry
+from clusterstate.manifests.api_checks import CHECKS_1_16
 from clusterstate.manifests.defaulting import default_manifest
-from clusterstate.manifests.schema.api_checks import CHECKS_1_16
 from clusterstate.manifests.strictness import Accepted
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import pod_key

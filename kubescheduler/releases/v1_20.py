@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clusterstate.manifests.schema.api_checks import CHECKS_1_20
+from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.strictness import Accepted
-from clusterstate.nodetree import zone_key_stable
+from clusterstate.node_order import zone_key_stable
 from clusterstate.release_view import ReleaseView
-from clusterstate.usage_framework import account_1_20
+from clusterstate.usage import account_1_20
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.decode_texts import unknown_text_1_20

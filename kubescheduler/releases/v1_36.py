@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.images import SnapshotImageStates
-from clusterstate.manifests.defaulting_1_36 import default_manifest_1_36
-from clusterstate.manifests.schema.api_checks import CHECKS_1_36
+from clusterstate.manifests.api_checks import CHECKS_1_36
+from clusterstate.manifests.defaulting import default_manifest_1_36
 from clusterstate.manifests.strictness import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.release_view import ReleaseView
-from clusterstate.usage_framework import account_1_36
+from clusterstate.usage import account_1_36
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.config_versions import GONE

@@ -9,8 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from clusterstate.derived_uids import derived_uid
-from clusterstate.manifests.defaulting import DEFAULT_NAMESPACE
+from clusterstate.manifests.defaulting import DEFAULT_NAMESPACE, derived_uid
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod
 

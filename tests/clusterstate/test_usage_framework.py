@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, PodSpec, RequestsInUse
-from clusterstate.usage import DEFAULT_MEMORY, PodUsage, account_1_16, amount
-from clusterstate.usage_framework import account_1_20, account_1_36
+from clusterstate.usage import DEFAULT_MEMORY, PodUsage, account_1_16, account_1_20, account_1_36, amount
 from tests.support.build import resources
 
 GPU = "example.com/gpu"

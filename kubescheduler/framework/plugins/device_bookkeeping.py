@@ -10,9 +10,9 @@ from functools import partial
 import attrs
 import msgspec
 
-from clusterstate.devices.device_allocation import allocations
 from clusterstate.devices.device_demand import Demand, devices_on
 from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_search import allocations
 from clusterstate.devices.extended_resources import is_extended, request_mappings
 from clusterstate.devices.resource_claims import (
     binding_failure,

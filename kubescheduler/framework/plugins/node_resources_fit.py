@@ -14,7 +14,7 @@ from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.footprint import Footprint
 from clusterstate.manifests.fields import present
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
+from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY

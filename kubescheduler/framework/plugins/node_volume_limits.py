@@ -11,8 +11,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
+from clusterstate.volumes.claims_framework import may_use_csi
 from clusterstate.volumes.csi_migration import plugins_1_20
-from clusterstate.volumes.csi_usage import may_use_csi
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin

@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.manifests.kinds import SPREAD_CONSTRAINT
 from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
-from clusterstate.selectors.name_errors import worded_1_20, worded_1_36
+from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
 from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct

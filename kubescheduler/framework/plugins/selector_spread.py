@@ -6,7 +6,7 @@ from typing import Any
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.selectors.default_selector import default_selector_1_20
+from clusterstate.selectors.pod_owners import default_selector_1_20
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

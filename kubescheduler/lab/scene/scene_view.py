@@ -10,7 +10,7 @@ import yaml
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import listed
-from clusterstate.nodetree import STABLE_ZONE, ZONE
+from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import Node, Pod
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kubescheduler.api.cluster import Cluster

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from clusterstate.objects import NO_RESOURCES, Container, Pod, PodSpec
 from clusterstate.resource_names import is_hugepage_resource
-from clusterstate.usage_framework import as_asked, pod_requests
+from clusterstate.usage import as_asked, pod_requests
 from kubescheduler.live.metrics.exposition import exposition
 
 LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")

@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clusterstate.counting import amount_codes
+from clusterstate.counting import row_amounts
 from clusterstate.counting.row_amounts import RowAmounts
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_pod, resources
@@ -108,9 +108,9 @@ def test_codes_name_every_row_that_has_changed(found: list[Any], at_once: int, c
     amounts, info = RowAmounts(3), cache_of().info(make_pod("p", requests=resources(cpu=250)))
     amounts.resize(3, ROWS)
     with (
-        patch.object(amount_codes, "MOST_AT_ONCE", at_once),
-        patch.object(amount_codes, "MOST_CODES", codes),
-        patch.object(amount_codes, "LONGEST", longest),
+        patch.object(row_amounts, "MOST_AT_ONCE", at_once),
+        patch.object(row_amounts, "MOST_CODES", codes),
+        patch.object(row_amounts, "LONGEST", longest),
     ):
         readers = [CodeReader(amounts) for _ in range(3)]
         for number, one in enumerate(found):

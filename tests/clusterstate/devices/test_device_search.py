@@ -6,16 +6,23 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from clusterstate.devices.device_features import DeviceFeatures
+from clusterstate.devices.device_requests import DeviceError
+from clusterstate.devices.device_search import consumed_capacity, fits_capacity
 from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement, Toleration
 from clusterstate.objects.resource import (
     ALL,
     AllocatedDevice,
     Allocation,
+    Device,
     DeviceAsk,
     DeviceConstraint,
     PendingAllocation,
     Placement,
+    RequestPolicy,
     ResourceClaim,
     ResourceSlice,
 )
@@ -291,3 +298,180 @@ def test_devices_on_their_way_to_another_pod() -> None:
     """What a pod has reserved is not given to the next one."""
     pending = PendingAllocation(make_claim("other").metadata, allocated("n", "a"), "uid")
     assert picked([make_claim("c")], [TWO], pending) == [("r", "b")]
+
+
+ERRORS = {
+    "not understood": (
+        make_claim("c", exactly(selectors=("device.none == 1",))),
+        "claim default/c: selector #0: ",
+    ),
+    "no such key": (
+        make_claim("c", exactly(selectors=("true", f"{HERE}.none == 1"))),
+        "claim default/c: selector #1: CEL runtime error: no such key: none",
+    ),
+    "no condition": (
+        make_claim("c", exactly(selectors=(f"{HERE}.model",))),
+        "claim default/c: selector #0: CEL runtime error: CEL result of type string could not be converted to bool: "
+        "unsupported native conversion from string to 'bool'",
+    ),
+    "no class": (
+        make_claim("c", exactly(cls="none")),
+        "claim default/c, request r: could not retrieve device class none: "
+        'deviceclass.resource.k8s.io "none" not found',
+    ),
+    "an unknown mode": (
+        make_claim("c", exactly(allocation_mode="Some")),
+        "claim default/c, request r: unsupported count mode Some",
+    ),
+    "a constraint that keeps a request from all devices": (
+        make_claim("c", exactly(allocation_mode=ALL), constraints=(DeviceConstraint((), f"{DRIVER}/numa"),)),
+        "claim default/c, request r: cannot add device gpu.example.com/n/b because a claim constraint would not be "
+        "satisfied",
+    ),
+    "a constraint without a sort": (
+        make_claim("c", constraints=(DeviceConstraint(),)),
+        "claim default/c, constraint #0: empty constraint (unsupported constraint type?)",
+    ),
+    "more than a claim can have": (
+        make_claim("c", exactly(count=33)),
+        "claim default/c: number of requested devices 33 exceeds the claim limit of 32",
+    ),
+}
+
+
+@pytest.mark.parametrize(("claim", "text"), ERRORS.values(), ids=ERRORS.keys())
+def test_what_cannot_be_worked_out(claim: ResourceClaim, text: str) -> None:
+    """It is an error of the whole pod with upstream's text, not a wrong answer."""
+    with pytest.raises(DeviceError) as caught:
+        picked([claim], [TWO])
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("slices", "text"),
+    [
+        ([make_slice("n", gpu("a"), slice_count=2)], "currently being updated"),
+        ([make_slice("n", gpu("a"), gpu("a"))], "currently invalid"),
+    ],
+    ids=["incomplete", "invalid"],
+)
+def test_all_devices_of_a_pool_that_is_not_whole(slices: list[ResourceSlice], text: str) -> None:
+    """A request for all devices is an error then, even beside pools that are whole."""
+    request = exactly(allocation_mode=ALL)
+    with pytest.raises(DeviceError, match=f"asks for all devices, but resource pool {DRIVER}/n is {text}"):
+        picked([make_claim("c", request)], [*slices, make_slice("n", gpu("b"), pool="other")])
+
+
+def test_an_error_of_a_later_claim_comes_only_when_it_is_its_turn() -> None:
+    """A claim that cannot be met keeps later ones from being looked at."""
+    wrong = make_claim("d", exactly(selectors=(f"{HERE}.none == 1",)))
+    assert picked([make_claim("c", exactly(count=3)), wrong], [TWO]) is None
+    with pytest.raises(DeviceError, match="claim default/d: selector #0: CEL runtime error: no such key: none"):
+        picked([make_claim("c"), wrong], [TWO])
+
+
+GATES = {
+    "prioritized list": (
+        make_claim("c", first_of("r", DeviceAsk("gpu", "one"))),
+        {"prioritized_list": False},
+        "claim default/c, request r: has subrequests, but the DRAPrioritizedList feature is disabled",
+    ),
+    "consumable capacity": (
+        make_claim("c", half()),
+        {"consumable": False},
+        "claim default/c, request r: has capacity requests, but the DRAConsumableCapacity feature is disabled",
+    ),
+}
+
+
+@pytest.mark.parametrize(("claim", "off", "text"), GATES.values(), ids=GATES.keys())
+def test_what_a_gate_keeps_from_being_asked_for(claim: ResourceClaim, off: dict[str, bool], text: str) -> None:
+    """It is an error, so that nobody gets less than was asked for."""
+    with pytest.raises(DeviceError) as caught:
+        picked([claim], [TWO], features=DeviceFeatures(**off))
+    assert str(caught.value) == text
+
+
+OFF = {
+    "taints": ([TAINTED], {"taints": False}, [("r", "a")]),
+    "counters": ([PARTS, CHIP], {"partitionable": False}, None),
+    "placed one by one": ([EACH], {"partitionable": False}, None),
+    "binding conditions": (
+        [make_slice("n", gpu("a", binding_conditions=("Ready",)), gpu("b"))],
+        {"binding": False},
+        [("r", "b")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("slices", "off", "expected"), OFF.values(), ids=OFF.keys())
+def test_gates_of_what_devices_say(
+    slices: list[ResourceSlice], off: dict[str, bool], expected: list[tuple[str, str]] | None
+) -> None:
+    """A device that needs what is off is not given, and taints are not looked at."""
+    assert picked([make_claim("c")], slices, features=DeviceFeatures(**off)) == expected
+
+
+RANGE = RequestPolicy(default=3000, minimum=2000, maximum=8000, step=2000)
+VALUES = RequestPolicy(default=1000, valid_values=(1000, 4000))
+
+
+def device(policy: RequestPolicy | None = None, total: int = 10_000) -> Device:
+    """With a capacity ``x``."""
+    policies = {} if policy is None else {"x": policy}
+    return Device("d", capacity=FrozenMap({"x": total}), policies=FrozenMap(policies))
+
+
+CONSUMED = {
+    "everything without a policy": (None, None, 10_000),
+    "what is asked for": (None, 500, 500),
+    "the default": (RANGE, None, 3000),
+    "at least the minimum": (RANGE, 1, 2000),
+    "the minimum itself": (RANGE, 2000, 2000),
+    "whole steps": (RANGE, 2001, 4000),
+    "steps from the minimum on": (msgspec.structs.replace(RANGE, minimum=3000), 4000, 5000),
+    "no steps": (msgspec.structs.replace(RANGE, step=None), 2001, 2001),
+    "the next valid value": (VALUES, 1001, 4000),
+    "no valid value is enough": (VALUES, 4001, 4001),
+    "a policy without limits": (RequestPolicy(default=1), 7, 7),
+}
+
+
+@pytest.mark.parametrize(("policy", "asked", "expected"), CONSUMED.values(), ids=CONSUMED.keys())
+def test_what_is_consumed(policy: RequestPolicy | None, asked: int | None, expected: int) -> None:
+    """Requests are rounded up as the policy says; without a request it is the default or everything."""
+    requested = None if asked is None else {"x": asked}
+    assert consumed_capacity(requested, device(policy)) == {"x": expected}
+
+
+FITS = {
+    "room": (None, 4000, 3000, 3000, True),
+    "not beside what is held": (None, 4000, 6001, 0, False),
+    "not beside what is under way": (None, 4000, 3000, 3001, False),
+    "within the range": (RANGE, 7000, 0, 0, True),
+    "above the range": (RANGE, 8001, 0, 0, False),
+    "the default need not be in the range": (RANGE, None, 0, 0, True),
+    "a valid value": (VALUES, 3000, 0, 0, True),
+    "more than any valid value": (VALUES, 4001, 0, 0, False),
+}
+
+
+@pytest.mark.parametrize(("policy", "asked", "held", "under_way", "fits"), FITS.values(), ids=FITS.keys())
+def test_what_fits(policy: RequestPolicy | None, asked: int | None, held: int, under_way: int, fits: bool) -> None:
+    """All shares together stay within the capacity, each within the policy."""
+    requested = None if asked is None else {"x": asked}
+    assert fits_capacity(requested, device(policy), {"x": held}, {"x": under_way}) is fits
+
+
+def test_a_capacity_that_is_not_there() -> None:
+    """Such a device will not do."""
+    assert not fits_capacity({"y": 1}, device(), {}, {})
+    assert fits_capacity({}, device(), {}, {})
+
+
+@given(st.integers(0, 50), st.integers(1, 9), st.integers(0, 100))
+def test_law_of_steps(minimum: int, step: int, asked: int) -> None:
+    """What is consumed is the least step from the minimum on that is enough."""
+    policy = RequestPolicy(minimum=minimum * 1000, step=step * 1000)
+    (found,) = consumed_capacity({"x": asked * 1000}, device(policy)).values()
+    assert found == next(1000 * n for n in range(minimum, 200, step) if n >= asked)

@@ -10,20 +10,34 @@ import pytest
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, decode_all, decode_cluster, decode_object
 from clusterstate.manifests.documents import Item, split_json
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import (
     AWSElasticBlockStore,
+    AzureDisk,
     ClaimVolume,
     Container,
     ContainerPort,
+    CSIStorageCapacity,
     EphemeralVolume,
     FrozenMap,
+    Grant,
+    ImageVolume,
     Labels,
+    LabelSelector,
     Node,
+    ObjectMeta,
     Pod,
+    PodCondition,
+    PodGrants,
+    PodResourceClaim,
+    PortworxVolume,
     PriorityClass,
+    ResourceClaimStatus,
     Service,
     StorageClass,
+    VolumeAttachment,
 )
+from tests.support.build import cache_of, labels
 
 
 def pod(name: str = "web-1", **spec: Any) -> dict[str, Any]:
@@ -377,3 +391,182 @@ def test_labels_are_read_by_content() -> None:
     found = decode_object({"kind": "Node", "metadata": {"name": "n", "labels": {"a": "b"}}})
     expected: Labels = FrozenMap({"a": "b"})
     assert {found.metadata.labels} == {expected}
+
+
+REQUESTS = {"cpu": "100m", "memory": "1Ki"}
+AMOUNTS = FrozenMap({"cpu": 100, "memory": 1_024_000})
+
+
+def manifest(status: Any = None, **spec: Any) -> dict[str, Any]:
+    spec.setdefault("containers", [{"name": "c"}])
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec, "status": status or {}}
+
+
+def decoded(given: dict[str, Any]) -> Pod:
+    """The same from a dictionary and from JSON, twice."""
+    one = decode_object(given)
+    decoder = Decoder()
+    item = Item("f", msgspec.Raw(msgspec.json.encode(given)), kind="Pod")
+    assert one == decoder.decode_item(item) == decoder.decode_item(item)
+    assert isinstance(one, Pod)
+    return one
+
+
+def test_conditions_keep_type_status_and_reason() -> None:
+    """In their order; replicas share them."""
+    conditions = [
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "m"},
+        {"type": "Ready", "lastProbeTime": None, "reason": None},
+    ]
+    pod = decoded(manifest({"conditions": conditions}))
+    assert pod.conditions == (
+        PodCondition("DisruptionTarget", "True", "PreemptionByScheduler"),
+        PodCondition("Ready"),
+    )
+
+
+GRANTS = {
+    "nothing": ({}, None),
+    "statuses-without-resources": ({"containerStatuses": [{"name": "c", "allocatedResources": REQUESTS}]}, None),
+    "null": ({"containerStatuses": [{"name": "c", "resources": None}], "resources": None}, None),
+    "container": (
+        {
+            "containerStatuses": [
+                {"name": "c", "resources": {"requests": REQUESTS, "limits": {"cpu": "1"}}},
+                {"name": "d", "ready": True},
+            ]
+        },
+        PodGrants(FrozenMap({"c": Grant(AMOUNTS)})),
+    ),
+    "empty-resources": (
+        {"initContainerStatuses": [{"name": "s", "resources": {}, "allocatedResources": REQUESTS}]},
+        PodGrants(FrozenMap({"s": Grant(allocated=AMOUNTS)})),
+    ),
+    "pod": (
+        {"resources": {"requests": REQUESTS}, "allocatedResources": {"cpu": "100m", "memory": "1024"}},
+        PodGrants(FrozenMap(), Grant(AMOUNTS, AMOUNTS)),
+    ),
+    "allocated-alone-is-nothing": ({"allocatedResources": REQUESTS}, None),
+}
+
+
+@pytest.mark.parametrize(("status", "grants"), GRANTS.values(), ids=GRANTS)
+def test_what_was_granted(status: dict[str, Any], grants: PodGrants | None) -> None:
+    """Of containers whose status has resources, and of the pod as a whole."""
+    assert decoded(manifest(status)).grants == grants
+
+
+FAULTS = {
+    "grant": ({"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "many"}}}]}, "many"),
+    "grant-of-the-pod": ({"resources": {"requests": {"cpu": True}}}, "status.resources.requests.cpu"),
+    "condition": ({"conditions": [{"type": 1}]}, "status.conditions[0].type"),
+    "claims": ({"resourceClaimStatuses": [{"name": []}]}, "status.resourceClaimStatuses[0].name"),
+}
+
+
+@pytest.mark.parametrize(("status", "told"), FAULTS.values(), ids=FAULTS)
+def test_faults_in_a_status_are_told(status: dict[str, Any], told: str) -> None:
+    """From a dictionary and from JSON."""
+    given = manifest(status)
+    with pytest.raises(DecodeError, match="p: status") as caught:
+        decode_object(given)
+    with pytest.raises(DecodeError) as again:
+        Decoder().decode_item(Item("", msgspec.Raw(msgspec.json.encode(given)), kind="Pod"))
+    assert caught.value.problems == again.value.problems
+    assert told in caught.value.problems[0]
+
+
+def test_fields_that_only_1_36_reads() -> None:
+    """User namespaces, restart rules, image volumes, groups and resource claims."""
+    spec = decoded(
+        manifest(
+            containers=[{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}, {}]}],
+            hostUsers=False,
+            volumes=[{"name": "v", "image": {"reference": "data:1"}}],
+            schedulingGroup={"podGroupName": "g"},
+            resourceClaims=[{"name": "a", "resourceClaimName": "x"}, {"name": "b", "resourceClaimTemplateName": "t"}],
+        )
+    ).spec
+    assert spec.containers == (Container("c", restart_rule_actions=("RestartAllContainers", "")),)
+    assert spec.host_users is False
+    assert spec.volumes == (ImageVolume("data:1"),)
+    assert spec.scheduling_group == "g"
+    assert spec.resource_claims == (PodResourceClaim("a", "x"), PodResourceClaim("b", None, "t"))
+
+
+def test_claims_made_from_templates() -> None:
+    """By the name of the entry; none may be needed."""
+    pod = decoded(manifest({"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "p-a"}, {"name": "b"}]}))
+    assert pod.resource_claim_statuses == (ResourceClaimStatus("a", "p-a"), ResourceClaimStatus("b"))
+
+
+def test_a_bound_pod_keeps_its_status() -> None:
+    """Nothing but the node changes."""
+    pod = decoded(manifest({"conditions": [{"type": "Ready"}], "resourceClaimStatuses": [{"name": "b"}]}))
+    bound = pod.on("n")
+    assert (bound.node_name, bound.on("")) == ("n", pod)
+
+
+CAPACITY = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "CSIStorageCapacity",
+    "metadata": {"name": "c", "namespace": "kube-system"},
+    "storageClassName": "fast",
+    "nodeTopology": {"matchLabels": {"zone": "a"}},
+    "capacity": "10Gi",
+    "maximumVolumeSize": "1500m",
+}
+ATTACHMENT = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "VolumeAttachment",
+    "metadata": {"name": "a"},
+    "spec": {"attacher": "d.io", "nodeName": "n", "source": {"persistentVolumeName": "pv"}},
+    "status": {"attached": True},
+}
+
+
+def test_storage_capacities_and_attachments() -> None:
+    """Sizes may be absent, and so may the volume of an attachment."""
+    selector = LabelSelector(labels({"zone": "a"}))
+    meta = ObjectMeta("c", "kube-system")
+    assert decode_object(CAPACITY) == CSIStorageCapacity(meta, "fast", selector, 10 * 2**30 * 1000, 1500)
+    bare = {**CAPACITY, "nodeTopology": None, "capacity": None, "maximumVolumeSize": None}
+    assert decode_object(bare) == CSIStorageCapacity(meta, "fast")
+    assert decode_object(ATTACHMENT) == VolumeAttachment(ObjectMeta("a"), "d.io", "n", "pv")
+    inline = {**ATTACHMENT, "spec": {"attacher": "d.io", "nodeName": "n", "source": {"inlineVolumeSpec": {}}}}
+    assert decode_object(inline) == VolumeAttachment(ObjectMeta("a"), "d.io", "n")
+
+
+def test_they_are_part_of_a_cluster() -> None:
+    """Under their own keys, and kept by name."""
+    cluster = {"csiStorageCapacities": [CAPACITY], "volumeAttachments": [ATTACHMENT]}
+    objects = cache_of(decode_cluster(cluster)).objects
+    assert list(objects.csi_storage_capacities) == [("kube-system", "c")]
+    assert list(objects.volume_attachments) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("volume", "expected"),
+    [
+        pytest.param({"awsElasticBlockStore": {"volumeID": "vol-1"}}, AWSElasticBlockStore("vol-1"), id="ebs"),
+        pytest.param(
+            {"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}},
+            AWSElasticBlockStore("aws://z/vol-1", volume_name="data"),
+            id="ebs-in-the-long-form",
+        ),
+        pytest.param({"azureDisk": {"diskName": "d", "diskURI": "/d"}}, AzureDisk("d", "/d"), id="azure"),
+        pytest.param({"portworxVolume": {"volumeID": "p"}}, PortworxVolume("p"), id="portworx"),
+        pytest.param({"persistentVolumeClaim": {"claimName": "c"}}, ClaimVolume("c"), id="claim"),
+        pytest.param({"ephemeral": {"volumeClaimTemplate": {}}}, EphemeralVolume("data"), id="ephemeral"),
+    ],
+)
+def test_volumes_of_pods(volume: dict[str, Any], expected: Any) -> None:
+    """Their names are kept only where a rule tells them; the short way of decoding reads the same."""
+    manifest = {"metadata": {"name": "p"}, "spec": {"volumes": [{"name": "data", **volume}]}}
+    raw = Item("f.json", msgspec.Raw(msgspec.json.encode(manifest)), kind="Pod")
+    for pod in (decode_object({"kind": "Pod", **manifest}), Decoder().decode_item(raw)):
+        assert isinstance(pod, Pod)
+        assert pod.spec.volumes == (expected,)
+        again = decode_object(encode_object(pod))
+        assert isinstance(again, Pod)
+        assert again.spec.volumes == (expected,)

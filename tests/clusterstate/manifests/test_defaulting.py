@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.defaulting import admit_pod, default_manifest, global_default_of
+from clusterstate.manifests.defaulting import (
+    PREFERRED,
+    REQUIRED,
+    admit_pod,
+    default_manifest,
+    default_manifest_1_36,
+    derived_uid,
+    global_default_of,
+)
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ObjectMeta, PriorityClass
 from tests.support.strategies import OBJECTS
@@ -234,3 +243,59 @@ def test_admission_twice_is_once(data: st.DataObject) -> None:
     manifest["spec"]["priorityClassName"] = data.draw(st.sampled_from([None, "", "high", "low"]))
     once = unchanged(lambda m: admit_pod(m, CLASSES, DEFAULT), manifest)
     assert admit_pod(once, CLASSES, DEFAULT) is once
+
+
+def bare_pod(group: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default", "uid": "u", "labels": labels or {"app": "web", "rev": "2"}},
+        "spec": {"containers": [], "affinity": {"podAntiAffinity": group}},
+    }
+
+
+def selectors(manifest: dict[str, Any]) -> list[Any]:
+    """The match expressions of all terms, required ones first."""
+    group = default_manifest_1_36(manifest)["spec"]["affinity"]["podAntiAffinity"]
+    terms = [*group.get(REQUIRED, []), *(weighted["podAffinityTerm"] for weighted in group.get(PREFERRED, []))]
+    return [(term.get("labelSelector") or {}).get("matchExpressions") for term in terms]
+
+
+SAME_APP = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone"}
+IN_REV = {"key": "rev", "operator": "In", "values": ["2"]}
+NOT_IN_REV = {"key": "rev", "operator": "NotIn", "values": ["2"]}
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        pytest.param({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}, [[IN_REV]], id="match"),
+        pytest.param({REQUIRED: [{**SAME_APP, "mismatchLabelKeys": ["rev"]}]}, [[NOT_IN_REV]], id="mismatch"),
+        pytest.param(
+            {PREFERRED: [{"weight": 1, "podAffinityTerm": {**SAME_APP, "matchLabelKeys": ["rev"]}}]},
+            [[IN_REV]],
+            id="preferred",
+        ),
+        pytest.param({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["other"]}]}, [None], id="label-absent"),
+        pytest.param({REQUIRED: [{"topologyKey": "zone", "matchLabelKeys": ["rev"]}]}, [None], id="no-selector"),
+        pytest.param({REQUIRED: [SAME_APP]}, [None], id="no-keys"),
+    ],
+)
+def test_label_keys_become_requirements(group: dict[str, Any], expected: list[Any]) -> None:
+    """Of the pod's own values; keys that it does not have, and terms without a selector, are left alone."""
+    assert selectors(bare_pod(group)) == expected
+
+
+def test_filling_twice_changes_nothing() -> None:
+    """What an API server stored is taken as it is."""
+    once = default_manifest_1_36(bare_pod({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}))
+    assert default_manifest_1_36(once) == once
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(kind=TEXTS, namespace=st.none() | TEXTS, name=TEXTS)
+def test_they_are_uuids_of_version_5(kind: str, namespace: str | None, name: str) -> None:
+    """The same as Python's own."""
+    expected = uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{namespace or ''}/{name}")
+    assert derived_uid(kind, namespace, name) == str(expected)

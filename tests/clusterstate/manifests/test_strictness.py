@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from clusterstate.errors import DecodeError
+from clusterstate.manifests.api_checks import CHECKS_1_36
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.schema.api_checks import CHECKS_1_36
 from clusterstate.manifests.strictness import BY_ORIGIN, LENIENT, STRICT, Accepted, Strictness, strictness_of
 
 WARN = Strictness("warn", "warn", "warn")

@@ -17,7 +17,7 @@ from clusterstate.objects import (
     Service,
     StatefulSet,
 )
-from clusterstate.selectors.default_selector import default_selector_1_20, default_selector_1_36
+from clusterstate.selectors.pod_owners import default_selector_1_20, default_selector_1_36
 from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, labels, make_pod
 

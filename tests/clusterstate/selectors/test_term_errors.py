@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.objects import FrozenMap, LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
+from clusterstate.selectors.matching import SelectorError
 from clusterstate.selectors.node_selection import term_error
 from clusterstate.selectors.term_errors import (
     aggregate,
+    compile_selector,
+    compile_selector_1_36,
     node_selector_error_1_20,
     node_selector_errors_1_36,
     preferred_error_1_20,
@@ -157,3 +160,52 @@ def test_several_faults_are_one_text() -> None:
         f'[0].matchExpressions[1].operator: Unsupported value: "Was": {ALL}]'
     )
     assert aggregate([]) is None
+
+
+LABEL = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+SELECTORS = {
+    "operator": (
+        LabelSelector(match_expressions=(Requirement("a", "Near", ("b",)),)),
+        '"Near" is not a valid label selector operator',
+    ),
+    "value": (
+        LabelSelector(FrozenMap({"service": "x y"})),
+        f'values[0][service]: Invalid value: "x y": {LABEL}',
+    ),
+    "no values": (
+        LabelSelector(match_expressions=(Requirement("a", "In"),)),
+        "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+    ),
+    "values of Exists": (
+        LabelSelector(match_expressions=(Requirement("a", "Exists", ("b",)),)),
+        'values: Invalid value: ["b"]: values set must be empty for exists and does not exist',
+    ),
+    "the first requirement counts": (
+        LabelSelector(FrozenMap({"b": "?"}), (Requirement("a", "In"),)),
+        f'values[0][b]: Invalid value: "?": {LABEL}',
+    ),
+    "all its faults": (
+        LabelSelector(match_expressions=(Requirement("a", "Exists", ("!",)),)),
+        '[values: Invalid value: ["!"]: values set must be empty for exists and does not exist, '
+        f'values[0][a]: Invalid value: "!": {LABEL}]',
+    ),
+}
+
+
+@pytest.mark.parametrize(("selector", "text"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_invalid_selectors(selector: LabelSelector, text: str) -> None:
+    """The paths begin at the requirement."""
+    with pytest.raises(SelectorError) as caught:
+        compile_selector_1_36(selector)
+    assert str(caught.value) == text
+
+
+def test_valid_selectors() -> None:
+    """They are the same in both releases."""
+    selector = LabelSelector(FrozenMap({"a": "b"}))
+    assert compile_selector_1_36(selector) == compile_selector(selector)
+    assert compile_selector_1_36(None) == compile_selector(None)

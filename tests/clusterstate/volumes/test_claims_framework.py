@@ -19,6 +19,7 @@ from clusterstate.objects import (
     Pod,
     Requirement,
 )
+from clusterstate.pod_view_1_36 import with_ephemeral_claims
 from clusterstate.podinfo import PodInfo
 from clusterstate.release_view import ReleaseView
 from clusterstate.selectors.node_selection import volume_affinity_mask
@@ -31,7 +32,6 @@ from clusterstate.volumes.claims_framework import (
     volume_behind,
     volume_zones,
 )
-from clusterstate.volumes.ephemeral_claims import with_ephemeral_claims
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import IMMEDIATE, claiming, make_claim, make_class, make_volume, owned_claim

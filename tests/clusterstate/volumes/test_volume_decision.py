@@ -18,8 +18,7 @@ from clusterstate.objects import (
 )
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import BindingRules
-from clusterstate.volumes.storage_capacity import capacity_for
-from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, PodVolumes, bindings_for
+from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, PodVolumes, bindings_for, capacity_for
 from tests.support.build import Cluster, labels, make_node, names_where
 from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 

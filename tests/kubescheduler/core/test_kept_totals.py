@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clusterstate.counting import amount_codes, pod_counts, tally
+from clusterstate.counting import pod_counts, row_amounts, tally
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core import answers, best_rows, total_tables
 from kubescheduler.core.decision import Decision
@@ -344,7 +344,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(best_rows, "MOST_PASSED_OVER", share),
         patch.object(best_rows, "STALE", 1),
         patch.object(total_tables, "LEAST_MOVES", share),
-        patch.object(amount_codes, "LONGEST", 16 if share == 1 else amount_codes.LONGEST),
+        patch.object(row_amounts, "LONGEST", 16 if share == 1 else row_amounts.LONGEST),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:

@@ -1,12 +1,112 @@
-"""Volumes, claims, classes and CSI."""
+"""What pods are placed among: nodes, storage, and what governs the pods of a namespace."""
 
 from __future__ import annotations
 
 import msgspec
 
-from clusterstate.objects.base import ObjectMeta
-from clusterstate.objects.constraints import LabelSelector, NodeSelectorTerm, Requirement
-from clusterstate.objects.volumes import VolumeSource
+from clusterstate.objects.base import (
+    NO_LABELS,
+    NO_RESOURCES,
+    Labels,
+    Manifested,
+    ObjectMeta,
+    ResourceList,
+    amounts_text,
+)
+from clusterstate.objects.pod import LabelSelector, NodeSelectorTerm, Requirement, Taint, VolumeSource
+
+
+class NodeCondition(msgspec.Struct, frozen=True):
+    """An entry of ``status.conditions``; status is True, False or Unknown."""
+
+    type: str
+    status: str
+
+
+class ContainerImage(msgspec.Struct, frozen=True):
+    """An image that a node has, under all its names."""
+
+    names: tuple[str, ...]
+    size_bytes: int
+
+
+class Node(Manifested, frozen=True, eq=False):
+    """A node."""
+
+    metadata: ObjectMeta
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    allocatable: ResourceList = NO_RESOURCES
+    capacity: ResourceList = NO_RESOURCES
+    conditions: tuple[NodeCondition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """``metadata.name``."""
+        return self.metadata.name
+
+    def __str__(self) -> str:
+        taints = [f"{each.key}={each.value}:{each.effect}".replace("=:", ":") for each in self.taints]
+        parts = [amounts_text(self.allocatable), *taints, "unschedulable" if self.unschedulable else ""]
+        return f"Node {self.name}: {', '.join(filter(None, parts))}"
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A v1 Service."""
+
+    metadata: ObjectMeta
+    selector: Labels | None = None
+    """None when absent: a service without a selector selects no pod."""
+
+
+class ReplicationController(msgspec.Struct, frozen=True):
+    """What is read of a v1 ReplicationController."""
+
+    metadata: ObjectMeta
+    selector: Labels = NO_LABELS
+    replicas: int = 1
+
+
+class ReplicaSet(msgspec.Struct, frozen=True):
+    """What is read of an apps/v1 ReplicaSet."""
+
+    metadata: ObjectMeta
+    selector: LabelSelector | None = None
+    replicas: int = 1
+
+
+class StatefulSet(msgspec.Struct, frozen=True):
+    """What is read of an apps/v1 StatefulSet."""
+
+    metadata: ObjectMeta
+    selector: LabelSelector | None = None
+    replicas: int = 1
+
+
+class PriorityClass(msgspec.Struct, frozen=True):
+    """The priority that pods get by its name."""
+
+    metadata: ObjectMeta
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str | None = None
+
+
+class PodDisruptionBudget(msgspec.Struct, frozen=True):
+    """``disruptions_allowed`` is status.disruptionsAllowed; absent = 0."""
+
+    metadata: ObjectMeta
+    selector: LabelSelector | None = None
+    disruptions_allowed: int = 0
+    disrupted_pods: tuple[str, ...] = ()
+
+
+class Namespace(msgspec.Struct, frozen=True):
+    """A namespace; its labels are what namespace selectors match."""
+
+    metadata: ObjectMeta
 
 
 class ClaimReference(msgspec.Struct, frozen=True):

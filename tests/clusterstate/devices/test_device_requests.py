@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.devices.device_expressions import compile_expression
+from clusterstate.devices.device_requests import compile_expression
 from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from tests.support.device_clusters.devices import DRIVER, gpu
 

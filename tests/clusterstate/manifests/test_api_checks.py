@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterstate.manifests.schema.api_checks import (
+from clusterstate.manifests.api_checks import (
     CHECKS_1_4,
     CHECKS_1_16,
     CHECKS_1_20,
     CHECKS_1_36,
     refused,
 )
-from clusterstate.manifests.schema.known_fields import known_types
+from clusterstate.manifests.known_fields import known_types
 
 TABLES = {"1.4": CHECKS_1_4, "1.16": CHECKS_1_16, "1.20": CHECKS_1_20, "1.36": CHECKS_1_36}
 RICH = [

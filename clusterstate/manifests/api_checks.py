@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.manifests.schema.known_fields import known_types, objects_in
+from clusterstate.manifests.known_fields import known_types, objects_in
 from clusterstate.manifests.strictness import Check, Checks, Fault
 from clusterstate.quantity import format_quantity, parse_quantity
 from clusterstate.resource_names import is_extended_resource, is_hugepage_resource, is_native_resource

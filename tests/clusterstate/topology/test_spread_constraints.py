@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.selectors.matching import compile_map
-from clusterstate.topology.spread_domains import PickedPods
+from clusterstate.topology.spread_constraints import PickedPods
 from tests.support.build import cache_of, labels, make_node, make_pod
 
 X = {"app": "x"}

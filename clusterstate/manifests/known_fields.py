@@ -7,18 +7,16 @@ these values, or a list of them. A type has the fields of all versions of the AP
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from clusterstate.errors import nearest
+from clusterstate.manifests.api_fields import CLUSTER, DEVICES, PODS, VOLUMES
 from clusterstate.manifests.fields import describe, step
-from clusterstate.manifests.schema.known_cluster import CLUSTER
-from clusterstate.manifests.schema.known_devices import DEVICES
-from clusterstate.manifests.schema.known_pods import PODS
-from clusterstate.manifests.schema.known_volumes import VOLUMES
 from clusterstate.manifests.strictness import Accepted
 
 TYPE_META = ("apiVersion", "kind")
@@ -118,3 +116,52 @@ def _in_values(
         return
     hint = f" ({why})" if value in values else nearest(value, taken)
     yield f"{place}: {describe(value)} is not one of {', '.join(taken)}{hint}"
+
+
+def has_only_known(kind: str, content: msgspec.Raw) -> bool:
+    """True: the JSON has nothing that ``unknown_fields`` would name. False: it has to be looked at.
+
+    That also goes for values of a wrong type, for kinds that are in no table, and for fields of a type within itself.
+    """
+    decoder = _decoder(kind)
+    if decoder is None:
+        return False
+    try:
+        decoder.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+@cache
+def _decoder(kind: str) -> msgspec.json.Decoder[Any] | None:
+    return msgspec.json.Decoder(_shape(kind, ())) if kind in known_types() else None
+
+
+@cache
+def _shape(name: str, within: tuple[str, ...]) -> Any:
+    """The type of an object; ``within`` are the types that it stands in, which it does not hold again."""
+    fields = dict(known_types()[name])
+    fields |= dict.fromkeys(() if within else TYPE_META, KnownField())
+    inside = (*within, name)
+    typed = [(f"f{at}", _type(known, inside)) for at, known in enumerate(fields.values())]
+    return msgspec.defstruct(
+        name,
+        [(key, each, msgspec.field(default=None)) for key, each in typed],
+        rename={f"f{at}": field for at, field in enumerate(fields)},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+def _type(known: KnownField, within: tuple[str, ...]) -> Any:
+    if known.values:
+        one: Any = Literal[("", *known.values)]
+        return one | list[one] | None
+    if not known.type:
+        return msgspec.Raw
+    if known.type in within:
+        return None
+    shape: Any = _shape(known.type, within)
+    objects = types.GenericAlias(dict, (str, shape)) if known.by_name else shape
+    return objects | types.GenericAlias(list, (shape,)) | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.topology.spread_minimum import NO_PODS_ANYWHERE, Tracked
+from clusterstate.topology.spread_hard import NO_PODS_ANYWHERE, Tracked
 
 
 def tracked(*counts: int) -> Tracked:
