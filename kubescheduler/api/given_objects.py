@@ -18,8 +18,7 @@ from kubescheduler.api.cluster_entries import Entry
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
 from kubescheduler.sources.cluster_input import decode_items
-from kubescheduler.sources.files import EXTENSIONS, STDIN, read_items
-from kubescheduler.sources.manifest_texts import COMPRESSED, items_in
+from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Strictness

@@ -271,7 +271,7 @@ def run(args: list[str] | None = None) -> int:
 
 def _show(problems: Iterable[str]) -> None:
     from clusterstate.errors import listed
-    from kubescheduler.sources.foreign_text import shown
+    from kubescheduler.sources.sanitize import shown
 
     _say("\n".join(f"error: {shown(problem)}" for problem in listed(problems)))
 

@@ -47,7 +47,7 @@ def rendered_comparison(
 def _document(comparison: Comparison, output: str) -> str:
     import msgspec
 
-    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+    from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     if output == "json":
         return json_text(comparison.as_dict(), 2) + "\n"

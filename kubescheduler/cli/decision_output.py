@@ -10,7 +10,7 @@ from kubescheduler.cli.decision_text import best, fits, message_line
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, noted, table
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
-from kubescheduler.sources.foreign_text import one_line
+from kubescheduler.sources.sanitize import one_line
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining

@@ -13,7 +13,7 @@ import msgspec
 from kubescheduler.cli.output import NONE
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import failures, gave_up
-from kubescheduler.sources.foreign_text import shown
+from kubescheduler.sources.sanitize import shown
 
 
 def message_line(decision: Decision) -> str:

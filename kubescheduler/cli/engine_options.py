@@ -90,7 +90,7 @@ class EngineOptions(NamedTuple):
     def write_config(self) -> None:
         """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""
         from clusterstate.errors import InputError
-        from kubescheduler.sources.whole_file import write_whole
+        from kubescheduler.sources.file_bytes import write_whole
 
         assert self.write_config_to is not None
         spec = self.spec()
@@ -108,7 +108,7 @@ class EngineOptions(NamedTuple):
 
 def remark(text: str) -> None:
     """On standard error; no error."""
-    from kubescheduler.sources.foreign_text import shown
+    from kubescheduler.sources.sanitize import shown
 
     click.echo(f"note: {shown(text)}", err=True)
 

@@ -28,8 +28,8 @@ def evaluate(release: str) -> None:
     from clusterstate.errors import InputError
     from kubescheduler.engine.evaluate_protocol import evaluate as answers
     from kubescheduler.sources.file_bytes import text_lines
-    from kubescheduler.sources.foreign_text import json_text
     from kubescheduler.sources.limits import TooLongError
+    from kubescheduler.sources.sanitize import json_text
 
     out = sys.stdout.buffer
     try:

@@ -183,7 +183,7 @@ def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], 
     """The changed manifests of each pod's hint of a number, from 1. Raises InputError where there is no such hint."""
     from clusterstate.errors import InputError
     from kubescheduler.hinting.changed_manifests import manifests_of
-    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+    from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     by_name = {node.name: node for node in nodes}
     needing = [one for one in found if not one.reached]

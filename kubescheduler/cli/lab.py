@@ -257,7 +257,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
         for piece in checks_as_junit([checked]):
             click.echo(piece, nl=False)
     elif output == "json":
-        from kubescheduler.sources.foreign_text import json_text
+        from kubescheduler.sources.sanitize import json_text
 
         click.echo(json_text(checked.to_dict(), 2))
     else:
@@ -275,7 +275,7 @@ def _check_all(folder: Path, work: str | None, tier: int | None, output: str) ->
 
     from kubescheduler.cli.output import Toned, screen_of, table
     from kubescheduler.lab.exercises.classroom import ClassBoard, as_rows
-    from kubescheduler.sources.foreign_text import json_text
+    from kubescheduler.sources.sanitize import json_text
 
     if work is not None or tier is not None or output == "junit":
         raise click.UsageError("--all goes with neither --work, --hint nor -o junit")

@@ -194,7 +194,7 @@ def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[
 
         yield translation_yaml(translation, bare=bare)
     elif output == "json":
-        from kubescheduler.sources.foreign_text import json_text
+        from kubescheduler.sources.sanitize import json_text
         from kubescheduler.translate.translating import translation_document
 
         yield json_text(translation_document(translation), 2) + "\n"

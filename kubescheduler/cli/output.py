@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import msgspec
 
 from clusterstate.errors import listed
-from kubescheduler.sources.foreign_text import escaped, json_text, one_line, yaml_dumper
+from kubescheduler.sources.sanitize import escaped, json_text, one_line, yaml_dumper
 
 TONES: dict[str, dict[str, str | bool]] = {
     "head": {"bold": True},

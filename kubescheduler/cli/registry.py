@@ -55,7 +55,7 @@ def registry(engine: EngineOptions, output: str) -> int:
 
 
 def _text(document: dict[str, Any], output: str) -> str:
-    from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+    from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     if output == "json":
         return json_text(document, 2)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.output import NONE, PLAIN, Screen, noted, table
-from kubescheduler.sources.foreign_text import csv_cell, json_text, one_line
+from kubescheduler.sources.sanitize import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.pod_records import PodRecord

@@ -23,7 +23,7 @@ from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause, Contribution, HostChange, Outcome
 from kubescheduler.comparison.workload_summaries import ALONE, WorkloadSummary, by_controller
 from kubescheduler.report.html_charts import bar, binned, diverging, histogram, zone_bars
-from kubescheduler.sources.foreign_text import escaped, json_shown
+from kubescheduler.sources.sanitize import escaped, json_shown
 
 MOST_NAMES = 10
 """Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""

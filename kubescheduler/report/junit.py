@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
-from kubescheduler.sources.foreign_text import escaped
+from kubescheduler.sources.sanitize import escaped
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""

@@ -20,7 +20,7 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.sources.foreign_text import json_text
+from kubescheduler.sources.sanitize import json_text
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"

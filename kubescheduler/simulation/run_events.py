@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.sources.foreign_text import json_text
+from kubescheduler.sources.sanitize import json_text
 
 
 class Kind(enum.Enum):

@@ -10,19 +10,171 @@ them in the list has to be a JSON document, so the whole is one, and its list ha
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 import msgspec
 
+from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING
 from clusterstate.manifests.pod_reading import SettledPods, is_pod
-from kubescheduler.sources.listed_items import ListedItems, with_stand_ins
-from kubescheduler.sources.text_window import OddTextError, TextWindow
+from kubescheduler.sources.limits import limit
 
 if TYPE_CHECKING:
+    from io import BufferedIOBase
+
     from clusterstate.manifests.documents import Manifest
     from kubescheduler.sources.file_bytes import PrefixedStream
+
+
+PIECE = 1 << 19
+"""Bytes that are read at once: as many as stay in a processor's cache are searched and parsed faster."""
+
+NEWLINE = 10
+
+
+class OddTextError(Exception):
+    """The text is not quite such as kubectl writes."""
+
+
+class TextWindow:
+    """What was read of a text and not yet dropped, in memory that is used again and again."""
+
+    def __init__(self, stream: IO[bytes] | PrefixedStream) -> None:
+        self._stream = cast("BufferedIOBase", stream)
+        self._left = limit("size")
+        self._bytes = bytearray(2 * PIECE + 1)
+        self._begin = self._end = 1  # before the text there is room for a bracket
+        self._comma = 0
+        self._start = self._stream.tell() if self._stream.seekable() else None
+        self._lines = self._column = 0
+        self.dropped = 0
+        """Bytes that ``drop`` took from the text."""
+
+    @property
+    def length(self) -> int:
+        """Bytes of the text."""
+        return self._end - self._begin
+
+    def text(self) -> bytes:
+        """A copy of it."""
+        return bytes(memoryview(self._bytes)[self._begin : self._end])
+
+    def skip(self, size: int) -> None:
+        """Leaves out so many bytes at the beginning, before any are dropped."""
+        self._begin += size
+        if self._start is not None:
+            self._start += size
+
+    def more(self) -> bool:
+        """Adds the next piece; False at the end. Raises OddTextError for a text that is too long, OSError."""
+        with memoryview(self._bytes) as old:
+            rest = self.length
+            if 1 + rest + PIECE > len(old):
+                self._bytes = bytearray(2 * len(old))
+            with memoryview(self._bytes) as new:
+                new[1 : 1 + rest] = old[self._begin : self._end]
+                size = self._stream.readinto(new[1 + rest : 1 + rest + PIECE])
+        self._begin, self._end = 1, 1 + rest + size
+        self._left -= size
+        if self._left < 0:
+            raise OddTextError
+        return size > 0
+
+    def objects(self, between: bytes) -> memoryview | None:
+        """All objects of the text but the last, as a JSON list; None when there is no end of one.
+
+        between: what stands between two. The list is there until it is dropped or kept, before anything else.
+        """
+        cut = self._bytes.rfind(between, self._begin, self._end)
+        if cut < 0:
+            return None
+        self._comma = cut + between.index(b",")
+        self._bytes[self._begin - 1], self._bytes[self._comma] = b"[]"
+        return memoryview(self._bytes)[self._begin - 1 : self._comma + 1]
+
+    def drop(self) -> None:
+        """Takes these objects from the text."""
+        begin = self._bytes.index(b"{", self._comma)
+        if self._start is None:
+            self._count(self._bytes, self._begin, begin)
+        self.dropped += begin - self._begin
+        self._begin, self._comma = begin, 0
+
+    def keep(self) -> None:
+        """Leaves the text as it was, if it is cut into objects."""
+        if self._comma:
+            self._bytes[self._comma : self._comma + 1] = b","
+            self._comma = 0
+
+    def place(self) -> tuple[int, int]:
+        """(ends of lines in what was dropped, bytes behind the last of them).
+
+        A stream that can be read again is read for that, once; of any other it was counted when it was dropped. Raises
+        OSError.
+        """
+        if self._start is not None:
+            end, left = self._stream.tell(), self.dropped
+            self._stream.seek(self._start)
+            while left and (piece := self._stream.read(min(PIECE, left))):
+                self._count(piece, 0, len(piece))
+                left -= len(piece)
+            self._stream.seek(end)
+        return self._lines, self._column
+
+    def _count(self, text: bytes | bytearray, begin: int, end: int) -> None:
+        """Adds a part of a text to what ``place`` says."""
+        import numpy as np
+
+        lines = int(np.count_nonzero(np.frombuffer(text, np.uint8, end - begin, begin) == NEWLINE))
+        self._lines += lines
+        self._column = end - 1 - text.rfind(b"\n", begin, end) if lines else self._column + end - begin
+
+
+STAND_IN = b'{"resourceVersion":0}'
+"""Stands in a text for an object that was read: as short as one that a server has stored can be."""
+
+_READ_STAND_INS = (msgspec.Raw(STAND_IN), msgspec.json.decode(STAND_IN))
+"""What a reader makes of it."""
+
+
+class ListedItems(msgspec.Struct, frozen=True):
+    """What was read of a stream piece by piece."""
+
+    items: list[Item]
+    """The objects, in order."""
+    rest: bytes | None = None
+    """None when these are all, and the stream is at its end. Else the text up to where the stream is, with stand-ins in
+    place of ``items``."""
+    shorter: int = 0
+    """Bytes by which ``rest`` is shorter than what was read."""
+    given: tuple[str, str] | None = None
+    """Kind and version that the list gave to objects that do not have their own; None when all have."""
+
+    def restored(self, read: list[Item]) -> list[Item]:
+        """The objects of the whole text. read: those of ``rest`` and what follows it in the stream.
+
+        Raises DecodeError when the list says at its end that its objects are of another kind.
+        """
+        count = len(self.items)
+        if count > len(read) or any(item.content not in _READ_STAND_INS for item in read[:count]):
+            return read  # the text is faulty, or has a second list in place of the first
+        if self.given is not None and (read[0].kind, read[0].api_version) != self.given:
+            raise DecodeError(f"{read[0].source}: the list says twice of which kind it is, and differently")
+        return [*map(_in_place_of, read, self.items), *read[count:]]
+
+
+def _in_place_of(stand_in: Item, item: Item) -> Item:
+    return msgspec.structs.replace(item, place=stand_in.place, notes=stand_in.notes)
+
+
+def with_stand_ins(items: list[Item], head: bytes, window: TextWindow, given: tuple[str, str] | None) -> ListedItems:
+    """``items`` and the text of which they were dropped. head: what stood before them."""
+    before = (STAND_IN + b",") * len(items)
+    lines, column = window.place()
+    before += b"\n" * lines + b" " * column if lines else b" " * (column - len(before))
+    return ListedItems(items, head + before + window.text(), window.dropped - len(before), given)
+
 
 LONGEST = 1 << 26
 """Bytes of the longest object that is read so."""

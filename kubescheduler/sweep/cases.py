@@ -25,9 +25,8 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.sources.files import EXTENSIONS, is_special
+from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
 from kubescheduler.sources.limits import exceeded, limit
-from kubescheduler.sources.manifest_texts import COMPRESSED
 
 Contents = Mapping[str, bytes]
 """A file's name as the user gave it → its bytes, compressed."""

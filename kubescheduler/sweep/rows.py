@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from clusterstate.errors import InputError
+from kubescheduler.sources.file_bytes import whole_file, write_whole
 from kubescheduler.sources.files import check_place, is_special
-from kubescheduler.sources.foreign_text import csv_cell, escaped, is_formula
-from kubescheduler.sources.whole_file import whole_file, write_whole
+from kubescheduler.sources.sanitize import csv_cell, escaped, is_formula
 
 Value = str | int | float | None
 Row = Mapping[str, Value]

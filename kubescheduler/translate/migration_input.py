@@ -13,7 +13,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
-from kubescheduler.sources.manifest_texts import items_in
+from kubescheduler.sources.files import items_in
 from kubescheduler.translate.translation_model import Note, NoteKind
 from kubescheduler.translate.upgrade.process_flags import HYPERKUBE, PROGRAM, ProcessFlags, flags_in
 

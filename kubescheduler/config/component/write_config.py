@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import (
     PluginSet,
 )
-from kubescheduler.sources.foreign_text import yaml_dumper
+from kubescheduler.sources.sanitize import yaml_dumper
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat

@@ -19,7 +19,7 @@ from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
 from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, parameters
-from kubescheduler.sources.manifest_texts import items_in
+from kubescheduler.sources.files import items_in
 
 MOST_COPIES = 5000
 """Nodes or pods that one edit adds at most."""

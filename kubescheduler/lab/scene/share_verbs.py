@@ -19,7 +19,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.verb_contract import NoParameters, Parameters, SideParameters, Verb, parameters
 from kubescheduler.report.simulator_export import Results, configuration_of, export_text
-from kubescheduler.sources.foreign_text import json_text, yaml_dumper
+from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
 MOST_ASKS = 400
 """Questions of the page that a replay answers, the latest."""

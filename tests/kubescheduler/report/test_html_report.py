@@ -36,7 +36,7 @@ from kubescheduler.report.html_charts import (
     mean_line,
 )
 from kubescheduler.report.html_report import MOST_NAMES, embedded, payload, render, signed
-from kubescheduler.sources.foreign_text import escaped
+from kubescheduler.sources.sanitize import escaped
 from tests.support.comparing.comparisons import comparison, effects, every_cause, pod, three_columns
 
 ROOT = Path(__file__).parents[3]

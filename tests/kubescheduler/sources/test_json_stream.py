@@ -18,16 +18,15 @@ from clusterstate.manifests.strictness import BY_ORIGIN
 from clusterstate.objects import Pod
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.simulation.openb_trace import read_inputs_of
-from kubescheduler.sources import text_window
+from kubescheduler.sources import json_stream
 from kubescheduler.sources.cluster_input import decode_items
-from kubescheduler.sources.json_stream import streamed_items
-from kubescheduler.sources.listed_items import STAND_IN
+from kubescheduler.sources.json_stream import STAND_IN, streamed_items
 
 
 @pytest.fixture(autouse=True)
 def _short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text has many pieces."""
-    monkeypatch.setattr(text_window, "PIECE", 700)
+    monkeypatch.setattr(json_stream, "PIECE", 700)
 
 
 def pod(number: int = 0, **spec: Any) -> dict[str, Any]:

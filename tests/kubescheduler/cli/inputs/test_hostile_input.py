@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_cases import execute
 from benchmarks.fuzz_inputs import readers
-from kubescheduler.sources.foreign_text import one_line, shown
+from kubescheduler.sources.sanitize import one_line, shown
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
 
 READERS = readers()
