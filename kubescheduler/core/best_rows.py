@@ -21,42 +21,6 @@ def block_size(rows: int) -> int:
     return max(LEAST_IN_BLOCK, isqrt(rows))
 
 
-Blocks = tuple[IntArray, ...]
-"""(K, b) int64 each, side by side; not to be written to."""
-
-
-class NumberTable:
-    """(K, N) int64 in blocks of about √N rows. Changing one row copies its block, and no other."""
-
-    __slots__ = ("_blocks", "size")
-
-    def __init__(self, numbers: IntArray) -> None:
-        """numbers: (K, N), N ≥ 1."""
-        self.size = block_size(numbers.shape[1])
-        self._blocks = [numbers[:, at : at + self.size] for at in range(0, numbers.shape[1], self.size)]
-
-    def row(self, row: int) -> list[int]:
-        """The K numbers of a row."""
-        at, here = divmod(row, self.size)
-        numbers: list[int] = self._blocks[at][:, here].tolist()
-        return numbers
-
-    def put(self, row: int, numbers: Sequence[int]) -> None:
-        """Sets the K numbers of a row."""
-        at, here = divmod(row, self.size)
-        block = self._blocks[at] = self._blocks[at].copy()
-        block[:, here] = numbers
-
-    def blocks(self) -> Blocks:
-        """All blocks as they are now, which later changes leave alone."""
-        return tuple(self._blocks)
-
-
-def line_of(blocks: Blocks, index: int) -> IntArray:
-    """(N,) one of the K numbers of all rows."""
-    return np.concatenate([block[index] for block in blocks])
-
-
 FEWEST_ROWS = 2000
 """With fewer of them all totals are added up sooner than the best of each group is found."""
 MOST_WEIGHT = 1 << 40
@@ -105,8 +69,8 @@ class BestTotals:
         return self._by_group.choose(scores, weight)
 
 
-STALE_BLOCKS = 4
-"""So many times as many entries as blocks are queued before those that are out of date are dropped."""
+STALE = 4
+"""So many times as many entries as rows or blocks are queued before those that are out of date are dropped."""
 FEW_BLOCKS = 2
 """While fewer than one of so many blocks have changed, each is looked at; else all are."""
 
@@ -162,7 +126,7 @@ class BestRows:
         self._tied[at] = None
         first = self._first(at)
         highest[at] = -first[0]
-        if len(self._queue) > STALE_BLOCKS * len(self._changes):
+        if len(self._queue) > STALE * len(self._changes):
             self._queue = [queued for queued in self._queue if queued[3] == self._changes[queued[2]]]
             heapify(self._queue)
         heappush(self._queue, first)
@@ -210,8 +174,6 @@ MOST_GROUPS = 32
 """With more of them the totals of all rows are added up sooner."""
 MOST_PASSED_OVER = 32
 """Rows of a group that have scores of their own although they are its best, up to which the next is looked for."""
-STALE_ROWS = 4
-"""So many times as many entries as rows are queued before everything is looked up again."""
 
 QueuedRow = tuple[int, int, int]
 """(a row's total, negated; its place by name; the row)."""
@@ -232,7 +194,7 @@ class BestByGroup:
         self._totals = totals
         self._ranks = ranks
         self._queues: list[list[QueuedRow]] = [[] for _ in range(len(groups))]
-        self._left = STALE_ROWS * len(totals)
+        self._left = STALE * len(totals)
         order = np.lexsort((ranks, -totals))
         order = order[totals[order] != LOWEST]
         queued = zip((-totals[order]).tolist(), ranks[order].tolist(), order.tolist(), strict=True)

@@ -58,8 +58,8 @@ class ClassState:
     feasible: (n,) int64, the rows that no verdict refuses, ascending, as of the last ``check``.
     fits: (N,) bool, the same rows.
     everywhere: these are all rows.
-    kept: what is kept of the last decision, if that can be brought up to date; see KeptTotals. shared: what of it other
-        classes may share. shared_totals: the same by what the classes that share it have in common.
+    kept: what is kept of the last decision, if that can be brought up to date; see ClassTotals. shared: what of it
+        other classes may share. shared_totals: the same by what the classes that share it have in common.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
     pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.

@@ -16,7 +16,7 @@ from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.evidence import Explainer, NodeExplanation, ScoreSource
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
-from kubescheduler.core.lazy_results import HeldScores, Scores, ScoreTable
+from kubescheduler.core.lazy_results import LazyScores, Scores, ScoreTable
 from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.core.turns import AT_ONCE, in_turn
 from priorities.score_evidence import ScoreEvidence
@@ -88,7 +88,7 @@ class Decision(CopiedAsItself, FilterResults):
     _totals: IntArray = NO_NUMBERS
     _scores: Mapping[str, Scores] = FrozenMap()
     _raws: Mapping[str, Scores] = FrozenMap()
-    _held: HeldScores | None = attrs.field(default=None, repr=False)
+    _held: LazyScores | None = attrs.field(default=None, repr=False)
     """The totals, scores and raw scores, instead of the fields above: put together when somebody asks for them."""
     weights: Mapping[str, int] = FrozenMap()
     """By priority."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
-from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.status import Code, Status
-from kubescheduler.core.turns import AT_ONCE, Turn, in_turn
+from kubescheduler.core.turns import AT_ONCE, Turn
 from predicates.types import NodeError, Verdict
 from predicates.verdict_masks import failing
 
@@ -31,7 +31,8 @@ class FilterResults:
     """(N,) bool: the nodes that were looked at; fewer than all with sampling, or where a release leaves some out."""
     nodes_total: int
     """How many nodes the cluster has, as the release counts them."""
-    _verdicts: tuple[tuple[str, Verdict], ...] = ()
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+    """(check, its verdict on all N rows on its own), in the order they run."""
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
     with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(
@@ -48,10 +49,8 @@ class FilterResults:
     """(N,) bool: the nodes that Filter plugins were run on; None: all that are listed."""
     absent: Status | None = None
     """The status of listed nodes that no Filter plugin was run on, such as a PreFilter rejection."""
-    _unresolvable: Mapping[str, Mask] = FrozenMap()
-    _late: LateVerdicts | None = attrs.field(default=None, repr=False)
-    """The verdicts, and the rows where evicting pods cannot help, instead of the fields above: put together when
-    somebody asks for them."""
+    unresolvable: Mapping[str, Mask] = FrozenMap()
+    """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
     nominated_codes: RowValues[Code] = attrs.field(default=NO_VALUES, converter=row_values)
@@ -68,18 +67,6 @@ class FilterResults:
     """What the PostFilter plugins said, where the release reports it (1.36)."""
     _turn: Turn = attrs.field(default=AT_ONCE, repr=False)
     """What is held while more is put together from what the scheduler, perhaps another thread's by now, works on."""
-
-    @property
-    @in_turn
-    def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
-        """(check, its verdict on all N rows on its own), in the order they run."""
-        return self._verdicts if self._late is None else self._late.verdicts
-
-    @property
-    @in_turn
-    def unresolvable(self) -> Mapping[str, Mask]:
-        """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
-        return self._unresolvable if self._late is None else self._late.unresolvable
 
     @property
     def looked_at(self) -> Mask:

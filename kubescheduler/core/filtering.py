@@ -14,7 +14,7 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
@@ -29,7 +29,6 @@ class Filtered(msgspec.Struct, eq=False):
     """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     with_nominated: RowValues[Found] = NO_VALUES
-    late: LateVerdicts | None = None
 
 
 def find_feasible(

@@ -24,14 +24,14 @@ from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.keeping.kept_totals import kept_totals
-from kubescheduler.core.lazy_results import HeldScores
+from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
+from kubescheduler.core.totals import kept_totals
 from predicates.types import Verdict
 from priorities.types import PriorityError
 
@@ -56,7 +56,7 @@ class _Attempt(msgspec.Struct):
     traces: tuple[ExtenderTrace, ...] = ()
     idle: tuple[tuple[str, Verdict], ...] = ()
     source: ScoreSource | None = None
-    held: HeldScores | None = None
+    held: LazyScores | None = None
     """The scores instead of ``scored``, where they were patched."""
     host: str | None = None
     error: str | None = None
@@ -214,7 +214,6 @@ class GenericScheduler:
             listed=found.filtered.listed,
             nodes_total=columns.node_count,
             verdicts=found.filtered.verdicts,
-            late=found.filtered.late,
             idle=found.idle,
             with_nominated=found.filtered.with_nominated,
             every_reason=self.algorithm.always_check_all_predicates,
@@ -279,7 +278,7 @@ class GenericScheduler:
         if held is None:
             return False
         shared = state.shared
-        found.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts, late=shared.late)
+        found.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
         self.steps("predicate_evaluation")
         found.reached = "score"
         found.held = held

@@ -12,8 +12,6 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import FrozenMap
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.answers import PASSES, RowVerdict
-from predicates.types import Verdict
 
 Scores: TypeAlias = IntArray | int
 """One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
@@ -94,34 +92,6 @@ def laid_out(scores: Scores | GroupedScores, feasible: IntArray) -> Scores:
     return scores.of_rows(feasible) if isinstance(scores, GroupedScores) else scores
 
 
-PENALTY, LIMIT = 8, 20
-"""What a failure counts, and the sum from which a rule is scored anew; every success takes one away."""
-
-
-class VolatileRules:
-    """Which rules keep changing their scores on many rows at a time, so that single rows cannot be brought up to
-    date."""
-
-    __slots__ = ("_failures", "names")
-
-    def __init__(self) -> None:
-        self._failures: dict[str, int] = {}
-        self.names: frozenset[str] = frozenset()
-        """Those of which it is certain."""
-
-    def failed(self, name: str) -> None:
-        """A rule's scores have changed on too many rows."""
-        count = self._failures.get(name, 0) + PENALTY
-        self._failures[name] = count
-        if count >= LIMIT:
-            self.names |= {name}
-
-    def held(self) -> None:
-        """Single rows were brought up to date."""
-        if self._failures:
-            self._failures = {name: count - 1 for name, count in self._failures.items() if count > 1}
-
-
 TOTAL = 0
 """The index of the totals in a table of scores."""
 LOWEST = -(1 << 63)
@@ -158,7 +128,7 @@ class Shifts(msgspec.Struct, frozen=True, eq=False):
 NO_SHIFTS = Shifts()
 
 
-class HeldScores:
+class LazyScores:
     """What a table of scores said when a decision was made."""
 
     __slots__ = ("_feasible", "_layout", "_line_of", "_raws", "_scores", "_shifts", "_totals", "whole")
@@ -237,73 +207,6 @@ class HeldScores:
     def _line(self, index: int) -> IntArray:
         numbers: IntArray = self._line_of(index)[self._feasible]
         return numbers
-
-
-Moves = Sequence[tuple[IntArray, IntArray]]
-"""((k,) rows, (k,) the codes of their amounts) of each time that rows have changed, one after the other."""
-Named = tuple[str, Verdict, Mask | None]
-"""(check, its verdict on all rows, which of the refused ones taking pods away cannot mend)."""
-Refusals = Mapping[int, Sequence[RowVerdict]]
-"""Code of the amounts on rows that are refused → what each check says that follows from amounts."""
-
-
-class LateVerdicts:
-    """What checks said of all rows: what they had said before, and of rows that changed what follows from amounts."""
-
-    __slots__ = ("_before", "_by_amounts", "_found", "_moves", "_refusals", "_until")
-
-    def __init__(self, before: Sequence[Named], by_amounts: Sequence[int], refusals: Refusals, moves: Moves) -> None:
-        """by_amounts: which of the checks follow from amounts, in the order of ``refusals``. moves: those until now;
-        later ones may be appended."""
-        self._before = before
-        self._by_amounts = by_amounts
-        self._refusals = refusals
-        self._moves = moves
-        self._until = len(moves)
-        self._found: Sequence[Named] | None = None
-
-    @property
-    def verdicts(self) -> tuple[tuple[str, Verdict], ...]:
-        """See Decision."""
-        return tuple([(name, verdict) for name, verdict, _ in self.named()])
-
-    @property
-    def unresolvable(self) -> dict[str, Mask]:
-        """See Decision."""
-        return {name: beyond for name, _, beyond in self.named() if beyond is not None}
-
-    def named(self) -> Sequence[Named]:
-        """All of it."""
-        if self._found is None:
-            self._found = self._put_together()
-        return self._found
-
-    def _put_together(self) -> list[Named]:
-        code_of: dict[int, int] = {}
-        for rows, codes in self._moves[: self._until]:
-            code_of.update(zip(rows.tolist(), codes.tolist(), strict=True))
-        at = np.array(list(code_of), np.int64)
-        passes = (PASSES,) * len(self._by_amounts)
-        said = [self._refusals.get(code, passes) for code in code_of.values()]
-        found = list(self._before)
-        for number, check in enumerate(self._by_amounts):
-            found[check] = _changed(found[check], at, [of_row[number] for of_row in said])
-        return found
-
-
-def _changed(before: Named, at: IntArray, said: Sequence[RowVerdict]) -> Named:
-    """The same with what is said of some rows now."""
-    name, verdict, beyond = before
-    changed: Verdict = {}
-    for reason, mask in verdict.items():
-        changed[reason] = mask.copy()
-        changed[reason][at] = [reason in reasons for reasons, _ in said]
-    hopeless = np.array([no for _, no in said], np.bool_)
-    if beyond is not None or hopeless.any():
-        size = len(next(iter(verdict.values())))
-        beyond = np.zeros(size, np.bool_) if beyond is None else beyond.copy()
-        beyond[at] = hopeless
-    return name, changed, beyond if beyond is not None and beyond.any() else None
 
 
 V = TypeVar("V")

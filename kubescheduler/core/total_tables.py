@@ -18,15 +18,12 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
 from kubescheduler.core.answers import CheckState, RowVerdict, ScoreState, row_verdicts
-from kubescheduler.core.best_rows import BestTotals, NumberTable, line_of
+from kubescheduler.core.best_rows import BestTotals
 from kubescheduler.core.lazy_results import (
     LOWEST,
     NO_SHIFTS,
     TOTAL,
-    HeldScores,
-    LateVerdicts,
-    Moves,
-    Named,
+    LazyScores,
     ScoreLayout,
     Scores,
     Shifts,
@@ -208,6 +205,100 @@ class Levels:
         return more if any(more.values()) else {}
 
 
+LEAST_MOVES = 64
+"""So many changes at least are noted one by one, for decisions that are read late."""
+
+
+class LazyLines:
+    """What a table holds at some time: lines as they were before, and a journal of what has changed since."""
+
+    __slots__ = ("_changes", "_journal", "_journalled", "_lines", "_static", "_until")
+
+    def __init__(
+        self,
+        lines: Sequence[IntArray],
+        journal: Sequence[tuple[IntArray, IntArray]],
+        journalled: Mapping[int, int],
+        static: IntArray | None,
+    ) -> None:
+        """journal: ((k,) rows, (L, k) their numbers) of each time since the lines were as given; later ones may be
+        appended. journalled: line → which of the L. static: (N,) what is added to the totals in the journal."""
+        self._lines = lines
+        self._journal = journal
+        self._journalled = journalled
+        self._static = static
+        self._until = len(journal)
+        self._changes: tuple[IntArray, IntArray] | None = None
+
+    def line(self, at: int) -> IntArray:
+        """(N,) one of the numbers of all rows."""
+        which = self._journalled.get(at)
+        if which is None or not self._until:
+            return self._lines[at]
+        if self._changes is None:
+            rows, numbers = zip(*self._journal[: self._until], strict=True)
+            self._changes = np.concatenate(rows), np.concatenate(numbers, axis=1)
+        rows_now, numbers_now = self._changes
+        line = self._lines[at].copy()
+        line[rows_now] = (
+            numbers_now[which] if at != TOTAL or self._static is None else (numbers_now[which] + self._static[rows_now])
+        )
+        return line
+
+
+class Table:
+    """The numbers of one decision on all rows, of which a few change at a time, and the best of the totals.
+
+    Whoever was given earlier ones keeps them: changes are noted in a journal, from which they are put together when
+    somebody reads them.
+    """
+
+    __slots__ = ("_best", "_journal", "_journalled", "_layout", "_lines", "_most_moves", "_moved", "_static")
+
+    def __init__(
+        self, lines: ScoreLines, ranks: IntArray, journalled: Mapping[int, int], static: IntArray | None = None
+    ) -> None:
+        """ranks: (N,) every row's place in the order of names. journalled, static: see LazyLines."""
+        self._layout = lines.layout
+        self._lines: Sequence[IntArray] = lines.numbers
+        self._journalled = journalled
+        self._static = static
+        self._journal: list[tuple[IntArray, IntArray]] = []
+        self._moved = 0
+        self._most_moves = max(LEAST_MOVES, isqrt(len(ranks)))
+        self._best = BestTotals(lines.numbers[TOTAL].copy(), ranks)
+
+    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
+        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
+        return LazyScores(self._then().line, self._layout, feasible, whole=whole)
+
+    def totals(self, feasible: IntArray) -> IntArray:
+        """(n,) the totals of the rows that fit; a copy."""
+        return self._best.of(feasible)
+
+    def choose(self, tie_break: TieBreak) -> int:
+        """One of the rows with the highest total."""
+        return self._best.choose(tie_break)
+
+    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
+        """See ``BestTotals``."""
+        return self._best.choose_with(scores, weight)
+
+    def _then(self) -> LazyLines:
+        return LazyLines(self._lines, self._journal, self._journalled, self._static)
+
+    def _note(self, rows: IntArray, numbers: IntArray) -> None:
+        """Notes that rows, (k,), have other numbers, (L, k). What was noted is put in where it comes to many."""
+        self._moved += len(rows)
+        if len(self._journal) >= self._most_moves or self._moved > len(self._best.totals):
+            then = self._then()
+            self._lines = [then.line(at) for at in range(len(self._lines))]
+            self._journal, self._moved = [], len(rows)
+        self._journal.append((rows, numbers))
+
+
+# --- by row ------------------------------------------------------------------------------------
+
 MOST_OTHERS = 32
 """Rows that are put in one by one as a rule scores them otherwise than most."""
 FARTHEST = 1 << 61
@@ -220,61 +311,54 @@ Reduce = Callable[[str, IntArray], IntArray]
 """Of (rule, (k,) distinct raw numbers) the (k,) scores that they come to."""
 
 
-class TotalTable:
-    """The numbers of one decision on all rows; ``put`` changes some of them, and leaves alone what was held before."""
+class TotalTable(Table):
+    """By row: ``put`` sets the numbers of single rows, and brings up to date what normalised scores come to."""
 
     __slots__ = (
         "_addends",
         "_base",
-        "_best",
         "_finals",
         "_has_lowest",
         "_is_near",
-        "_layout",
         "_levels",
         "_normalised",
+        "_now",
         "_raws",
         "_shifts",
-        "_table",
         "_weights",
         "moved_on",
     )
 
     def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
         """ranks: (N,) every row's place in the order of names."""
+        super().__init__(lines, ranks, {at: at for at in range(len(lines.numbers))})
         self.moved_on = ""
         """The rule of which ``put`` found that other rows score differently."""
         self._finals, self._raws = lines.layout.finals, lines.layout.numbers
         self._normalised = lines.normalised
         self._levels: dict[str, Levels] = {}
-        self._layout = lines.layout
         self._addends, self._weights = lines.addends, lines.weights
         self._shifts = NO_SHIFTS
         totals = lines.numbers[TOTAL]
         highest, lowest = int(totals[lines.fitted].max()), int(totals[lines.fitted].min())
         self._is_near = lowest > -FARTHEST and highest < FARTHEST
         self._has_lowest = lowest == LOWEST
-        self._table = NumberTable(np.array(lines.numbers))
-        self._best = BestTotals(totals.copy(), ranks)
+        self._now = np.array(lines.numbers)
         self._base = lines.base
 
-    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
-        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return HeldScores(partial(line_of, self._table.blocks()), self._layout, feasible, self._shifts, whole)
+    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
+        """See ``Table``."""
+        return LazyScores(self._then().line, self._layout, feasible, self._shifts, whole)
 
     def totals(self, feasible: IntArray) -> IntArray:
-        """(n,) the totals of the rows that fit; a copy."""
-        totals = self._best.of(feasible)
+        """See ``Table``."""
+        totals = super().totals(feasible)
         totals += self._shifts.total
         return totals
 
-    def choose(self, tie_break: TieBreak) -> int:
-        """One of the rows with the highest total."""
-        return self._best.choose(tie_break)
-
     def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
-        """See ``BestTotals``."""
-        return self._best.choose_with(scores, weight) if self._is_near else None
+        """See ``Table``."""
+        return super().choose_with(scores, weight) if self._is_near else None
 
     def set_raw(self, name: str, number: int) -> None:
         """The raw number that a rule gives every row, where it gives them all one."""
@@ -291,7 +375,7 @@ class TotalTable:
         self.moved_on = ""
         if self._has_lowest:  # which rows fitted is not known from totals
             return False
-        before = {row: self._table.row(row) for row in changes}
+        before = {row: self._now[:, row].tolist() for row in changes}
         after = {row: numbers.copy() for row, numbers in before.items()}
         for row, numbers in changes.items():
             for name, number in numbers:
@@ -307,6 +391,7 @@ class TotalTable:
         """Works out the totals of rows and puts them in. False: one is too large to be told from a row that does not
         fit."""
         changed: list[int] = []
+        numbers: list[list[int]] = []
         levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
         shift = self._shifts.total
         for row, found in after.items():
@@ -319,10 +404,13 @@ class TotalTable:
                 if found[TOTAL] == LOWEST or (shift and not self._is_near):
                     return False
             if found != before[row]:
-                self._table.put(row, found)
+                self._now[:, row] = found
                 self._best.totals[row] = found[TOTAL]
                 changed.append(row)
-        self._best.changed(changed)
+                numbers.append(found)
+        if changed:
+            self._note(np.array(changed), np.array(numbers).T)
+            self._best.changed(changed)
         return True
 
     def _moves(
@@ -349,10 +437,9 @@ class TotalTable:
         not are added to ``before`` and ``after``."""
         levels = self._levels.get(name)
         if levels is None:
-            blocks = self._table.blocks()
             there = self._best.totals != LOWEST
-            numbers, finals = line_of(blocks, self._raws[name])[there], line_of(blocks, self._finals[name])[there]
-            levels = self._levels[name] = Levels(numbers, finals)
+            levels = Levels(self._now[self._raws[name]][there], self._now[self._finals[name]][there])
+            self._levels[name] = levels
         more = levels.change(moves, partial(reduce, name))
         if more is None:
             return False
@@ -370,13 +457,12 @@ class TotalTable:
         self, raw: int, numbers: Collection[int], before: dict[int, list[int]], after: dict[int, list[int]]
     ) -> bool:
         """Adds the rows that have one of some raw numbers; whether they are few."""
-        blocks = self._table.blocks()
-        found = np.isin(line_of(blocks, raw), list(numbers)) & (self._best.totals != LOWEST)
+        found = np.isin(self._now[raw], list(numbers)) & (self._best.totals != LOWEST)
         rows = [row for row in found.nonzero()[0].tolist() if row not in before]
         if len(rows) > MOST_OTHERS:
             return False
         for row in rows:
-            before[row] = self._table.row(row)
+            before[row] = self._now[:, row].tolist()
             after[row] = before[row].copy()
         return True
 
@@ -387,20 +473,24 @@ class TotalTable:
         self._is_near = self._is_near and abs(total) < FARTHEST
 
 
+# --- by the amounts on rows --------------------------------------------------------------------
+
 FARTHEST_SUM = 1 << 59
 """What rules come to, and all others together, where it is less than this far from 0."""
 REFUSED = -(1 << 61)
 """Stands for what the rules come to on a row that some check refuses, in sums too."""
 UNKNOWN = -(1 << 63)
 """Stands for what was not asked yet."""
+FITS_ABOVE = -(1 << 60)
+"""Totals of rows that fit are higher."""
 FIRST_CODES = 64
 """For so many there is room at first."""
 
 
 class AmountAnswers:
-    """Answers of some checks and scores for pods that are alike to them."""
+    """What some checks and scores say of rows, for pods that are alike to them, by the code of the amounts there."""
 
-    __slots__ = ("_checks", "_generation", "_scores", "_weights", "numbers", "refusals", "totals")
+    __slots__ = ("_checks", "_generation", "_scores", "_weights", "numbers", "refusals")
 
     def __init__(
         self, checks: Sequence[CheckState], scores: Sequence[ScoreState], weights: Sequence[int], codes: AmountCodes
@@ -410,10 +500,9 @@ class AmountAnswers:
         self._scores = scores
         self._weights = weights
         self._generation = codes.generation
-        self.totals: IntArray = np.full(FIRST_CODES, UNKNOWN, np.int64)
-        """(C,) by code the weighted sum of the scores, or ``REFUSED``."""
-        self.numbers: IntArray = np.zeros((len(scores), FIRST_CODES), np.int64)
-        """(S, C) what each rule scores."""
+        self.numbers: IntArray = np.full((1 + len(scores), FIRST_CODES), UNKNOWN, np.int64)
+        """(1 + S, C) by code the weighted sum of the scores, or ``REFUSED``, then what each rule scores; never changed
+        once they are known."""
         self.refusals: dict[int, tuple[RowVerdict, ...]] = {}
         """Code that is refused → what each check says."""
 
@@ -423,24 +512,19 @@ class AmountAnswers:
 
     def known(self, code: int) -> int:
         """What the rules come to, ``REFUSED``, or ``UNKNOWN``, which is less."""
-        return self.totals.item(code) if code < len(self.totals) else UNKNOWN
+        return self.numbers.item(0, code) if code < self.numbers.shape[1] else UNKNOWN
 
     def of(self, now: IntArray, rows: IntArray, count: int, pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
-        """(k,) what the rules come to for codes of rows, (k,) each, of so many codes that there are; None: it is too
+        """(1 + S, k) for codes of rows, (k,) each, of so many codes that there are; None: what the rules come to is too
         far from 0. Raises as rules do."""
-        if count > len(self.totals):
-            self._make_room(count)
-        found: IntArray = self.totals[now]
-        if UNKNOWN in found:
-            new = found == UNKNOWN
-            if not self._ask(dict(zip(now[new].tolist(), rows[new].tolist(), strict=True)), pod, snapshot):
-                return None
-            found = self.totals[now]
+        if count > self.numbers.shape[1]:
+            room = np.full((len(self.numbers), count), UNKNOWN, np.int64)
+            self.numbers = np.concatenate((self.numbers, room), axis=1)
+        new = self.numbers[0, now] == UNKNOWN
+        if new.any() and not self._ask(dict(zip(now[new].tolist(), rows[new].tolist(), strict=True)), pod, snapshot):
+            return None
+        found: IntArray = self.numbers[:, now]
         return found
-
-    def _make_room(self, count: int) -> None:
-        self.totals = np.concatenate((self.totals, np.full(count, UNKNOWN, np.int64)))
-        self.numbers = np.concatenate((self.numbers, np.zeros((len(self._scores), count), np.int64)), axis=1)
 
     def _ask(self, row_with: dict[int, int], pod: PodInfo, snapshot: Snapshot) -> bool:
         """Asks about codes by a row that has each; whether all are near enough to 0."""
@@ -456,70 +540,37 @@ class AmountAnswers:
             if any([reasons for reasons, _ in said]):  # noqa: C419
                 self.refusals[code] = said
                 total = REFUSED
-            self.totals[code] = total
-            self.numbers[:, code] = scores
+            self.numbers[1:, code] = scores
+            self.numbers[0, code] = total  # last, so that an interrupt leaves it unknown
         return True
 
 
-FITS_ABOVE = -(1 << 60)
-"""Totals of rows that fit are higher."""
-LEAST_MOVES = 64
-"""So many changes at least are remembered one by one, for decisions that are read late."""
+class AmountTable(Table):
+    """By the amounts on rows, where everything that changes with pods follows from them: ``put`` brings it up to date
+    in a few operations on arrays, however many rows have changed."""
 
-
-class AmountTable:
-    """The numbers of one decision on all rows, brought up to date by ``put``; what was held before is left alone."""
-
-    __slots__ = (
-        "_answers",
-        "_any_refused",
-        "_best",
-        "_by_amounts",
-        "_codes",
-        "_layout",
-        "_lines",
-        "_most_moves",
-        "_moved",
-        "_moves",
-        "_moving",
-        "_position",
-        "_refused",
-        "_static",
-        "_verdicts",
-        "refuses",
-    )
+    __slots__ = ("_answers", "_codes", "_position", "_refused", "_static_totals", "refuses")
 
     def __init__(
         self,
         lines: ScoreLines,
         moving: Sequence[str],
         static: IntArray,
-        verdicts: Sequence[Named],
-        by_amounts: Sequence[int],
+        refused: Mask,
         answers: AmountAnswers,
         position: int,
         ranks: IntArray,
     ) -> None:
-        """lines, verdicts: as of a position of the codes. moving: the rules that follow from amounts, in the order of
-        ``answers``. static: see ``static_totals``. by_amounts: which of the verdicts follow from amounts."""
-        self._static = static
+        """lines: as of a position of the codes. moving: the rules that follow from amounts, in the order of
+        ``answers``. static: see ``static_totals``. refused: (N,) bool, the rows that checks refuse which follow from
+        amounts; it is written to."""
+        journalled = {TOTAL: 0, **{lines.layout.finals[name]: 1 + at for at, name in enumerate(moving)}}
+        super().__init__(lines, ranks, journalled, static)
+        self._static_totals = static
         self._answers = answers
         self._position = position
-        self._layout = lines.layout
-        self._moving = {lines.layout.finals[name]: at for at, name in enumerate(moving)}
-        self._lines = lines.numbers
-        self._verdicts = verdicts
-        self._by_amounts = by_amounts
         self._codes: IntArray = np.full(len(ranks), UNSEEN, np.int64)
-        self._moves: list[tuple[IntArray, IntArray]] = []
-        self._moved = 0
-        self._most_moves = max(LEAST_MOVES, isqrt(len(ranks)))
-        self._any_refused = False
-        self._refused: Mask = np.zeros(len(ranks), np.bool_)
-        for at in by_amounts:
-            for mask in verdicts[at][1].values():
-                self._refused |= mask
-        self._best = BestTotals(lines.numbers[TOTAL].copy(), ranks)
+        self._refused = refused
         self.refuses = False
         """Whether rules that follow from amounts refuse a row that the last ``put`` has changed, or did before."""
 
@@ -543,17 +594,19 @@ class AmountTable:
                 self._position = codes.position
                 return NO_NUMBERS
             rows, now = rows[moved], now[moved]
-        found = self._answers.of(now, rows, codes.count, pod, snapshot)
-        if found is None:
+        numbers = self._answers.of(now, rows, codes.count, pod, snapshot)
+        if numbers is None:
             return None
         self._position = codes.position
-        self.refuses = self._note_refused(rows, found)
+        refused = numbers[0] == REFUSED
+        self.refuses = bool(refused.any() or self._refused[rows].any())
+        self._refused[rows] = refused
         self._codes[rows] = now
-        totals = found + self._static[rows]
+        totals = numbers[0] + self._static_totals[rows]
         totals[totals < FITS_ABOVE] = LOWEST
         self._best.totals[rows] = totals
         self._best.changed(rows.tolist())
-        self._note(rows, now)
+        self._note(rows, numbers)
         return rows
 
     def _put_one(self, rows: IntArray, codes: AmountCodes) -> bool:
@@ -565,31 +618,10 @@ class AmountTable:
             return False
         self._position = codes.position
         self._codes[row] = code
-        total += self._static.item(row)
+        total += self._static_totals.item(row)
         self._best.totals[row] = total if total > FITS_ABOVE else LOWEST
         self._best.changed((row,))
-        self._note(rows, codes.codes[rows])
-        return True
-
-    def _note(self, rows: IntArray, now: IntArray) -> None:
-        """Notes a change for what is read late; what was noted is put in where it comes to many."""
-        self._moved += len(rows)
-        if len(self._moves) >= self._most_moves or self._moved > len(self._codes):
-            then = self._then()
-            self._lines = [then.line(at) for at in range(len(self._lines))]
-            if self._any_refused:
-                self._verdicts = self.verdicts().named()
-                self._any_refused = self.refuses
-            self._moves, self._moved = [], len(rows)
-        self._moves.append((rows, now))
-
-    def _note_refused(self, rows: IntArray, found: IntArray) -> bool:
-        """Whether any of the rows is refused by what follows from amounts, or was before."""
-        refused = REFUSED in found
-        if not refused and not self._refused[rows].any():
-            return False
-        self._refused[rows] = found == REFUSED
-        self._any_refused = True
+        self._note(rows, self._answers.numbers[:, code : code + 1])
         return True
 
     def fit(self, rows: IntArray) -> Mask:
@@ -597,67 +629,9 @@ class AmountTable:
         fit: Mask = self._best.totals[rows] != LOWEST
         return fit
 
-    def verdicts(self) -> LateVerdicts:
-        """What the checks say now."""
-        return LateVerdicts(self._verdicts, self._by_amounts, self._answers.refusals, self._moves)
-
-    def choose(self, tie_break: TieBreak) -> int:
-        """One of the rows with the highest total."""
-        return self._best.choose(tie_break)
-
-    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
-        """See ``BestTotals``."""
-        return self._best.choose_with(scores, weight)
-
-    def totals(self, feasible: IntArray) -> IntArray:
-        """(n,) the totals of the rows that fit; a copy."""
-        return self._best.of(feasible)
-
-    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> HeldScores:
-        """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return HeldScores(self._then().line, self._layout, feasible, whole=whole)
-
-    def _then(self) -> _Then:
-        return _Then(self._lines, self._moves, self._moving, self._static, self._answers)
-
-
-class _Then:
-    """What an ``AmountTable`` holds at some time."""
-
-    __slots__ = ("_answers", "_found", "_lines", "_moves", "_moving", "_static", "_until")
-
-    def __init__(
-        self,
-        lines: Sequence[IntArray],
-        moves: Moves,
-        moving: Mapping[int, int],
-        static: IntArray,
-        answers: AmountAnswers,
-    ) -> None:
-        """moves: since the lines were as given; later ones may be appended."""
-        self._lines = lines
-        self._moves = moves
-        self._moving = moving
-        self._static = static
-        self._answers = answers
-        self._until = len(moves)
-        self._found: tuple[IntArray, IntArray] | None = None
-
-    def line(self, at: int) -> IntArray:
-        """(N,) one of the numbers of all rows."""
-        which = self._moving.get(at)
-        if (which is None and at != TOTAL) or not self._until:
-            return self._lines[at]
-        if self._found is None:
-            rows, codes = map(np.concatenate, zip(*self._moves[: self._until], strict=True))
-            self._found = rows, codes
-        rows, codes = self._found
-        changed = self._lines[at].copy()
-        if which is None:
-            changed[rows] = self._answers.totals[codes] + self._static[rows]
-        else:
-            changed[rows] = self._answers.numbers[which, codes]
-        return changed
+    def said(self, rows: IntArray) -> list[tuple[RowVerdict, ...]]:
+        """What each check says of rows, (k,), that the last ``put`` has changed; empty where they pass."""
+        return [self._answers.refusals.get(code, ()) for code in self._codes[rows].tolist()]
 
 
 def static_totals(lines: ScoreLines, moving: Sequence[str], fits: Mask) -> IntArray | None:

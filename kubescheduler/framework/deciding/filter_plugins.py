@@ -13,7 +13,7 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.lazy_results import NO_VALUES, LateVerdicts, RowValues, row_values
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, NominatedRefusals, apart_from, nominated_changes
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -37,7 +37,6 @@ class Passed(msgspec.Struct, eq=False):
     pending: Mapping[str, Mask] = msgspec.field(default_factory=dict)
     with_nominated: RowValues[Found] = NO_VALUES
     nominated_codes: RowValues[Code] = NO_VALUES
-    late: LateVerdicts | None = None
 
 
 class Filtering(msgspec.Struct, frozen=True, eq=False):

@@ -24,12 +24,12 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
 from kubescheduler.core.generic_scheduler import NO_NODES
-from kubescheduler.core.keeping.kept_totals import kept_totals
-from kubescheduler.core.lazy_results import HeldScores
+from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
+from kubescheduler.core.totals import kept_totals
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
@@ -81,7 +81,7 @@ class Deciding(msgspec.Struct, eq=False):
     instead: IntArray | None = None
     """(n,) the rows to score in place of those that pass; None: these."""
     scored: FrameworkScores = msgspec.field(default_factory=FrameworkScores)
-    held: HeldScores | None = None
+    held: LazyScores | None = None
     """The scores instead of ``scored``, where they were patched."""
     source: ScoreSource | None = None
     scoring: bool = False
@@ -166,9 +166,7 @@ class Deciding(msgspec.Struct, eq=False):
         self.scoring = True
         self.cycle.skip_filter |= state.skips[0]
         self.cycle.skip_score |= state.skips[1]
-        self.found.passed = Passed(
-            listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable, late=shared.late
-        )
+        self.found.passed = Passed(listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable)
         priorities = scheduler.compiled.algorithm.priorities
         self.source = ScoreSource(state.info, scheduler.cache.snapshot, priorities, columns.log, extender_scale=SCALE)
         row: int = kept.choose(self.held, scheduler.tie_break)
@@ -342,7 +340,6 @@ class Deciding(msgspec.Struct, eq=False):
             judged=found.judged,
             absent=absent,
             unresolvable=passed.unresolvable,
-            late=passed.late,
             nominated_codes=passed.nominated_codes,
             pending=passed.pending,
             refused=found.refused if found.filtered is None else {**found.refused, **found.filtered.refused},

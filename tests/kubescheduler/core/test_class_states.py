@@ -16,7 +16,7 @@ from algorithmprovider.registration import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, Sharing
-from kubescheduler.core.keeping.kept_totals import KeptTotals
+from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -327,7 +327,7 @@ def test_what_is_forgotten_of_a_class_takes_no_memory_any_more(monkeypatch: pyte
             one: Any = decoder.decode_object(document)
             for _ in range(3):
                 running.decide(one)
-        alive = sum(isinstance(found, KeptTotals) for found in gc.get_objects())
+        alive = sum(isinstance(found, ClassTotals) for found in gc.get_objects())
     finally:
         gc.enable()
     assert 0 < alive <= FEWEST_STATES

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from clusterstate.counting import pod_counts, row_amounts, tally
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.core import answers, best_rows, total_tables
+from kubescheduler.core import answers, best_rows, shared_totals, total_tables
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.keeping import shared_totals
-from kubescheduler.core.keeping.kept_totals import KeptTotals
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
+from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from priorities import spread_framework
@@ -358,16 +357,16 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
 def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None:
     """Only the first two of a run, and those that something else than single rows has changed for, look at all rows."""
     patched: list[bool] = []
-    real = KeptTotals.patch
+    real = ClassTotals.patch
 
-    def counting(self: KeptTotals, *arguments: Any) -> Any:
+    def counting(self: ClassTotals, *arguments: Any) -> Any:
         found = real(self, *arguments)
         patched.append(found is not None)
         return found
 
     worlds = Worlds(engine, "first")
     worlds.step("service", True)
-    with patch.object(KeptTotals, "patch", counting):
+    with patch.object(ClassTotals, "patch", counting):
         for _ in range(6):
             worlds.decide(kind, late=True)
     assert patched.count(True) >= 3

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core import best_rows, total_tables
-from kubescheduler.core.lazy_results import LOWEST, HeldScores
+from kubescheduler.core.lazy_results import LOWEST, LazyScores
 from kubescheduler.core.selection import FirstByName
 from kubescheduler.core.total_tables import FARTHEST, TotalTable, score_lines
 from priorities.types import PriorityConfig
@@ -76,7 +76,7 @@ class Changing:
         self.config = PriorityConfig("far", lambda *_: np.zeros(ROWS, np.int64), RULES[reduce], valuewise=reduce != SUM)
         self.weights = {"near": plain, "far": weight}
         self.ranks = np.array([3, 1, 0, 6, 5, 2, 4])
-        self.held: list[tuple[HeldScores, Any]] = []
+        self.held: list[tuple[LazyScores, Any]] = []
         self.begin()
 
     @property
@@ -218,4 +218,4 @@ def test_what_is_queued_of_blocks_that_have_changed_since_is_dropped(monkeypatch
         assert changing.change({at % ROWS: (at % 5, 0, True)})
         changing.compare()
     assert changing.table._best._rows is not None
-    assert len(changing.table._best._rows._queue) <= best_rows.STALE_BLOCKS * 4 + 1
+    assert len(changing.table._best._rows._queue) <= best_rows.STALE * 4 + 1

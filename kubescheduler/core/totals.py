@@ -20,13 +20,13 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.answers import Refreshes, ScoreState
 from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.lazy_results import HeldScores, Scores, WholeScores, one_for_all
+from kubescheduler.core.lazy_results import LazyScores, Scores, WholeScores, one_for_all
 from kubescheduler.core.scoring import raw_and_reduced
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
 
 if TYPE_CHECKING:
-    from kubescheduler.core.keeping.shared_totals import SharedTotals
+    from kubescheduler.core.shared_totals import SharedTotals
     from kubescheduler.core.total_tables import Totalled
 
 
@@ -34,7 +34,7 @@ class AwaitedTotals:
     """Stands for totals that some classes will share once there is a second pod of any of them."""
 
 
-class KeptTotals:
+class ClassTotals:
     """What was decided for pods of one class: brought up to date by ``patch``, as long as it can."""
 
     __slots__ = (
@@ -78,7 +78,7 @@ class KeptTotals:
 
     def patch(
         self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray
-    ) -> HeldScores | None:
+    ) -> LazyScores | None:
         """What every rule gives now, and the totals; None: it cannot be brought up to date."""
         shared = self._shared
         if self._version != shared.version or self._volatile is not shared.volatile.names:
@@ -91,7 +91,7 @@ class KeptTotals:
             return None
         return shared.table.held(shared.feasible, whole)
 
-    def choose(self, held: HeldScores, tie_break: TieBreak) -> int:
+    def choose(self, held: LazyScores, tie_break: TieBreak) -> int:
         """One of the rows with the highest total. held: what ``patch`` gave, just now."""
         table, feasible = self._shared.table, self._shared.feasible
         if held.whole is None:
@@ -145,7 +145,7 @@ def kept_totals(
     weights: Mapping[str, int],
     listed: Mask,
     ranks: IntArray,
-) -> KeptTotals | None:
+) -> ClassTotals | None:
     """What is kept of a decision that was made just now, with all rows that fit scored; None: nothing, as a custom rule
     has scored, or no pod came before that shares anything with this one, so that none may follow.
 
@@ -169,7 +169,7 @@ def kept_totals(
         state.shared = state.shared_totals[key] = AwaitedTotals()
         return None
     if isinstance(shared, AwaitedTotals):
-        from kubescheduler.core.keeping.shared_totals import SharedTotals
+        from kubescheduler.core.shared_totals import SharedTotals
 
         shared = state.shared_totals[key] = SharedTotals(weights)
     state.shared = shared
@@ -177,7 +177,7 @@ def kept_totals(
     wholes = tuple([score for score in scores if score not in patched])
     if not shared.is_current(snapshot, log, listed, ranks):
         shared.begin(state, snapshot, log, scored, listed, ranks, wholes)
-    return KeptTotals(state, snapshot, log, scored, weights, shared, wholes)
+    return ClassTotals(state, snapshot, log, scored, weights, shared, wholes)
 
 
 def _follows(config: PriorityConfig) -> bool:

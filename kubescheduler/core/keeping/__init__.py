@@ -1,1 +1,0 @@
-"""What is kept from decision to decision: totals that classes share, what each class adds to them, answers by row."""
