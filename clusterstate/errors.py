@@ -15,7 +15,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST_LISTED = 20
 """Texts of one kind that a list of errors has; others are counted."""
@@ -55,6 +59,15 @@ class ClusterStateError(KubeSchedulerError):
 
 class SchedulingError(KubeSchedulerError):
     """A scheduling attempt that was given up, with the release's text."""
+
+
+def attempt(problems: list[str], action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What ``action`` returns; None if its input is wrong, and ``problems`` then has its faults too."""
+    try:
+        return action(*args, **kwargs)
+    except InputError as error:
+        problems += error.problems
+        return None
 
 
 def listed(texts: Iterable[str]) -> list[str]:

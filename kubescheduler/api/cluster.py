@@ -14,12 +14,23 @@ from clusterstate.manifests.strictness import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api import manifest_builders
-from kubescheduler.api.argument_checks import GATES, GATES_TEXT, checked_name, refuse, wrong_type
-from kubescheduler.api.cluster_entries import Entries, Entry, key_of, shared
-from kubescheduler.api.given_objects import KINDS_OF_GIVEN, Given, decoded, found_in, given_again, read_paths
 from kubescheduler.api.what_if import WhatIf
 from kubescheduler.core.not_pickled import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
+from kubescheduler.inputs.entries import Entries, Entry, key_of, shared
+from kubescheduler.inputs.given import (
+    GATES,
+    GATES_TEXT,
+    KINDS_OF_GIVEN,
+    Given,
+    checked_name,
+    decoded,
+    found_in,
+    given_again,
+    read_paths,
+    refuse,
+    wrong_type,
+)
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources.cluster_input import no_collection
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
@@ -339,7 +350,7 @@ class Cluster(CopiedAsItself, WhatIf):
         >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
         ['default/agent-a', 'default/agent-b']
         """
-        from kubescheduler.api.asked_pods import PodAsking
+        from kubescheduler.inputs.pods import PodAsking
 
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
         find, classes = partial(self._find, "Pod"), self._classes

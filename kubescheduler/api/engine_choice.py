@@ -11,13 +11,12 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
-from kubescheduler.api.argument_checks import GATES, PATH, TEXT, WHOLE, refuse, shown_argument, wrong_type
-from kubescheduler.api.given_objects import is_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import ARGUMENTS, SpecField
+from kubescheduler.inputs.given import GATES, PATH, TEXT, WHOLE, is_text, refuse, shown_argument, wrong_type
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 from kubecel.api_names import label_value_errors
-from kubescheduler.api.argument_checks import refuse, wrong_type
+from kubescheduler.inputs.given import refuse, wrong_type
 
 Amount = int | float | str
 """An amount as Kubernetes writes it: ``4``, ``"500m"``, ``"8Gi"``."""

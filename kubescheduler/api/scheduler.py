@@ -13,9 +13,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, StaleDecisionError
-from kubescheduler.api.argument_checks import TEXT, WHOLE, checked_cluster, refuse, shown_argument, wrong_type
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.cluster_entries import key_of, named
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision, DeferredDecision, placed_by
 from kubescheduler.core.not_pickled import NotPickled
@@ -23,6 +21,8 @@ from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.turns import OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
+from kubescheduler.inputs.entries import key_of, named
+from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, refuse, shown_argument, wrong_type
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache

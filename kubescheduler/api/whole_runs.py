@@ -15,22 +15,24 @@ from clusterstate.errors import ConfigError, DecodeError, InputError
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.api.argument_checks import (
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.engine_choice import described, gates_text, plugin_options
+from kubescheduler.api.scheduler import Scheduler
+from kubescheduler.inputs.entries import key_of
+from kubescheduler.inputs.given import (
     GATES,
     GATES_TEXT,
     NUMBER,
     TEXT,
     WHOLE,
     checked_cluster,
+    flat,
+    found_in,
+    is_text,
     refuse,
     shown_argument,
     wrong_type,
 )
-from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.cluster_entries import key_of
-from kubescheduler.api.engine_choice import described, gates_text, plugin_options
-from kubescheduler.api.given_objects import flat, found_in, is_text
-from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:

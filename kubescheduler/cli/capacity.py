@@ -79,15 +79,9 @@ def capacity(
     """
     import sys
 
-    from clusterstate.errors import InputError
+    from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
-    from kubescheduler.cli.inputs import (
-        attempt,
-        notes_on_cluster,
-        nothing_collected,
-        read_pods_for,
-        read_shown,
-    )
+    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_pods_for, read_shown
     from kubescheduler.cli.output import screen_of
 
     check_standard_input(cluster, pod_files)
@@ -95,8 +89,8 @@ def capacity(
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        found = attempt(problems, lambda: read_shown(cluster, release, defaulting, validate=validate, gates=gates))
-        asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
+        found = attempt(problems, read_shown, cluster, release, defaulting, validate=validate, gates=gates)
+        asked = attempt(problems, read_pods_for, found, pod_files, release, defaulting, validate)
         if configured is None or found is None or asked is None or problems:
             raise InputError(problems)
         found = found.with_accompanying(asked.accompanying)

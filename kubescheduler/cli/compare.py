@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -151,17 +150,17 @@ def compare(
       kubescheduler compare --mirror day.jsonl.gz --mode sequence --old release=1.20 --new release=1.36
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
     """
-    from clusterstate.errors import InputError
+    from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.compare_output import rendered_comparison
-    from kubescheduler.cli.inputs import attempt, nothing_collected
+    from kubescheduler.cli.inputs import nothing_collected
     from kubescheduler.cli.output import screen_of
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
     _check_usage(cluster, pod_files, mirror, running, pending=pending)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
-        tolerated = attempt(problems, lambda: causes(tolerate))
-        sides = attempt(problems, lambda: engines_of(old, new, plugin, extenders))
+        tolerated = attempt(problems, causes, tolerate)
+        sides = attempt(problems, engines_of, old, new, plugin, extenders)
         specs = [spec for spec, _ in sides or ()]
         inputs = attempt(
             problems, lambda: _inputs(cluster, pod_files, mirror, running, specs, not no_defaulting, validate)
@@ -226,15 +225,14 @@ def engines_of(
 
     import msgspec
 
-    from clusterstate.errors import ConfigError
-    from kubescheduler.cli.inputs import attempt
+    from clusterstate.errors import ConfigError, attempt
     from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.plugin_options import plugins_for_all
     from kubescheduler.engine.spec import EngineSpec
 
     problems: list[str] = []
-    volumes = attempt(problems, lambda: max_pd_volumes(os.environ))
-    own = attempt(problems, lambda: plugins_for_all(plugins)) or ()
+    volumes = attempt(problems, max_pd_volumes, os.environ)
+    own = attempt(problems, plugins_for_all, plugins) or ()
 
     def made(text: str) -> tuple[EngineSpec, Engine]:
         spec = msgspec.structs.replace(EngineSpec.parse(text), max_pd_volumes=volumes)
@@ -245,7 +243,7 @@ def engines_of(
     found: list[tuple[EngineSpec, Engine]] = []
     for option, text in (("--old", old), *(("--new", text) for text in new)):
         faults: list[str] = []
-        side = attempt(faults, partial(made, text))
+        side = attempt(faults, made, text)
         problems += (f"{option}: {fault}" for fault in faults)
         found += [] if side is None else [side]
     if problems:

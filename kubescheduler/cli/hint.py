@@ -74,8 +74,8 @@ def hint(
       kubescheduler hint cluster.yaml --pod web.yaml --node worker-3
       kubescheduler hint cluster.yaml --pod web.yaml --apply 1 > changed.yaml
     """
-    from clusterstate.errors import InputError
-    from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.cli.inputs import nothing_collected, read_inputs
 
     if bool(pod) == pending:
         raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")

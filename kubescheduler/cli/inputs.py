@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
 
 import click
 import msgspec
 
-from clusterstate.errors import DecodeError, InputError
+from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
@@ -25,8 +24,6 @@ from kubescheduler.sources.cross_objects import uid_problems
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""
-
-T = TypeVar("T")
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -57,10 +54,10 @@ def read_inputs(
     def _cluster(keep: bool) -> Cluster:
         return read_shown(cluster, release, defaulting, keep_manifests=keep, validate=validate, gates=gates)
 
-    found = attempt(problems, lambda: _cluster(keep_manifests))
+    found = attempt(problems, _cluster, keep_manifests)
     asked: PodsToPlace | None = None
     if not pending:
-        asked = attempt(problems, lambda: read_pods_for(found, pod_files, release, defaulting, validate))
+        asked = attempt(problems, read_pods_for, found, pod_files, release, defaulting, validate)
     elif found is not None:
         asked = PodsToPlace(found.pending())
     if found is None or asked is None:
@@ -138,15 +135,6 @@ def _without(cluster: Cluster, keys: Container[str], problems: list[str]) -> Clu
                 where = f"{entry.source}: Pod {pod.key}: spec.nodeName"
                 problems.append(f"{where}: it runs on {pod.node_name}; remove it there, or give the pod another name")
     return cluster.without_pod(*again) if again else cluster
-
-
-def attempt(problems: list[str], action: Callable[[], T]) -> T | None:
-    """What ``action`` returns; None if its input is wrong, and ``problems`` then has its faults too."""
-    try:
-        return action()
-    except InputError as error:
-        problems += error.problems
-        return None
 
 
 @contextmanager

@@ -13,13 +13,13 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, attempt
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli import unexpected_problem
 from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
 from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
-from kubescheduler.cli.inputs import attempt, notes_on_cluster, nothing_collected, read_shown
+from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.lab import bundled
 from kubescheduler.lab.exercises.classroom import ClassBoard
 from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files
@@ -76,7 +76,7 @@ def serve_page(
     check_standard_input(cluster, pod_files)
     problems: list[str] = []
     place = attempt(problems, options.listening)
-    start = attempt(problems, lambda: _start(cluster, pod_files, engine, exercise))
+    start = attempt(problems, _start, cluster, pod_files, engine, exercise)
     if place is None or start is None or problems:
         raise InputError(problems)
     board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
@@ -113,10 +113,10 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     if not cluster and _is_default("release"):
         engine = engine._replace(said={**engine.said, "release": bundled.RELEASE})
     problems: list[str] = []
-    side = attempt(problems, lambda: _side(engine))
+    side = attempt(problems, _side, engine)
     places = cluster or (str(bundled.CLUSTER),)
     with nothing_collected():
-        found = attempt(problems, lambda: read_shown(places, engine.release, True, keep_manifests=True))
+        found = attempt(problems, read_shown, places, engine.release, True, keep_manifests=True)
     if found is None or side is None or problems:
         raise InputError(problems)
     pods = [sys.stdin.read() if name == "-" else name for name in pod_files]

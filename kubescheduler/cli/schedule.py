@@ -80,8 +80,8 @@ def schedule(
       kubescheduler schedule cluster.yaml --pod web.yaml --release 1.36 --config scheduler.yaml
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending --save after.yaml
     """
-    from clusterstate.errors import InputError
-    from kubescheduler.cli.inputs import attempt, nothing_collected, read_inputs
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.cli.inputs import nothing_collected, read_inputs
 
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
 
@@ -100,7 +100,7 @@ def schedule(
     problems: list[str] = []
     with nothing_collected():
         configured, inputs = attempt(problems, engine.engine), attempt(problems, read)
-        attempt(problems, functools.partial(_check_target, save))
+        attempt(problems, _check_target, save)
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(configured, inputs.cluster)

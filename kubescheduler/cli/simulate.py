@@ -88,8 +88,8 @@ def simulate(
       kubescheduler simulate openb_nodes.csv --workload openb_pods.csv --plot openb.svg
       kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
-    from clusterstate.errors import InputError
-    from kubescheduler.cli.inputs import attempt, nothing_collected
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.cli.inputs import nothing_collected
 
     check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
@@ -104,7 +104,7 @@ def simulate(
                 else _mirrored(mirror, engine)
             ),
         )
-        attempt(problems, lambda: _check_plot(plot))
+        attempt(problems, _check_plot, plot)
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         there, workload = inputs

@@ -123,8 +123,7 @@ def sweep(
       kubescheduler sweep 'snapshots/*.json' --grid weights.toml --seeds 0..9 --out rows.parquet
       kubescheduler sweep snapshots/ --grid weights.toml --out rows.csv --scheduler tcp://10.0.0.1:8786
     """
-    from clusterstate.errors import InputError
-    from kubescheduler.cli.inputs import attempt
+    from clusterstate.errors import InputError, attempt
     from kubescheduler.sweep.cases import CustomModules, SweepOptions, cases_of, find_snapshots, parse_seeds
     from kubescheduler.sweep.dask_workers import check_dask
     from kubescheduler.sweep.rows import check_output, columns_of, open_rows
@@ -135,13 +134,13 @@ def sweep(
         raise click.UsageError("say which pods to schedule: either --pods FILE or --running")
     problems: list[str] = []
     found = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
-    configurations = attempt(problems, lambda: _configurations(config_specs, grid_files, extenders))
+    configurations = attempt(problems, _configurations, config_specs, grid_files, extenders)
     numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
-    pods = attempt(problems, lambda: _pod_files(pod_files))
-    modules = attempt(problems, lambda: CustomModules.of(plugin))
-    attempt(problems, lambda: check_output(out))
+    pods = attempt(problems, _pod_files, pod_files)
+    modules = attempt(problems, CustomModules.of, plugin)
+    attempt(problems, check_output, out)
     if scheduler is not None:
-        attempt(problems, lambda: check_dask(scheduler))
+        attempt(problems, check_dask, scheduler)
     if found is None or configurations is None or numbers is None or pods is None or modules is None or problems:
         raise InputError(problems)
     sent = [one if scheduler is None else with_certificates(one, modules) for one in configurations]
@@ -191,8 +190,7 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
 
     import msgspec
 
-    from clusterstate.errors import ConfigError
-    from kubescheduler.cli.inputs import attempt
+    from clusterstate.errors import ConfigError, attempt
     from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.sweep.cases import Configuration
@@ -201,11 +199,11 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
     problems: list[str] = []
     out: list[Configuration] = []
     for text in specs or (() if grids else (DEFAULT_BASE,)):
-        spec = attempt(problems, lambda text=text: EngineSpec.parse(text))  # type: ignore[misc]
+        spec = attempt(problems, EngineSpec.parse, text)
         if spec is not None:
             out.append(Configuration(text or DEFAULT_BASE, spec))
     for path in grids:
-        out += attempt(problems, lambda path=path: read_grid(path)) or ()  # type: ignore[misc]
+        out += attempt(problems, read_grid, path) or ()
     if problems:
         raise ConfigError(problems)
     volumes = max_pd_volumes(os.environ)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError, nearest
+from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
@@ -22,8 +22,7 @@ from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import joined
-from kubescheduler.testing.arguments import attempt, spec_of
-from kubescheduler.testing.cluster_argument import cluster_of, pods_of
+from kubescheduler.testing.given import cluster_of, pods_of, spec_of
 from kubescheduler.testing.placements import difference_text
 from kubescheduler.testing.running_session import judgement, note
 

@@ -10,13 +10,12 @@ from typing import Any, NoReturn
 import attrs
 import pytest
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, attempt
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import INDEPENDENT
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.testing.arguments import attempt, spec_of
-from kubescheduler.testing.cluster_argument import SharedCluster, cluster_of
 from kubescheduler.testing.compared_sides import to_compare
+from kubescheduler.testing.given import SharedCluster, cluster_of, spec_of
 from kubescheduler.testing.placements import Placer
 from kubescheduler.testing.records import PlacementRecords, names_of
 from kubescheduler.testing.running_session import UsageErrors, faults, judgement, note

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from clusterstate.errors import DecodeError, InputError
+from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.comparison.cause_sentences import signed
@@ -17,8 +17,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.testing.arguments import attempt
-from kubescheduler.testing.cluster_argument import SharedCluster, key_of, pods_of, running_among
+from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.running_session import UsageErrors, judgement
 
 MOST_PRIORITIES = 4

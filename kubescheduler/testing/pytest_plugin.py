@@ -17,7 +17,7 @@ from kubescheduler.testing.running_session import VALIDATE_SETTING, Session, beg
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
-    from kubescheduler.testing.cluster_argument import SharedCluster
+    from kubescheduler.testing.given import SharedCluster
     from kubescheduler.testing.placements import Placer
     from kubescheduler.testing.records import PlacementRecords
 

@@ -33,7 +33,7 @@ def test_chosen_figures() -> None:
 
 def test_files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file that a command reads is there once it has been prepared, and can be read."""
-    for name in ("NODES", "PODS", "YAML_NODES"):
+    for name in ("LISTED_NODES", "LISTED_PODS", "YAML_NODES"):
         monkeypatch.setattr(figures, name, 3)
     for one in figures.commands(tmp_path, None):
         if one.prepare is not None:

@@ -17,10 +17,7 @@ from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.documents import Item, parse_json
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.api.argument_checks import shown_argument
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.cluster_entries import Entry, key_of
-from kubescheduler.api.given_objects import found_in, is_text
 from kubescheduler.config.config_text import (
     ParsedDocument,
     document_format,
@@ -31,6 +28,8 @@ from kubescheduler.config.config_text import (
 )
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
+from kubescheduler.inputs.entries import Entry, key_of
+from kubescheduler.inputs.given import found_in, is_text, shown_argument
 from kubescheduler.releases.names import POLICY_RELEASES
 from kubescheduler.simulation.openb_trace import is_trace
 from kubescheduler.simulation.pod_templates import is_controller

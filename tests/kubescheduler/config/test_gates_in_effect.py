@@ -26,7 +26,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.testing.cluster_argument import SharedCluster
+from kubescheduler.testing.given import SharedCluster
 from kubescheduler.testing.placements import Placer
 from tests.support.build import make_pod
 

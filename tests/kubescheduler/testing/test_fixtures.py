@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.testing.arguments import spec_of
-from kubescheduler.testing.cluster_argument import SharedCluster
+from kubescheduler.testing.given import SharedCluster, spec_of
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
 POD = 'POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'

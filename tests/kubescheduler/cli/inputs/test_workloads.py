@@ -12,7 +12,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.testing.cluster_argument import cluster_of
+from kubescheduler.testing.given import cluster_of
 from kubescheduler.testing.placements import Placer
 from tests.kubescheduler.cli.conftest import Run, pod
 

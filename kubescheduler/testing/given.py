@@ -1,36 +1,107 @@
-"""The cluster and the pods of a test, from whatever the test names."""
+"""What tests name: files in the folders around them, manifests, YAML text, schedulers in one line of text."""
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ParamSpec, TypeVar
 
 import attrs
 import msgspec
 
-from clusterstate.errors import DecodeError
+from clusterstate.errors import ConfigError, DecodeError, attempt
 from clusterstate.manifests.fields import describe
 from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.given_objects import flat, identified, is_text
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec_fields import FILES
+from kubescheduler.extender.access import LIVE, RECORD
+from kubescheduler.inputs.given import flat, identified, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, read_pods_to_place
 from kubescheduler.sources.cluster_input import nothing_to_place
-from kubescheduler.sources.files import STDIN
-from kubescheduler.testing.arguments import (
-    KINDS_OF_GIVEN,
-    attempt,
-    in_manifests,
-    located,
-    manifests,
-    standard_input,
-)
+from kubescheduler.sources.files import STDIN, STDIN_NAME
+from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.running_session import note
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+KINDS_OF_GIVEN = "a file name, a manifest, YAML text or an object"
+
+_STDIN = re.compile(f"^({STDIN}|{STDIN_NAME}): ")
+
+
+def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
+    """The absolute path of a file or folder, looked for in ``folders`` in turn. Raises DecodeError."""
+    for folder in folders:
+        path = folder.absolute() / name
+        if path.exists():
+            return str(path)
+    places = " or ".join(dict.fromkeys(str(folder.absolute()) for folder in folders))
+    raise DecodeError(f"{os.fspath(name)}: no such file or folder in {places}")
+
+
+def manifests(text: str) -> list[Any]:
+    """The documents of YAML text. Raises DecodeError."""
+    found = parse_yaml("YAML text", text.encode())
+    if not found:
+        raise DecodeError("YAML text: no objects in it")
+    return found
+
+
+def standard_input(documents: Sequence[Any]) -> io.BytesIO:
+    """Manifests as the readers of files take them. Raises DecodeError for what is no JSON."""
+    try:
+        return io.BytesIO(msgspec.json.encode(documents[0] if len(documents) == 1 else documents))
+    except (TypeError, ValueError) as error:
+        raise DecodeError(f"manifest: {error}") from None
+
+
+def in_manifests(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What ``action`` returns; its faults are in manifests, not in standard input."""
+    try:
+        return action(*args, **kwargs)
+    except DecodeError as error:
+        raise DecodeError(_STDIN.sub("manifest: ", text) for text in error.problems) from None
+
+
+def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> EngineSpec:
+    """A scheduler's description, also as text (``release=1.16,policy=policy.json``). Raises ConfigError.
+
+    extenders: how they are asked, unless the description says it.
+    """
+    if not isinstance(given, str | EngineSpec):
+        raise ConfigError(f'scheduler: expected text like "release=1.16,policy=policy.json", found {describe(given)}')
+    spec = EngineSpec.parse(given) if isinstance(given, str) else given
+    if spec.extenders == LIVE:
+        spec = msgspec.structs.replace(spec, extenders=extenders)
+    problems: list[str] = []
+    named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
+    found: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
+    access = attempt(problems, _record_located, spec.extenders, folders)
+    if problems:
+        raise ConfigError(problems)
+    return msgspec.structs.replace(spec, **found, extenders=access or spec.extenders)
+
+
+def _record_located(said: str, folders: Sequence[Path]) -> str:
+    """How extenders are asked, with the path of the record; one that is recorded is made in the first folder."""
+    mode, _, file = said.replace(":", " ", 1).partition(" ")
+    if not file:
+        return said
+    try:
+        return f"{mode} {located(file.strip(), folders)}"
+    except DecodeError:
+        if mode != RECORD:
+            raise
+        return f"{mode} {folders[0].absolute() / file.strip()}"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -94,6 +165,15 @@ def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None =
         return given
     if isinstance(given, Cluster):
         return SharedCluster(folders=tuple(folders), front=given, validate=validate)
+    files, documents, objects = _told_apart(given, folders, "cluster")
+    if not (files or documents or objects):
+        raise DecodeError(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
+    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders), validate=validate)
+
+
+def _told_apart(given: Any, folders: Sequence[Path], what: str) -> tuple[list[str], list[Any], list[ClusterObject]]:
+    """The paths of files, the manifests, and the objects among things. what: their name in errors. Raises DecodeError
+    with every fault."""
     files: list[str] = []
     documents: list[Any] = []
     objects: list[ClusterObject] = []
@@ -109,12 +189,10 @@ def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None =
         elif isinstance(thing, tuple(KINDS.values())):
             objects.append(identified(thing))
         else:
-            problems.append(f"cluster: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
-    if not (files or documents or objects or problems):
-        problems.append(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
+            problems.append(f"{what}: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
     if problems:
         raise DecodeError(problems)
-    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders), validate=validate)
+    return files, documents, objects
 
 
 def key_of(pod: Pod) -> str:
@@ -171,18 +249,11 @@ class _PodReader(msgspec.Struct, frozen=True):
 
     def read(self, thing: Any) -> PodsToPlace:
         """Raises DecodeError with every fault."""
-        if isinstance(thing, Pod):
-            return PodsToPlace([identified(thing)])
-        if is_text(thing):
-            return self._of_manifests(manifests(thing))
-        if isinstance(thing, str | os.PathLike):
-            return self._read(located(thing, self.folders))
-        if isinstance(thing, Mapping):
-            return self._of_manifests([thing])
-        if isinstance(thing, tuple(KINDS.values())):
-            obj: Any = thing
-            return PodsToPlace([], accompanying=((obj, None),))
-        raise DecodeError(f"pods: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
+        files, documents, objects = _told_apart(thing, self.folders, "pods")
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
+        others = tuple((obj, None) for obj in objects if not isinstance(obj, Pod))
+        read = [*map(self._read, files), *([self._of_manifests(documents)] if documents else [])]
+        return merged([PodsToPlace(pods, accompanying=others), *read])
 
     def _of_manifests(self, documents: Iterable[Any]) -> PodsToPlace:
         """A manifest that does not say its kind is a pod's."""

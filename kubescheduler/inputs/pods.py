@@ -10,8 +10,8 @@ import msgspec
 
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.objects import Pod, PriorityClass
-from kubescheduler.api.cluster_entries import key_of, named
-from kubescheduler.api.given_objects import flat, found_in, is_file_name, is_text
+from kubescheduler.inputs.entries import key_of, named
+from kubescheduler.inputs.given import flat, found_in, is_file_name, is_text
 from kubescheduler.simulation.openb_trace import Trace, is_trace
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
 from kubescheduler.sources.cluster_input import nothing_to_place
@@ -20,7 +20,7 @@ from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Strictness
     from clusterstate.objects import ClusterObject
-    from kubescheduler.api.cluster_entries import Entry
+    from kubescheduler.inputs.entries import Entry
     from kubescheduler.releases.daemon_controllers import DaemonController
 
 

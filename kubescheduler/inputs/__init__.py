@@ -1,0 +1,1 @@
+"""What users name, read in one place: files, texts, manifests, objects; clusters and pods of them."""
