@@ -21,7 +21,7 @@ if not __package__:
 
 from kubescheduler.__main__ import main
 from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
-from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.informers.inbox import ObjectChange
 from kubescheduler.live.informers.informers import Informers
 
 AFTER = 2.0

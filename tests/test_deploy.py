@@ -13,7 +13,7 @@ import yaml
 from aiohttp import web
 
 from clusterstate.manifests.known_fields import unknown_fields
-from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, live_releases
@@ -244,7 +244,7 @@ def test_the_pod_is_safe_and_known() -> None:
 @RELEASES
 def test_the_configuration_is_the_release_s(release: str) -> None:
     """Each release reads its own, and elects by the lease that its role allows."""
-    from kubescheduler.live.flags.flag_parsing import parse_flags
+    from kubescheduler.live.flags.flags import parse_flags
     from kubescheduler.live.process.process_options import CommandLine, settings_of
     from kubescheduler.releases.lookup import live_release
 

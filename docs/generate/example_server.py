@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from kubescheduler.live.listing.listed_kinds import LISTED_KINDS
+from kubescheduler.live.cluster_lists import LISTED_KINDS
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer
 

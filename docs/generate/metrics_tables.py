@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from docs.generate.writing import cell
-from kubescheduler.live.metrics.exposition import go_number
-from kubescheduler.live.metrics.metric_family import Family, Visibility
+from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
 from kubescheduler.releases.lookup import live_releases
 
 OWN = "scheduler_"

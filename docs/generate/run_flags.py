@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from docs.generate.writing import cell
-from kubescheduler.live.flags.flag_kinds import FlagKind, written_value
-from kubescheduler.live.flags.flag_parsing import Flag
-from kubescheduler.live.flags.flag_texts import SECTIONS
+from kubescheduler.live.flags.flags import SECTIONS, Flag, FlagKind, written_value
 from kubescheduler.releases.lookup import live_releases
 
 NOT_THERE, EMPTY = "–", '""'

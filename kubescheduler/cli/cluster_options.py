@@ -16,7 +16,7 @@ from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 from kubescheduler.cli.progress import progress
 
 if TYPE_CHECKING:
-    from kubescheduler.live.listing.cluster_lists import ClusterLists
+    from kubescheduler.live.cluster_lists import ClusterLists
 
 
 LONG = 2000
@@ -41,7 +41,7 @@ class ServerCluster(NamedTuple):
 
         if importlib.util.find_spec("httptools") is None:
             raise InputError(EXTRA)
-        from kubescheduler.live.listing.listed_server import ListedServer, read_server
+        from kubescheduler.live.cluster_lists import ListedServer, read_server
         from kubescheduler.live.transport.api_answers import ApiError
 
         try:

@@ -19,18 +19,15 @@ from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.live.contract.wall_clock import SystemClock
-from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
-from kubescheduler.live.dry_run.dry_run_process import DryRunProcess, DryRunSettings
+from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess, DryRunSettings, Sink, TrafficMirror
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.traffic_mirror import Sink, TrafficMirror
-from kubescheduler.live.flags.flag_parsing import parse_flags
-from kubescheduler.live.flags.flag_texts import usage
+from kubescheduler.live.flags.flags import parse_flags, usage
 from kubescheduler.live.process.dry_run_servers import dry_run_servers
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.live.transport.api_client import Limits
+from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.releases.lookup import live_release
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.files import check_place
@@ -247,5 +244,5 @@ def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
         return None
     out = files.enter_context(_opened("--mirror", options.mirror))
     if not options.mirror.endswith(".gz"):
-        return TrafficMirror(out, SystemClock(), flushes=True)
-    return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), SystemClock())
+        return TrafficMirror(out, WallClock(), flushes=True)
+    return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), WallClock())

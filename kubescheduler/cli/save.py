@@ -23,7 +23,7 @@ from kubescheduler.sources.files import check_place
 if TYPE_CHECKING:
     import gzip
 
-    from kubescheduler.live.listing.cluster_lists import ClusterLists
+    from kubescheduler.live.cluster_lists import ClusterLists
 
 
 COMPRESSED = ".gz"

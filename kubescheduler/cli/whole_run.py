@@ -8,15 +8,12 @@ from typing import NoReturn
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.live.flags.flag_parsing import FlagError, FlagValues, parse_flags
-from kubescheduler.live.flags.flag_texts import flag_lines, no_effect_notes, usage
-from kubescheduler.live.logs.log_writer import LAYOUTS, LogWriter, to_stream
-from kubescheduler.live.process.lasting_objects import short_collections
+from kubescheduler.live.flags.flags import FlagError, FlagValues, flag_lines, no_effect_notes, parse_flags, usage
+from kubescheduler.live.klog import LAYOUTS, LogWriter, to_stream
+from kubescheduler.live.process.interpreter import gc_freeze, signals, switch_interval
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
-from kubescheduler.live.process.signals import signals
-from kubescheduler.live.process.thread_turns import short_turns
 
 FAULTY = 1
 """Exit status for flags and files that cannot be used, upstream's."""
@@ -98,7 +95,7 @@ def _run(
     if settings is None:
         return 0
     process = SchedulerProcess(settings, log)
-    with signals(process.stop, process.dump), short_turns(), short_collections():
+    with signals(process.stop, process.dump), switch_interval(), gc_freeze():
         status = process.run()
     if process.hangs:
         _left(status)

@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import Policy
     from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
     from kubescheduler.core.fine_scores import Fine
-    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
-    from kubescheduler.live.process.process_rules import ProcessRules
-    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
+    from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -138,12 +137,9 @@ def loop() -> LegacyLoop:
 
 def metrics() -> ReleaseMetrics:
     """What its process exports."""
-    from kubescheduler.live.metrics.access_families import ACCESS_1_16
-    from kubescheduler.live.metrics.families_1_16 import FAMILIES_1_16
-    from kubescheduler.live.metrics.library_families import LIBRARIES_1_16
-    from kubescheduler.live.metrics.loop_metrics_1_16 import SUMMARIES, LoopMetrics116
-    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
-    from kubescheduler.live.metrics.rest_metrics import RestMetricsByUrl
+    from kubescheduler.live.metrics.loop_metrics import SUMMARIES, LoopMetrics116
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_16, FAMILIES_1_16, LIBRARIES_1_16
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics, RestMetricsByUrl
 
     return ReleaseMetrics(
         version="v1.16.6",
@@ -156,19 +152,19 @@ def metrics() -> ReleaseMetrics:
 
 def process() -> ProcessRules:
     """How its process starts and ends, and what it says then."""
-    from kubescheduler.live.logs.log_lines import LogLine, Severity
-    from kubescheduler.live.process import process_rules
+    from kubescheduler.live.klog import LogLine, Severity
+    from kubescheduler.live.process import release_live
 
-    return process_rules.ProcessRules(
-        started=process_rules.started_1_16,
+    return release_live.ProcessRules(
+        started=release_live.started_1_16,
         lost=LogLine(Severity.FATAL, "leaderelection lost"),
         lost_status=255,
         ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
-        failed=process_rules.failed_bare,
-        raised=process_rules.raised_bare,
-        wrote=process_rules.wrote_1_16,
-        no_server=f"{process_rules.NEITHER} Using default API client. This might not work.",
-        no_configuration=process_rules.NOTHING,
+        failed=release_live.failed_bare,
+        raised=release_live.raised_bare,
+        wrote=release_live.wrote_1_16,
+        no_server=f"{release_live.NEITHER} Using default API client. This might not work.",
+        no_configuration=release_live.NOTHING,
         version_first=True,
         goes_on_with_arguments=True,
     )
@@ -179,15 +175,15 @@ def live() -> LiveRelease:
     """Its process."""
     from kubescheduler.live.flags.release_flags import FLAGS_1_16
     from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_kinds import KINDS_1_16
-    from kubescheduler.live.leadership import election_rules, resource_locks
-    from kubescheduler.live.logs.log_lines import LogLine, Severity
-    from kubescheduler.live.process import attempt_lines, cache_dump, flag_checks
+    from kubescheduler.live.informers.informer_rules import KINDS_1_16
+    from kubescheduler.live.klog import LogLine, Severity
+    from kubescheduler.live.leadership import elector, resource_locks
+    from kubescheduler.live.process import attempt_lines, cache_dump, release_live
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.live.recording import event_rules
-    from kubescheduler.live.serving import serving_rules
-    from kubescheduler.live.serving.configuration_pages import configz_1_16
+    from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_16
+    from kubescheduler.live.serving.pages import configz_1_16
     from kubescheduler.live.writes import write_rules
 
     versions = ("v1beta1", "v1")
@@ -204,12 +200,12 @@ def live() -> LiveRelease:
             trouble=informer_rules.trouble_1_16,
         ),
         writes=write_rules.WriteRules(
-            write_rules.put_1_16, write_rules.nominates, serving_rules.STAMPED, (), write_rules.never
+            write_rules.put_1_16, write_rules.nominates, scheduler_servers.STAMPED, (), write_rules.never
         ),
         events=event_rules.EventRules(
             group_version="events.k8s.io/v1beta1",
             discovery_timeout="32s",
-            metadata=serving_rules.STAMPED,
+            metadata=scheduler_servers.STAMPED,
             source=event_rules.component_source,
             first_count=1,
             series=event_rules.series_with_state,
@@ -218,13 +214,13 @@ def live() -> LiveRelease:
             says_related=True,
             core_component=False,
         ),
-        election=election_rules.ElectionRules(trusts_record=False, fast_path=False, log=election_rules.log_1_16),
+        election=elector.ElectionRules(trusts_record=False, fast_path=False, log=elector.log_1_16),
         locks=resource_locks.KINDS,
         no_lock=resource_locks.no_lock_1_16,
         lock_timeout=1.0,
         lock="endpoints",
-        serving=serving_rules.ServingRules(
-            health=serving_rules.health_1_16,
+        serving=scheduler_servers.ServingRules(
+            health=scheduler_servers.health_1_16,
             configz=configz_1_16,
             metrics_type="text/plain; version=0.0.4; charset=utf-8",
             metrics_start=False,
@@ -232,16 +228,16 @@ def live() -> LiveRelease:
             sets_verbosity=False,
             status_pages=False,
             refused=refused_1_16,
-            token_reviews=serving_rules.token_reviews(versions, serving_rules.STAMPED),
-            access_reviews=serving_rules.access_reviews(versions, serving_rules.STAMPED, []),
+            token_reviews=scheduler_servers.token_reviews(versions, scheduler_servers.STAMPED),
+            access_reviews=scheduler_servers.access_reviews(versions, scheduler_servers.STAMPED, []),
             remembered=1024,
             watches_trust=False,
             credential_id=False,
         ),
         metrics=metrics(),
         flags=FLAGS_1_16,
-        faults=flag_checks.faults_1_16,
-        loaded_faults=flag_checks.no_loaded_faults,
+        faults=release_live.faults_1_16,
+        loaded_faults=release_live.no_loaded_faults,
         process=process(),
         attempts=attempt_lines.LINES_1_16,
         dumps=cache_dump.DumpLines(

@@ -143,21 +143,16 @@ def cycle() -> ReleaseCycles:
 def live() -> LiveRelease:
     """Its process."""
     from kubescheduler.live.flags.release_flags import FLAGS_1_20
-    from kubescheduler.live.informers.informer_kinds import KINDS_1_20
-    from kubescheduler.live.informers.informer_rules import list_version_1_20
-    from kubescheduler.live.informers.pauses import GrowingPauses
-    from kubescheduler.live.leadership.election_rules import log_1_20
+    from kubescheduler.live.informers.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
+    from kubescheduler.live.leadership.elector import log_1_20
     from kubescheduler.live.leadership.resource_locks import KINDS_1_20 as LOCKS_1_20
-    from kubescheduler.live.metrics.access_families import ACCESS_1_20
-    from kubescheduler.live.metrics.families_1_20 import FAMILIES_1_20
-    from kubescheduler.live.metrics.library_families import LIBRARIES_1_20
-    from kubescheduler.live.metrics.loop_metrics import LoopMetrics
-    from kubescheduler.live.metrics.loop_names import NAMES_1_20
-    from kubescheduler.live.process import attempt_lines, flag_checks, process_rules
+    from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_20, FAMILIES_1_20, LIBRARIES_1_20
+    from kubescheduler.live.process import attempt_lines, release_live
     from kubescheduler.live.recording import event_rules
-    from kubescheduler.live.serving import serving_rules
-    from kubescheduler.live.serving.configuration_pages import configz_1_20
+    from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_36
+    from kubescheduler.live.serving.pages import configz_1_20
     from kubescheduler.live.writes import write_rules
 
     older = v1_16.live()
@@ -189,8 +184,10 @@ def live() -> LiveRelease:
             metrics_pages={"/metrics/resources": "resources"},
             sets_verbosity=True,
             refused=refused_1_36,
-            token_reviews=serving_rules.token_reviews(("v1",), serving_rules.STAMPED),
-            access_reviews=serving_rules.access_reviews(("v1",), serving_rules.STAMPED, serving_rules.IN_TIME),
+            token_reviews=scheduler_servers.token_reviews(("v1",), scheduler_servers.STAMPED),
+            access_reviews=scheduler_servers.access_reviews(
+                ("v1",), scheduler_servers.STAMPED, scheduler_servers.IN_TIME
+            ),
             remembered=8192,
             watches_trust=True,
         ),
@@ -204,11 +201,11 @@ def live() -> LiveRelease:
             resets=(),
         ),
         flags=FLAGS_1_20,
-        faults=flag_checks.faults_1_20,
+        faults=release_live.faults_1_20,
         process=replace(
             older.process,
-            started=process_rules.started_1_20,
-            wrote=process_rules.wrote_1_20,
+            started=release_live.started_1_20,
+            wrote=release_live.wrote_1_20,
             goes_on_with_arguments=False,
         ),
         attempts=attempt_lines.LINES_STRUCTURED,

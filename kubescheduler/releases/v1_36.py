@@ -76,9 +76,8 @@ from predicates.taints import pod_tolerates_node_taints_1_36
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
-    from kubescheduler.live.process.process_rules import ProcessRules
-    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
+    from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
@@ -143,13 +142,9 @@ def cycle() -> ReleaseCycles:
 
 def metrics(older: ReleaseMetrics) -> ReleaseMetrics:
     """What its process exports."""
-    from kubescheduler.live.metrics.access_families import ACCESS_1_36
-    from kubescheduler.live.metrics.families_1_36 import FAMILIES_1_36
-    from kubescheduler.live.metrics.library_families import HEALTH_1_36, LIBRARIES_1_36
-    from kubescheduler.live.metrics.loop_metrics import LoopMetrics
-    from kubescheduler.live.metrics.loop_names import NAMES_1_36
-    from kubescheduler.live.metrics.machine_collectors import AddressSpace, NetworkTraffic
-    from kubescheduler.live.metrics.rest_metrics import RestMetricsByHost
+    from kubescheduler.live.metrics.loop_metrics import NAMES_1_36, LoopMetrics
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_36, FAMILIES_1_36, HEALTH_1_36, LIBRARIES_1_36
+    from kubescheduler.live.metrics.process_metrics import AddressSpace, NetworkTraffic, RestMetricsByHost
 
     return replace(
         older,
@@ -166,21 +161,21 @@ def metrics(older: ReleaseMetrics) -> ReleaseMetrics:
 
 def process(older: ProcessRules) -> ProcessRules:
     """How its process starts and ends, and what it says then."""
-    from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
-    from kubescheduler.live.process import process_rules
+    from kubescheduler.live.klog import LogLine, Severity, structured
+    from kubescheduler.live.process import release_live
 
     return replace(
         older,
-        started=process_rules.started_1_36,
+        started=release_live.started_1_36,
         lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
         lost_status=1,
         ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
-        failed=process_rules.failed_1_36,
-        raised=process_rules.raised_structured,
-        no_server=f"{process_rules.NEITHER}  Using the inClusterConfig.  This might not work.",
-        no_configuration=f"{process_rules.NOTHING}, try setting KUBERNETES_MASTER environment variable",
+        failed=release_live.failed_1_36,
+        raised=release_live.raised_structured,
+        no_server=f"{release_live.NEITHER}  Using the inClusterConfig.  This might not work.",
+        no_configuration=f"{release_live.NOTHING}, try setting KUBERNETES_MASTER environment variable",
         version_first=False,
-        arguments_text=process_rules.arguments_1_36,
+        arguments_text=release_live.arguments_1_36,
     )
 
 
@@ -189,13 +184,13 @@ def live() -> LiveRelease:
     """Its process."""
     from kubescheduler.live.flags.release_flags import FLAGS_1_36
     from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_kinds import KINDS_1_36
-    from kubescheduler.live.leadership import election_rules, resource_locks
-    from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
-    from kubescheduler.live.process import cache_dump, flag_checks
+    from kubescheduler.live.informers.informer_rules import KINDS_1_36
+    from kubescheduler.live.klog import LogLine, Severity, structured
+    from kubescheduler.live.leadership import elector, resource_locks
+    from kubescheduler.live.process import cache_dump, release_live
     from kubescheduler.live.recording.event_rules import valid_name
-    from kubescheduler.live.serving import serving_rules
-    from kubescheduler.live.serving.configuration_pages import configz_1_36
+    from kubescheduler.live.serving import scheduler_servers
+    from kubescheduler.live.serving.pages import configz_1_36
     from kubescheduler.live.writes import write_rules
 
     older = v1_20.live()
@@ -228,26 +223,26 @@ def live() -> LiveRelease:
             says_related=False,
             core_component=True,
         ),
-        election=election_rules.ElectionRules(trusts_record=True, fast_path=True, log=election_rules.log_1_36),
+        election=elector.ElectionRules(trusts_record=True, fast_path=True, log=elector.log_1_36),
         locks={"leases": resource_locks.KINDS["leases"]},
         no_lock=resource_locks.no_lock_1_36,
         lock_timeout=0.5,
         serving=replace(
             older.serving,
-            health=serving_rules.health_1_36,
+            health=scheduler_servers.health_1_36,
             configz=configz_1_36,
             metrics_type="text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
             metrics_start=True,
             metrics_pages={"/metrics/resources": "resources", "/metrics/slis": "slis"},
             status_pages=True,
-            token_reviews=serving_rules.token_reviews(("v1",), {}),
-            access_reviews=serving_rules.access_reviews(("v1",), {}, serving_rules.IN_TIME),
+            token_reviews=scheduler_servers.token_reviews(("v1",), {}),
+            access_reviews=scheduler_servers.access_reviews(("v1",), {}, scheduler_servers.IN_TIME),
             credential_id=True,
         ),
         metrics=metrics(older.metrics),
         flags=FLAGS_1_36,
-        faults=flag_checks.faults_1_36,
-        loaded_faults=flag_checks.loaded_faults_1_36,
+        faults=release_live.faults_1_36,
+        loaded_faults=release_live.loaded_faults_1_36,
         process=process(older.process),
         dumps=cache_dump.DumpLines(
             started=LogLine(Severity.INFO, structured("Cache comparer started"), cache_dump.STEPS),

@@ -4,27 +4,129 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject
-from kubescheduler.live.contract.object_change import ObjectChange
-from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
-from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
-from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.dry_run.sightings import Agreement, AgreementObserver
+from kubescheduler.live.informers.inbox import Inbox, ObjectChange
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.informers.server_outage import ServerOutages
+from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.metrics.metrics_registry import Family, counter, gauge
+from kubescheduler.live.metrics.process_metrics import MetricsSettings, ProcessMetrics, ReleaseMetrics
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.live.wall_clock import WallClock
+
+PODS, CAUSES = "kubescheduler_dry_run_pods_total", "kubescheduler_dry_run_causes_total"
+WAITING = "kubescheduler_dry_run_waiting_pods"
+AGREES, DIFFERS, DELETED = "agrees", "differs", "deleted"
+DRY_RUN_FAMILIES: tuple[Family, ...] = (
+    counter(
+        PODS,
+        "Attempts of the real scheduler: whether this configuration agrees or differs, or the pod was deleted before.",
+        "result",
+        stability="",
+    ),
+    counter(CAUSES, "Attempts of the real scheduler by the cause of the difference.", "cause", stability=""),
+    gauge(WAITING, "Pods of which the real scheduler has said nothing yet, or that fit nowhere.", stability=""),
+)
+SCHEDULES = "scheduler_"
+"""How the metrics begin of what a dry run does not do."""
+
+
+class DryRunMetrics(AgreementObserver):
+    """Any thread may call it."""
+
+    def __init__(self, rules: ReleaseMetrics, settings: MetricsSettings, says: Callable[[str], None]) -> None:
+        """rules: of the release whose process it stands for; its metrics of a scheduler's loop are left out."""
+        kept = (family for family in rules.families if not family.name.startswith(SCHEDULES))
+        self.process = ProcessMetrics(
+            msgspec.structs.replace(rules, families=(*DRY_RUN_FAMILIES, *kept)), settings, says
+        )
+        """What is not of the dry run alone."""
+        registry = self.process.registry
+        self._pods, self._causes = registry.instrument(PODS), registry.instrument(CAUSES)
+        for result in (AGREES, DIFFERS, DELETED):
+            self._pods.inc((result,), 0)
+
+    def waiting(self, count: Callable[[], int]) -> None:
+        """count: how many pods wait; asked for each scrape."""
+        registry = self.process.registry
+        registry.refresh_with(lambda: registry.instrument(WAITING).set(count()))
+
+    def compared(self, agreement: Agreement) -> None:
+        """An attempt of the real scheduler was compared."""
+        self._pods.inc((AGREES if agreement.agrees else DIFFERS,))
+        self._causes.inc((agreement.cause,))
+
+    def deleted(self) -> None:
+        """A pod was deleted before the real scheduler had said anything of it."""
+        self._pods.inc((DELETED,))
+
+
+HEADER = {"apiVersion": "kubescheduler/v1", "kind": "Mirror"}
+"""What the first line says, besides when it began."""
+
+
+class Sink(Protocol):
+    """A file that is written to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Writes everything."""
+        ...
+
+    def flush(self) -> None:
+        """Leaves nothing in memory."""
+        ...
+
+
+class TrafficMirror:
+    """Writes changes as they come; for any thread."""
+
+    def __init__(self, file: Sink, clock: WallClock, *, flushes: bool = False) -> None:
+        """flushes: whether every change is on the disk at once; packed files get larger by that."""
+        self._file = file
+        self._flushes = flushes
+        self._clock = clock
+        self._began = clock.monotonic()
+        self._lock = threading.Lock()
+        self._put({**HEADER, "started": clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")})
+
+    def record(self, changes: Iterable[ObjectChange]) -> None:
+        """Writes what has changed."""
+        with self._lock:
+            for change in changes:
+                if change.old is None or change.old != change.new:
+                    self._put(self._event(change))
+            if self._flushes:
+                self._file.flush()
+
+    def synced(self) -> None:
+        """Everything that was there before is recorded."""
+        with self._lock:
+            self._put({"time": self._time(), "type": "SYNCED"})
+
+    def _event(self, change: ObjectChange) -> dict[str, Any]:
+        kind = "DELETED" if change.new is None else "ADDED" if change.old is None else "MODIFIED"
+        obj = encode_object(change.old if change.new is None else change.new)
+        return {"time": self._time(), "type": kind, "object": obj}
+
+    def _time(self) -> float:
+        return round(self._clock.monotonic() - self._began, 3)
+
+    def _put(self, line: dict[str, Any]) -> None:
+        self._file.write(msgspec.json.encode(line) + b"\n")
+
 
 CONNECTING = 30.0
 """Seconds until a server that does not answer at the start counts as unreachable."""
@@ -63,7 +165,7 @@ class DryRunProcess:
         """shadow: makes what decides."""
         self._settings = settings
         self._says = says
-        self._clock = SystemClock() if clock is None else clock
+        self._clock = clock or WallClock()
         self.outages = ServerOutages(self._clock, says, says)
         """What is logged when a server does not answer."""
         self.inbox = Inbox()

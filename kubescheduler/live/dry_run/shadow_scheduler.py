@@ -5,26 +5,110 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import Pod
+from clusterstate.cluster_objects import KEPT
+from clusterstate.objects import Node, Pod
 from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.live.contract.object_change import ObjectChange
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.dry_run.followed_cluster import FollowedCluster
-from kubescheduler.live.dry_run.leaving_pods import LeavingPods
 from kubescheduler.live.dry_run.sightings import (
     AgreementObserver,
     FirstChoice,
-    NoAgreementObserver,
     RealEnd,
     Sighting,
     SightingListener,
 )
-from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.informers.inbox import Inbox, ObjectChange
+from kubescheduler.live.wall_clock import WallClock
+
+DISRUPTION, PREEMPTED = "DisruptionTarget", "PreemptionByScheduler"
+"""The condition, and its reason, that 1.36 writes into its victims before it deletes them."""
+
+
+class Departure(msgspec.Struct, frozen=True):
+    """A pod that began to leave."""
+
+    pod: Pod
+    """As it ran before that."""
+    at: datetime
+    gone: bool = False
+    """Whether its room is free already."""
+
+
+class LeavingPods:
+    """Remembers who leaves which node, for as long as somebody waits for room."""
+
+    def __init__(self) -> None:
+        self._by_node: dict[str, dict[str, Departure]] = {}
+
+    def changed(self, old: Pod | None, new: Pod | None, now: datetime) -> None:
+        """A pod came, changed or went. One that ends by itself goes without having been told to."""
+        if old is None or not old.node_name:
+            return
+        there = self._by_node.setdefault(old.node_name, {})
+        known = there.get(old.key)
+        if new is None and known is not None:
+            there[old.key] = msgspec.structs.replace(known, gone=True)
+        elif new is not None and known is None and _leaves(new) and not _leaves(old):
+            there[old.key] = Departure(old, now)
+
+    def victims(self, node: str, preemptor: Pod, since: datetime) -> tuple[Departure, ...]:
+        """Of the pods below ``preemptor`` those that began to leave a node since then, sorted."""
+        there = self._by_node.get(node, {}).values()
+        victims = (one for one in there if one.at >= since and one.pod.priority < preemptor.priority)
+        return tuple(sorted(victims, key=lambda one: one.pod.key))
+
+    def forget(self) -> None:
+        """Nobody waits any more."""
+        self._by_node.clear()
+
+
+def _leaves(pod: Pod) -> bool:
+    """Whether a pod was told to leave, or is about to be."""
+    return pod.metadata.deletion_timestamp is not None or any(
+        one.type == DISRUPTION and one.reason == PREEMPTED and one.status == "True" for one in pod.conditions
+    )
+
+
+class FollowedCluster:
+    """Brings several caches up to date with what informers report."""
+
+    def __init__(self, caches: Sequence[ClusterCache]) -> None:
+        self._caches = caches
+
+    def changed(self, old: Any, new: Any) -> None:
+        """An object came (``old`` is None), changed, or went (``new`` is None)."""
+        if old is not None and old == new:
+            return
+        if isinstance(old if new is None else new, Pod):
+            self._pod_changed(old, new)
+            return
+        obj = old if new is None else new
+        if isinstance(obj, Node) or type(obj) in KEPT:
+            for cache in self._caches:
+                (cache.remove if new is None else cache.add)(obj)
+
+    def nominate(self, pod: Pod, node_name: str) -> None:
+        """The real scheduler makes room for a pod on a node, which is not there for less important ones; an empty
+        name takes that back. Where the pod is assumed elsewhere nothing changes."""
+        for cache in self._caches:
+            if not cache.is_assumed(pod):
+                cache.nominate(pod, node_name)
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        for cache in self._caches:
+            if new is not None and new.node_name:
+                cache.nominate(new, "")
+                known = new in cache and not cache.is_assumed(new)
+                (cache.update_pod if known else cache.add_pod)(new)
+            elif old is not None:
+                cache.nominate(old, "")
+                if old in cache:
+                    (cache.forget_pod if cache.is_assumed(old) else cache.remove_pod)(old)
+
 
 BATCH = 2000
 """Changes that are taken off the inbox at once."""
@@ -69,7 +153,7 @@ class ShadowScheduler:
         self._listener = listener
         self._clock = clock
         self._queue_order = queue_order
-        self._agreement = NoAgreementObserver() if agreement is None else agreement
+        self._agreement = agreement or AgreementObserver()
         self._waiting: dict[str, _Waiting] = {}
         self._leaving = LeavingPods()
         self._early: dict[str, Pod] = {}

@@ -65,23 +65,11 @@ class SightingListener(Protocol):
         ...
 
 
-class AgreementObserver(Protocol):
-    """Counts agreement, for metrics."""
+class AgreementObserver:
+    """Told of agreement, for metrics; this one counts nothing."""
 
     def compared(self, agreement: Agreement) -> None:
         """An attempt of the real scheduler was compared."""
-        ...
 
     def deleted(self) -> None:
         """A pod was deleted before the real scheduler had said anything of it."""
-        ...
-
-
-class NoAgreementObserver:
-    """Counts nothing."""
-
-    def compared(self, agreement: Agreement) -> None:
-        """Nothing is counted."""
-
-    def deleted(self) -> None:
-        """Nothing is counted."""

@@ -1,12 +1,26 @@
-"""Where the scheduler's thread finds what the I/O thread has read."""
+"""Changes in the cluster, and where the scheduler's thread finds those that the I/O thread has read."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
-from kubescheduler.live.contract.object_change import ObjectChange
+import msgspec
+
+
+class ObjectChange(msgspec.Struct, frozen=True, eq=False):
+    """An object came, changed or went."""
+
+    kind: str
+    """Of the object: Pod, Node, PersistentVolumeClaim …"""
+    old: Any
+    """As it was known before; None when it is new."""
+    new: Any
+    """As it is now; None when it is gone."""
+    stale: bool = False
+    """Whether the end was found out later, so that ``old`` may not be its last state. Upstream: a tombstone."""
 
 
 class Inbox:

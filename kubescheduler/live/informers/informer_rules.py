@@ -1,4 +1,4 @@
-"""In what the releases' informers differ."""
+"""Which kinds each release reads, where the API server has them, and in what the releases' informers differ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,108 @@ import msgspec
 from clusterstate.manifests.decode import Prepare
 from clusterstate.manifests.documents import Manifest
 from kubecel.api_names import go_quote
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.informers.informer_kinds import InformerKind
-from kubescheduler.live.informers.pauses import FixedPauses, Pauses
 from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.wall_clock import WallClock
+
+NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
+"""Pods that have ended are of no interest; a pod that ends arrives as deleted."""
+
+NOT_ENDED_SORTED = "status.phase!=Failed,status.phase!=Succeeded"
+"""The same, as 1.16 writes it."""
+
+
+class InformerKind(msgspec.Struct, frozen=True):
+    """One kind of object, read whole and watched."""
+
+    kind: str
+    """As objects say it: Pod."""
+    paths: tuple[str, ...]
+    """Where to ask, in order: the group of the release, then today's where that is gone."""
+    field_selector: str = ""
+    says_timeout: bool = True
+    """Whether watches also say their time as ``timeout=``, not only as ``timeoutSeconds=``."""
+
+
+def _of(kind: str, *paths: str) -> InformerKind:
+    return InformerKind(kind, paths)
+
+
+POLICY_V1BETA1 = "/apis/policy/v1beta1/poddisruptionbudgets"
+POLICY_V1 = "/apis/policy/v1/poddisruptionbudgets"
+CSI_NODES_V1BETA1 = "/apis/storage.k8s.io/v1beta1/csinodes"
+CSI_NODES_V1 = "/apis/storage.k8s.io/v1/csinodes"
+
+SINCE_1_16 = (
+    _of("Node", "/api/v1/nodes"),
+    _of("Service", "/api/v1/services"),
+    _of("ReplicationController", "/api/v1/replicationcontrollers"),
+    _of("ReplicaSet", "/apis/apps/v1/replicasets"),
+    _of("StatefulSet", "/apis/apps/v1/statefulsets"),
+    _of("PersistentVolume", "/api/v1/persistentvolumes"),
+    _of("PersistentVolumeClaim", "/api/v1/persistentvolumeclaims"),
+    _of("StorageClass", "/apis/storage.k8s.io/v1/storageclasses"),
+)
+
+KINDS_1_16 = (
+    InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED_SORTED, says_timeout=False),
+    *SINCE_1_16,
+    _of("CSINode", CSI_NODES_V1BETA1, CSI_NODES_V1),
+    _of("PodDisruptionBudget", POLICY_V1BETA1, POLICY_V1),
+)
+
+KINDS_1_20 = (
+    InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED),
+    *SINCE_1_16,
+    _of("CSINode", CSI_NODES_V1),
+    _of("PodDisruptionBudget", POLICY_V1BETA1, POLICY_V1),
+)
+
+KINDS_1_36 = (
+    InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED),
+    _of("Namespace", "/api/v1/namespaces"),
+    *SINCE_1_16,
+    _of("CSINode", CSI_NODES_V1),
+    _of("PodDisruptionBudget", POLICY_V1),
+    _of("CSIDriver", "/apis/storage.k8s.io/v1/csidrivers"),
+    _of("CSIStorageCapacity", "/apis/storage.k8s.io/v1/csistoragecapacities"),
+    _of("VolumeAttachment", "/apis/storage.k8s.io/v1/volumeattachments"),
+    _of("DeviceClass", "/apis/resource.k8s.io/v1/deviceclasses"),
+    _of("ResourceClaim", "/apis/resource.k8s.io/v1/resourceclaims"),
+    _of("ResourceSlice", "/apis/resource.k8s.io/v1/resourceslices"),
+)
+
+
+FIRST, FACTOR, LONGEST = 0.8, 2.0, 30.0
+"""Seconds of the first pause, its growth, and the most."""
+CALM = 120.0
+"""Seconds without a failure after which pauses are short again."""
+
+
+class Pauses:
+    """The pauses of one informer: always a second. Upstream: 1.16."""
+
+    def next(self) -> float:
+        """Seconds to wait after one more failure."""
+        return 1.0
+
+
+class GrowingPauses(Pauses):
+    """Twice as long each time, with chance, so that not all come back at once. Upstream: client-go's BackoffManager."""
+
+    def __init__(self, clock: WallClock, rng: random.Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._next = FIRST
+        self._last = clock.monotonic()
+
+    def next(self) -> float:
+        """0.8 s, then twice that up to 30 s, each times 1 to 2."""
+        now = self._clock.monotonic()
+        if now - self._last > CALM:
+            self._next = FIRST
+        self._last = now
+        pause, self._next = self._next, min(self._next * FACTOR, LONGEST)
+        return pause * (1.0 + self._rng.random())
 
 
 class ListVersion(Protocol):
@@ -71,7 +169,7 @@ def watches_again_1_36(error: ApiError) -> bool:
 
 def fixed_pauses(_: WallClock, __: random.Random) -> Pauses:
     """A second each."""
-    return FixedPauses()
+    return Pauses()
 
 
 def without_managed_fields(manifest: Manifest) -> Manifest:

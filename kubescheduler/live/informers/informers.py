@@ -9,16 +9,14 @@ from collections.abc import Callable
 from functools import partial
 
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.live.contract.object_change import ObjectChange
-from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.informers.inbox import ObjectChange
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.raw_objects import RawObjects
-from kubescheduler.live.informers.reflector import Reflector
-from kubescheduler.live.informers.server_outage import ServerOutage
-from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.informers.reflector import Reflector, ServerOutage
+from kubescheduler.live.informers.stored_objects import RawObjects, StoredObjects
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.wall_clock import WallClock
 
 PATIENCE = 1.0
 """Seconds within which a watch has everything that the server knows, or is begun anew."""
@@ -49,7 +47,7 @@ class Informers:
         self.stores = {kind.kind: StoredObjects(kind.kind) for kind in rules.kinds}
         """Kind → what is known of it."""
         decoder = Decoder(prepare=rules.prepare)
-        self._clock = SystemClock() if clock is None else clock
+        self._clock = clock or WallClock()
         self._rng = random.Random() if rng is None else rng
         self._rules = rules
         self.reflectors = [

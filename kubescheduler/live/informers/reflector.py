@@ -9,22 +9,68 @@ from collections.abc import Callable
 import attrs
 import msgspec
 
-from kubescheduler.live.contract.object_change import ObjectChange
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.informers.informer_kinds import InformerKind
-from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.raw_objects import (
+from kubescheduler.live.informers.inbox import ObjectChange
+from kubescheduler.live.informers.informer_rules import InformerKind, InformerRules
+from kubescheduler.live.informers.stored_objects import (
+    Key,
     ListMeta,
     RawObjects,
+    Stored,
+    StoredObjects,
     parse_event,
     parse_name,
     parse_status,
+    unchanged_event,
 )
-from kubescheduler.live.informers.server_outage import ServerOutage
-from kubescheduler.live.informers.stored_objects import Key, Stored, StoredObjects
-from kubescheduler.live.informers.unchanged_objects import unchanged_event
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, Query
+from kubescheduler.live.wall_clock import WallClock
+
+
+@attrs.define(eq=False)
+class ServerOutage:
+    """What the informers of one server log of tries that failed; for the I/O thread.
+
+    Upstream each reflector logs each of its tries.
+    """
+
+    clock: WallClock
+    trouble: Callable[[str], None]
+    """Logs what went wrong."""
+    recovered: Callable[[str], None]
+    """Logs that the server answers again."""
+    _since: float | None = None
+    """When the first try went without an answer, by the monotonic clock; None: the server answers."""
+
+    def failed(self, error: ApiError, text: str) -> None:
+        """A try failed. text: the release's line, for an answer that says no, which concerns one kind alone."""
+        if not error.unanswered:
+            self.trouble(text)
+        elif self._since is None:
+            self._since = self.clock.monotonic()
+            self.trouble(f"The API server cannot be reached; asking it again until it answers: {error}")
+
+    def answered(self) -> None:
+        """A list or a watch was granted."""
+        if self._since is not None:
+            seconds = self.clock.monotonic() - self._since
+            self._since = None
+            self.recovered(f"The API server answers again, after {seconds:.1f} s")
+
+
+@attrs.define(eq=False)
+class ServerOutages:
+    """The outages of every server that a process reads, by its address."""
+
+    clock: WallClock
+    trouble: Callable[[str], None]
+    recovered: Callable[[str], None]
+    _known: dict[str, ServerOutage] = attrs.field(factory=dict)
+
+    def of(self, base_url: str) -> ServerOutage:
+        """That of one server, which all who read it share."""
+        return self._known.setdefault(base_url, ServerOutage(self.clock, self.trouble, self.recovered))
+
 
 SHORTEST, LONGEST = 300, 600
 """Seconds that a watch lasts, by chance between these."""
@@ -139,7 +185,7 @@ class Reflector:
 
     async def _list(self) -> None:
         """Reads all pages. Raises ExpiredError when the version asked for is gone, and no page has come."""
-        found: list[tuple[Key, Stored]] = []
+        objects: list[tuple[Key, Stored]] = []
         version, more = "" if self._latest else self.rules.list_version(self.version, newest=self._whole), ""
         while True:
             query = [*self._selector(), *((("continue", more),) if more else ()), ("limit", PAGE)]
@@ -150,13 +196,13 @@ class Reflector:
             except ApiError as error:
                 if not version or not is_expired(error):
                     raise
-                version, more, found = "", "", []
+                version, more, objects = "", "", []
                 continue
-            found += page
+            objects += page
             more = meta.continue_
             if not more:
                 break
-        self._replace(found, meta.resource_version)
+        self._replace(objects, meta.resource_version)
 
     async def _page(self, query: Query) -> tuple[ListMeta, list[tuple[Key, Stored]]]:
         """(what one page of a list says of itself, its objects). Raises ApiError, also for what is no list."""
@@ -178,14 +224,14 @@ class Reflector:
             query.append(("resourceVersion", self.version))
         query += [("resourceVersionMatch", "NotOlderThan"), ("sendInitialEvents", "true")]
         seconds, times = self._times()
-        found: dict[Key, Stored] = {}
+        initial: dict[Key, Stored] = {}
         told = opened = False
         try:
             async with self.client.watch(self.path, [*query, *times], seconds + GRACE) as batches:
                 opened = True
                 self.outage.answered()
                 async for lines in batches:
-                    rest = lines if told else self._initial(lines, found)
+                    rest = lines if told else self._initial(lines, initial)
                     if rest is not None:
                         told = True
                         self._take_in(rest)
@@ -200,33 +246,33 @@ class Reflector:
             return False
         return told
 
-    def _initial(self, lines: list[bytes], found: dict[Key, Stored]) -> list[bytes] | None:
+    def _initial(self, lines: list[bytes], initial: dict[Key, Stored]) -> list[bytes] | None:
         """Takes initial events in; the lines behind the last of them once that has come. Raises ExpiredError."""
         known = self.store.get
         for at, line in enumerate(lines):
             if self.listed and (unchanged := unchanged_event(line, known)) is not None:
-                found[unchanged[0]] = unchanged[1]
+                initial[unchanged[0]] = unchanged[1]
                 continue
             event = parse_event(line)
             if event.type == "BOOKMARK":
                 bookmark = parse_name(event.object)
                 if bookmark.ends_initial_events:
-                    self._replace(list(found.items()), bookmark.metadata.resource_version)
-                    found.clear()  # the stream goes on for minutes, and would keep each object as it was at first
+                    self._replace(list(initial.items()), bookmark.metadata.resource_version)
+                    initial.clear()  # the stream goes on for minutes, and would keep each object as it was at first
                     return lines[at + 1 :]
             elif event.type == "ERROR":
                 self._fail(event.object)
             else:
                 read = self.objects.read(event.object, known)
                 if read is not None:
-                    found[read[0]] = read[1]
+                    initial[read[0]] = read[1]
         return None
 
-    def _replace(self, found: list[tuple[Key, Stored]], version: str) -> None:
+    def _replace(self, objects: list[tuple[Key, Stored]], version: str) -> None:
         self._whole = self._latest = False
         self._know(version)
         self.listed = True
-        self.deliver(self.store.replace(found))
+        self.deliver(self.store.replace(objects))
 
     # --- watching ------------------------------------------------------------------------------
 

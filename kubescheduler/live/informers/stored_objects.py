@@ -1,13 +1,21 @@
-"""What an informer knows of one kind, and the changes that bring it up to date."""
+"""From the JSON that the API server sends to what an informer knows of one kind.
+
+Objects that are read again as they were are recognised by their versions, in one pass, with nothing else decoded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
 
 import msgspec
 
+from clusterstate.errors import DecodeError
+from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.documents import Item
 from clusterstate.objects import ClusterObject
-from kubescheduler.live.contract.object_change import ObjectChange
+from kubescheduler.live.informers.inbox import ObjectChange
 
 Key = tuple[str, str]
 """(namespace, name)."""
@@ -74,3 +82,171 @@ class StoredObjects:
 
     def __iter__(self) -> Iterator[Stored]:
         return iter(list(self._objects.values()))
+
+
+class _IdentityMetadata(msgspec.Struct, rename="camel"):
+    name: str
+    uid: str
+    resource_version: str
+    namespace: str = ""
+
+
+class _Identity(msgspec.Struct):
+    metadata: _IdentityMetadata
+
+
+class _IdentifiedEvent(msgspec.Struct):
+    type: str
+    object: _Identity
+
+
+class _IdentifiedList(msgspec.Struct):
+    items: list[_Identity]
+
+
+_parse_identified_event: Callable[[bytes], _IdentifiedEvent] = msgspec.json.Decoder(_IdentifiedEvent).decode
+_parse_identified_list: Callable[[bytes], _IdentifiedList] = msgspec.json.Decoder(_IdentifiedList).decode
+
+
+def _unchanged(meta: _IdentityMetadata, known: Known) -> tuple[Key, Stored] | None:
+    """(key, object) of what is known at this version already, else None."""
+    before = known(meta.namespace, meta.name)
+    if before is None or not before.is_at(meta.resource_version, meta.uid):
+        return None
+    return (meta.namespace, meta.name), before
+
+
+def unchanged_event(line: bytes, known: Known) -> tuple[Key, Stored] | None:
+    """(key, object) of an ADDED event whose object is known at this version already, read in one pass; else None.
+
+    line: JSON, which may be anything.
+    """
+    try:
+        event = _parse_identified_event(line)
+    except msgspec.DecodeError:
+        return None
+    return _unchanged(event.object.metadata, known) if event.type == "ADDED" else None
+
+
+def unchanged_items(body: bytes, known: Known) -> Iterator[tuple[Key, Stored] | None]:
+    """(key, object) of each item of a list that is known at its version already, None for each that is not.
+
+    body: JSON, which may be anything; nothing comes of what cannot be read.
+    """
+    try:
+        page = _parse_identified_list(body)
+    except msgspec.DecodeError:
+        return
+    for item in page.items:
+        yield _unchanged(item.metadata, known)
+
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""The annotation of the bookmark after which a watch-list has told everything."""
+
+
+class WatchEvent(msgspec.Struct):
+    """One line of a watch."""
+
+    type: str
+    """ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
+    object: msgspec.Raw
+    """As JSON."""
+
+
+class ListMeta(msgspec.Struct, rename="camel"):
+    """What a list says of itself."""
+
+    resource_version: str = ""
+    """Of the list."""
+    continue_: str = msgspec.field(default="", name="continue")
+    """What has to be sent to get the next page, empty on the last one."""
+
+
+class ObjectList(msgspec.Struct):
+    """A list as the API server answers it."""
+
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    items: list[msgspec.Raw] | None = None
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str | None = None
+    uid: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class Named(msgspec.Struct):
+    """What every object says of itself, whatever its kind."""
+
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+    @property
+    def key(self) -> Key:
+        """(namespace, name)."""
+        return self.metadata.namespace or "", self.metadata.name
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether this bookmark says that a watch-list has told everything."""
+        return (self.metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
+
+
+class StatusObject(msgspec.Struct):
+    """The object of an ERROR event."""
+
+    code: int = 0
+    """As an HTTP status."""
+    message: str = ""
+    reason: str = ""
+
+
+parse_event: Callable[[bytes], WatchEvent] = msgspec.json.Decoder(WatchEvent).decode
+parse_list: Callable[[bytes], ObjectList] = msgspec.json.Decoder(ObjectList).decode
+parse_name: Callable[[msgspec.Raw], Named] = msgspec.json.Decoder(Named).decode
+parse_status: Callable[[msgspec.Raw], StatusObject] = msgspec.json.Decoder(StatusObject).decode
+
+
+def nothing_known(_: str, __: str) -> Stored | None:
+    """Every object is new."""
+    return None
+
+
+class RawObjects:
+    """Decodes the objects of one kind; one that cannot be read is reported and left out."""
+
+    def __init__(self, kind: str, decoder: Decoder, trouble: Callable[[str], None]) -> None:
+        self._kind = kind
+        self._decoder = decoder
+        self._trouble = trouble
+
+    def read(self, raw: msgspec.Raw, known: Known = nothing_known) -> tuple[Key, Stored] | None:
+        """(its key, the object at its version); None for one that cannot be read.
+
+        known: an object that is known at this version already is not decoded again.
+        """
+        try:
+            named = parse_name(raw)
+            meta, before = named.metadata, known(*named.key)
+            if before is not None and before.is_at(meta.resource_version, meta.uid):
+                return named.key, before
+            obj: Any = self._decoder.decode_item(Item("", raw, kind=self._kind))
+        except (DecodeError, msgspec.DecodeError) as error:
+            self._trouble(f"an object of kind {self._kind} cannot be read: {error}")
+            return None
+        except Exception as error:  # nobody foresaw it; the other objects are read all the same
+            self._trouble(f"an object of kind {self._kind} cannot be read: {type(error).__name__}: {error}")
+            return None
+        return named.key, Stored(meta.resource_version, obj, obj.metadata.uid)
+
+    def read_page(self, body: bytes, known: Known) -> tuple[ListMeta, list[tuple[Key, Stored]]]:
+        """(what a list says of itself, key and object of each item that can be read).
+
+        known: as for ``read``. Raises msgspec.DecodeError for what is no list.
+        """
+        page = parse_list(body)
+        items = zip_longest(page.items or (), unchanged_items(body, known))
+        objects = [self.read(raw, known) if unchanged is None else unchanged for raw, unchanged in items]
+        return page.metadata, [read for read in objects if read is not None]

@@ -1,25 +1,108 @@
-"""LoopMetrics: what a scheduler's loop with plugins does, counted. Upstream: 1.20 and 1.36 pkg/scheduler/metrics."""
+"""LoopMetrics: what a scheduler's loop does, counted, and gauges of its queue. Upstream: pkg/scheduler/metrics.
+
+``LoopMetrics116`` is that of 1.16: in seconds, and once more in microseconds.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.live.metrics.event_labels import event_labels
-from kubescheduler.live.metrics.instruments import Instrument
-from kubescheduler.live.metrics.loop_names import LoopNames
-from kubescheduler.live.metrics.metrics_registry import MetricsRegistry
+from kubescheduler.live.metrics.metrics_registry import Instrument, MetricsRegistry
 from kubescheduler.queue.entry import Place
-from kubescheduler.queue.queueing_hints import ClusterEvent, Event
+from kubescheduler.queue.queueing_hints import (
+    ASSIGNED_POD,
+    NODE,
+    UNSCHEDULABLE_POD,
+    Action,
+    ClusterEvent,
+    Event,
+    node_actions,
+    object_event,
+    pod_actions,
+)
+from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from predicates.verdict_masks import failing
+
+PENDING_POD_GONE, BOUND_POD_CAME = "UnschedulablePodDelete", "AssignedPodAdd"
+
+
+def event_labels(old: Any, new: Any) -> Sequence[str]:
+    """Of an object that came (``old`` is None), changed or went (``new`` is None); none for what is of no interest."""
+    kind = type(old if new is None else new)
+    if kind is Pod:
+        return _pod_labels(old, new)
+    if kind is not Node:
+        event = object_event(old, new)
+        return () if event is None else (event.label,)
+    if old is None or new is None:
+        return (_label(NODE, Action.ADD if old is None else Action.DELETE),)
+    return [_label(NODE, action) for action in node_actions(old, new)]
+
+
+def _pod_labels(old: Pod | None, new: Pod | None) -> Sequence[str]:
+    """A pod that is bound leaves the pending ones and joins the others."""
+    if old is not None and new is not None:
+        if not old.node_name and new.node_name:
+            return PENDING_POD_GONE, BOUND_POD_CAME
+        resource = ASSIGNED_POD if new.node_name else UNSCHEDULABLE_POD
+        return [_label(resource, action) for action in pod_actions(old, new)]
+    pod, action = (new, Action.ADD) if old is None else (old, Action.DELETE)
+    return (_label(ASSIGNED_POD if pod is not None and pod.node_name else UNSCHEDULABLE_POD, action),)
+
+
+def _label(resource: str, action: Action) -> str:
+    return ClusterEvent(resource, action).label
+
+
+class LoopNames(msgspec.Struct, frozen=True):
+    """The names of metrics, without the prefix ``scheduler_``; empty for what a release does not measure."""
+
+    attempts: str = "schedule_attempts_total"
+    attempt_seconds: str = "scheduling_attempt_duration_seconds"
+    algorithm_seconds: str = "scheduling_algorithm_duration_seconds"
+    preemption_seconds: str = ""
+    """Of the PostFilter plugins."""
+    binding_seconds: str = ""
+    victims: str = "preemption_victims"
+    preemptions: str = "preemption_attempts_total"
+    pending: str = "pending_pods"
+    goroutines: str = "goroutines"
+    pod_seconds: str = "pod_scheduling_sli_duration_seconds"
+    pod_attempts: str = "pod_scheduling_attempts"
+    cache_size: str = "cache_size"
+    every_decision: bool = True
+    """Whether decisions that found no node count in ``algorithm_seconds``."""
+    gates: bool = True
+    """Whether pods that are held back count on their own."""
+    since_first_try: bool = True
+    """Whether ``pod_seconds`` begins with the first attempt; else when the pod came into the queue."""
+
+
+NAMES_1_36 = LoopNames()
+NAMES_1_20 = LoopNames(
+    attempt_seconds="e2e_scheduling_duration_seconds",
+    preemption_seconds="scheduling_algorithm_preemption_evaluation_seconds",
+    binding_seconds="binding_duration_seconds",
+    goroutines="scheduler_goroutines",
+    pod_seconds="pod_scheduling_duration_seconds",
+    cache_size="scheduler_cache_size",
+    every_decision=False,
+    gates=False,
+    since_first_try=False,
+)
+
 
 QUEUES = {
     Place.ACTIVE: "active",
@@ -150,8 +233,8 @@ class LoopMetrics(Observer):
     def _count_evaluations(self) -> None:
         """Plugins are counted many at a time: a decision runs dozens of them."""
         with self._lock:
-            found, self._evaluated = self._evaluated, Counter()
-        for labels, times in found.items():
+            evaluated, self._evaluated = self._evaluated, Counter()
+        for labels, times in evaluated.items():
             self._evaluations.inc(labels, times)
 
     def step(self, operation: str, seconds: float) -> None:
@@ -236,3 +319,140 @@ class LoopMetrics(Observer):
     def trouble(self, text: str) -> None:
         """A line of the log."""
         self._says(text)
+
+
+class LoopState(msgspec.Struct, frozen=True, eq=False):
+    """What gauges are read from."""
+
+    queue: SchedulingQueue
+    cache: ClusterCache
+    assumed: Sized
+    """The pods of the cache that are assumed."""
+    lock: AbstractContextManager[Any]
+    """Held while the queue or the cache is read."""
+    bindings: Sized
+    """The binding cycles under way."""
+
+
+class QueueGauges:
+    """Brings a registry's gauges up to date; ``read_cache`` is for the loop's own thread, once a second."""
+
+    def __init__(self, registry: MetricsRegistry, names: LoopNames, state: LoopState) -> None:
+        self._state = state
+        self._pending = registry.instrument(f"scheduler_{names.pending}")
+        self._goroutines = registry.instrument(f"scheduler_{names.goroutines}")
+        self._cache_size = registry.instrument(f"scheduler_{names.cache_size}")
+        self._unschedulable = registry.instrument("scheduler_unschedulable_pods")
+        self._in_flight = registry.instrument("scheduler_inflight_events")
+        self._gates = names.gates
+        registry.refresh_with(self.read_queue)
+
+    def read_queue(self) -> None:
+        """From any thread."""
+        queue = self._state.queue
+        with self._state.lock:
+            active, backoff, rest = queue.sizes
+            gated = queue.gated
+            popped, events = queue.in_flight()
+            labels = Counter(event.label for event in events)
+            rejecting = self._rejecting() if self._unschedulable.exported else Counter[tuple[str, str]]()
+        self._pending.set(active, ("active",))
+        self._pending.set(backoff, ("backoff",))
+        self._pending.set(rest - gated, ("unschedulable",))
+        if self._gates:
+            self._pending.set(gated, ("gated",))
+        self._goroutines.set(len(self._state.bindings), ("binding",))
+        self._unschedulable.set_all(rejecting.items())
+        self._in_flight.set_all([*(((label,), count) for label, count in labels.items()), (("PodPopped",), popped)])
+
+    def _rejecting(self) -> Counter[tuple[str, str]]:
+        """(plugin, profile) → how many pods of the queue the plugin rejected."""
+        counts = Counter[tuple[str, str]]()
+        for entry in self._state.queue.entries():
+            for plugin in entry.rejectors | entry.pending:
+                counts[plugin, entry.pod.spec.scheduler_name] += 1
+        return counts
+
+    def read_cache(self) -> None:
+        """The sizes of the cache, from the thread that changes it."""
+        cache = self._state.cache
+        self._cache_size.set(cache.columns.node_count, ("nodes",))
+        self._cache_size.set(cache.pod_count, ("pods",))
+        self._cache_size.set(len(self._state.assumed), ("assumed_pods",))
+
+
+SUMMARIES = ("scheduler_scheduling_duration_seconds", "scheduler_scheduling_latency_seconds")
+"""Both in seconds. ``DELETE /metrics`` resets these alone."""
+
+
+class LoopMetrics116(Observer):
+    """An observer of the loop. Any thread may call it. Upstream: 1.16 pkg/scheduler/metrics."""
+
+    measures = True
+
+    def __init__(self, registry: MetricsRegistry, says: Callable[[str], None]) -> None:
+        """says: writes a line of the log."""
+
+        def twins(seconds: str, microseconds: str) -> Callable[[float], None]:
+            whole, fine = (registry.instrument(f"scheduler_{name}") for name in (seconds, microseconds))
+
+            def observe(value: float) -> None:
+                whole.observe(value)
+                fine.observe(float(int(value * 1e6)))
+
+            return observe
+
+        self._says = says
+        self._whole = twins("e2e_scheduling_duration_seconds", "e2e_scheduling_latency_microseconds")
+        self._algorithm = twins("scheduling_algorithm_duration_seconds", "scheduling_algorithm_latency_microseconds")
+        self._binding = twins("binding_duration_seconds", "binding_latency_microseconds")
+        self._steps = {
+            f"{step}_evaluation": twins(
+                f"scheduling_algorithm_{step}_evaluation_seconds", f"scheduling_algorithm_{step}_evaluation"
+            )
+            for step in ("predicate", "priority", "preemption")
+        }
+        self._summaries = tuple(map(registry.instrument, SUMMARIES))
+        self._victims = registry.instrument("scheduler_pod_preemption_victims")
+        self._preemptions = registry.instrument("scheduler_total_preemption_attempts")
+
+    def decided(self, decision: Decision, profile: str, seconds: float) -> None:  # noqa: ARG002
+        """Only decisions that found a node count."""
+        if decision.host is not None:
+            self._algorithm(seconds)
+
+    def step(self, operation: str, seconds: float) -> None:
+        """A part of the algorithm is over."""
+        self._steps[operation](seconds)
+        self._summarize(operation, seconds)
+
+    def preempted(self, victims: int) -> None:
+        """The gauge keeps the last number of victims."""
+        self._preemptions.inc()
+        self._victims.set(victims)
+
+    def asked_to_bind(self, seconds: float) -> None:
+        """A request to bind was answered."""
+        self._binding(seconds)
+        self._summarize("binding", seconds)
+
+    def attempt(self, result: str, profile: str, seconds: float) -> None:  # noqa: ARG002
+        """Only pods that were bound count."""
+        if result == "scheduled":
+            self._whole(seconds)
+
+    def scheduled(self, entry: Any, now: float) -> None:
+        """1.16 does not count attempts of pods."""
+
+    times_events = False
+
+    def handled(self, old: Any, new: Any, seconds: float) -> None:
+        """1.16 does not time events."""
+
+    def trouble(self, text: str) -> None:
+        """A line of the log."""
+        self._says(text)
+
+    def _summarize(self, operation: str, seconds: float) -> None:
+        for summary in self._summaries:
+            summary.observe(seconds, (operation,))

@@ -13,8 +13,7 @@ from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.failures import SCHEDULER_ERROR, FailureRecord
 from kubescheduler.cycle.schedule_one import Attempt
-from kubescheduler.live.logs.log_lines import structured
-from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.klog import LogWriter, structured
 
 DETAILS, STEPS = 2, 3
 """Verbosity from which on every pod's outcome, and every step, is written."""

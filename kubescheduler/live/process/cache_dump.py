@@ -13,9 +13,9 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.objects import Pod
-from kubescheduler.live.driving.live_scheduler import LiveScheduler
 from kubescheduler.live.informers.stored_objects import StoredObjects
-from kubescheduler.live.logs.log_lines import LogLine, Severity, structured
+from kubescheduler.live.klog import LogLine, Severity, structured
+from kubescheduler.live.live_scheduler import LiveScheduler
 
 STEPS = 3
 """Verbosity of the lines that say that a comparison begins and ends."""

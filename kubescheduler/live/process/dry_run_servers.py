@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from kubescheduler.live.contract.wall_clock import SystemClock
-from kubescheduler.live.dry_run.dry_run_metrics import DryRunMetrics
-from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
-from kubescheduler.live.logs.log_lines import LogLine
+from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess
+from kubescheduler.live.klog import LogLine
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.routes import MetricsSources, nothing
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
+from kubescheduler.live.wall_clock import WallClock
 
 
 def dry_run_servers(
@@ -36,7 +35,7 @@ def dry_run_servers(
         log=log,
         outages=process.outages,
         keep=process.clients.append,
-        clock=SystemClock(),
+        clock=WallClock(),
         rng=random.Random(),
         metrics=MetricsSources(watched.text, nothing, watched.health.text, watched.reset),
         observed=lambda name, path, passed: watched.health.checked(name, path, passed=passed),

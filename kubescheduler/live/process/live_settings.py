@@ -8,7 +8,7 @@ import msgspec
 
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
-from kubescheduler.live.metrics.metrics_settings import MetricsSettings
+from kubescheduler.live.metrics.process_metrics import MetricsSettings
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.server_access import ServerAccess

@@ -1,4 +1,4 @@
-"""The servers of a process: what its health checks look at, and who writes and reads for them."""
+"""The servers of a process: what its health checks look at, who writes and reads for them, whom they trust."""
 
 from __future__ import annotations
 
@@ -8,22 +8,68 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.informers.server_outage import ServerOutages
-from kubescheduler.live.logs.log_lines import LogLine
-from kubescheduler.live.logs.verbosity import Verbosity
+from clusterstate.manifests.decode import Decoder
+from clusterstate.objects import Pod
+from kubescheduler.live.informers.inbox import ObjectChange
+from kubescheduler.live.informers.informer_rules import InformerKind, InformerRules
+from kubescheduler.live.informers.reflector import Reflector, ServerOutage, ServerOutages
+from kubescheduler.live.informers.stored_objects import (
+    Key,
+    Known,
+    RawObjects,
+    Stored,
+    StoredObjects,
+    nothing_known,
+    parse_name,
+)
+from kubescheduler.live.klog import LogLine, Verbosity
+from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.trust_watch import watch_trust
-from kubescheduler.live.serving.authentication_config import Data
-from kubescheduler.live.serving.health_checks import HealthCheck, Observed
-from kubescheduler.live.serving.routes import MetricsSources
-from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedParts
-from kubescheduler.live.serving.serving_rules import ProcessChecks
+from kubescheduler.live.process.process_context import ProcessContext
+from kubescheduler.live.process.scheduler_setup import SchedulerParts
+from kubescheduler.live.serving.client_trust import COLLECTION, NAME, Data, data_of
+from kubescheduler.live.serving.routes import HealthCheck, MetricsSources, Observed
+from kubescheduler.live.serving.scheduler_servers import ProcessChecks, SchedulerServers, ServedParts
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
+from kubescheduler.live.wall_clock import WallClock
+
+KIND = InformerKind("ConfigMap", (COLLECTION,), f"metadata.name={NAME}")
+
+
+async def watch_trust(
+    client: ApiClient,
+    changed: Callable[[Data], None],
+    rules: InformerRules,
+    outage: ServerOutage,
+    clock: WallClock,
+    rng: random.Random,
+) -> None:
+    """Reads the ConfigMap as the release's informers read, and reports each version of its data, until cancelled.
+
+    When the ConfigMap goes, what it said last goes on to count.
+    """
+
+    def deliver(changes: list[ObjectChange]) -> None:
+        for change in changes:
+            if change.new is not None:
+                changed(change.new)
+
+    objects = ConfigMapData("ConfigMap", Decoder(), outage.trouble)
+    store = StoredObjects("ConfigMap")
+    await Reflector(client, KIND, objects, store, rules, clock, rng, deliver, outage).run()
+
+
+class ConfigMapData(RawObjects):
+    """Reads a ConfigMap as its data."""
+
+    def read(self, raw: msgspec.Raw, known: Known = nothing_known) -> tuple[Key, Stored] | None:  # noqa: ARG002
+        """(its key, its data at its version)."""
+        named = parse_name(raw)
+        data: Any = data_of(msgspec.json.decode(raw))
+        return named.key, Stored(named.metadata.resource_version, data, named.metadata.uid)
+
 
 TOLERANCE = 20.0
 """Seconds after its end for which a lease that is not renewed is no fault yet."""
@@ -51,7 +97,7 @@ class ServedProcess(msgspec.Struct, frozen=True, eq=False):
     verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
     observed: Observed = lambda _name, _path, _passed: None
     """Told of every health check."""
-    access: AccessObserver = msgspec.field(default_factory=NoAccessObserver)
+    access: AccessObserver = msgspec.field(default_factory=AccessObserver)
     """Told of who asks."""
 
 
@@ -94,3 +140,34 @@ def process_servers(settings: LiveSettings, serving: ServingSettings, process: S
         process.access,
     )
     return SchedulerServers(serving, release.serving, parts)
+
+
+def scheduler_endpoints(context: ProcessContext, parts: SchedulerParts, serving: ServingSettings) -> SchedulerServers:
+    """What answers requests for health, metrics and configuration, as settings ask for; not started."""
+    metrics, candidacy, state = context.metrics, parts.candidacy, context.state
+    served = ServedProcess(
+        is_overdue=lambda seconds: candidacy is not None and candidacy.elector.is_overdue(seconds),
+        is_stopping=state.stopping.is_set,
+        has_read=state.caught_up.is_set,
+        log=context.log.put,
+        outages=context.outages,
+        keep=context.clients.all.append,
+        clock=context.clock,
+        rng=context.rng,
+        metrics=_sources(context, parts),
+        verbosity=context.log.verbosity,
+        observed=lambda name, path, passed: metrics.health.checked(name, path, passed=passed),
+        access=metrics.access,
+    )
+    return process_servers(context.settings, serving, served)
+
+
+def _sources(context: ProcessContext, parts: SchedulerParts) -> MetricsSources:
+    metrics, pods = context.metrics, parts.informers.stores["Pod"]
+    resources = metrics.resources(lambda: known_pods(pods), lambda: parts.scheduler.is_leading)
+    return MetricsSources(metrics.text, resources, metrics.health.text, metrics.reset)
+
+
+def known_pods(pods: StoredObjects) -> list[Pod]:
+    """All pods that an informer knows."""
+    return [stored.obj for stored in pods if isinstance(stored.obj, Pod)]

@@ -2,22 +2,190 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubescheduler.live.flags.flag_parsing import Flag
+from kubescheduler.config.component.config_checks_1_20 import election_errors_1_20
+from kubescheduler.config.component.config_checks_1_36 import election_errors_1_36
+from kubescheduler.framework.args.field_errors import FieldError, invalid, required
+from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.flags.flags import Flag, FlagValues
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.leadership.election_rules import ElectionRules
+from kubescheduler.live.klog import LogLine, Severity, structured
+from kubescheduler.live.leadership.elector import ElectionRules
 from kubescheduler.live.leadership.resource_locks import LockKind
-from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
 from kubescheduler.live.process.attempt_lines import AttemptLines
 from kubescheduler.live.process.cache_dump import DumpLines
-from kubescheduler.live.process.flag_checks import ElectionFaults, FlagFaults
-from kubescheduler.live.process.process_rules import ProcessRules
 from kubescheduler.live.recording.event_rules import EventRules
-from kubescheduler.live.serving.serving_rules import ServingRules
+from kubescheduler.live.serving.scheduler_servers import ServingRules
+from kubescheduler.live.serving.serving_settings import port_problems
 from kubescheduler.live.writes.write_rules import WriteRules
+
+
+class ProcessRules(msgspec.Struct, frozen=True, eq=False):
+    """In what the processes of the releases differ."""
+
+    started: Callable[[str], LogLine]
+    """Of the version: the first line."""
+    lost: LogLine
+    """The last line of one that lost the lock."""
+    lost_status: int
+    """Its exit status."""
+    ended: LogLine
+    """The last line of one that was asked to end."""
+    failed: Callable[[str], LogLine | None]
+    """Of the text of what went wrong in the set-up: the line, None where the bare text is written."""
+    raised: Callable[[str, str], str]
+    """Of what was under way, and the text or traceback of what was raised: what is written."""
+    wrote: Callable[[str], LogLine]
+    """Of the path of a configuration that was written: the line."""
+    no_server: str
+    """The warning when neither a kubeconfig nor a server is given."""
+    no_configuration: str
+    """The error when there is no service account either."""
+    version_first: bool
+    """Whether ``--version`` is answered before positional arguments are refused (1.16, 1.20)."""
+    goes_on_with_arguments: bool = False
+    """Whether positional arguments are refused without ending the process (1.16)."""
+    arguments_text: Callable[[tuple[str, ...]], str] = lambda _: "arguments are not supported"
+    """Of the positional arguments: what is said of them."""
+
+
+def started_1_16(version: str) -> LogLine:
+    """Of 1.16."""
+    return LogLine(Severity.INFO, f"Version: {version}", 1)
+
+
+def started_1_20(version: str) -> LogLine:
+    """Of 1.20."""
+    return LogLine(Severity.INFO, f"Starting Kubernetes Scheduler version {version}", 1)
+
+
+def started_1_36(version: str) -> LogLine:
+    """Of 1.36."""
+    return LogLine(Severity.INFO, structured("Starting Kubernetes Scheduler", version=version))
+
+
+def raised_bare(doing: str, text: str) -> str:
+    """Of 1.16 and 1.20."""
+    return f"{doing}: {text}".rstrip()
+
+
+def raised_structured(doing: str, text: str) -> str:
+    """Of 1.36."""
+    return structured("Observed a panic", doing=doing, err=text.rstrip())
+
+
+def wrote_1_16(path: str) -> LogLine:
+    """Of 1.16."""
+    return LogLine(Severity.INFO, f"Wrote configuration to: {path}")
+
+
+def wrote_1_20(path: str) -> LogLine:
+    """Of 1.20 and 1.36."""
+    return LogLine(Severity.INFO, structured("Wrote configuration", file=path))
+
+
+NEITHER = "Neither --kubeconfig nor --master was specified."
+NOTHING = "invalid configuration: no configuration has been provided"
+
+
+def failed_bare(_: str) -> None:
+    """1.16 and 1.20 write the bare text."""
+
+
+def failed_1_36(text: str) -> LogLine:
+    """Of 1.36."""
+    return LogLine(Severity.ERROR, structured("command failed", err=text))
+
+
+def arguments_1_36(arguments: tuple[str, ...]) -> str:
+    """Of 1.36: cobra's text."""
+    named = " ".join(structured(argument) for argument in arguments)
+    return f'Error: "kube-scheduler" does not take any arguments, got [{named}]'
+
+
+FlagFaults = Callable[[FlagValues, LeaderElection], list[str]]
+"""Of (flags, the leader election that they say): every fault, in order."""
+ElectionFaults = Callable[[LeaderElection], Iterator[FieldError]]
+
+
+def faults_1_16(flags: FlagValues, election: LeaderElection) -> list[str]:
+    """The component configuration of the flags, the ports, then the deprecated flags."""
+    return [
+        *_weight(flags, "not in valid range 0-100"),
+        *map(str, election_errors_1_20(election)),
+        *port_problems(flags),
+        *_address(flags),
+        *_legacy_policy(flags),
+    ]
+
+
+def faults_1_20(flags: FlagValues, election: LeaderElection) -> list[str]:
+    """The same with the range of the weight as it is written now, and metrics."""
+    return [
+        *map(str, election_errors_1_20(election)),
+        *port_problems(flags),
+        *_address(flags),
+        *_legacy_policy(flags),
+        *_weight(flags, "not in valid range [0-100]"),
+        *_hidden_1_20(flags),
+    ]
+
+
+def faults_1_36(flags: FlagValues, election: LeaderElection) -> list[str]:  # noqa: ARG001
+    """1.36 looks at the election of its own defaults here, which has no fault."""
+    return [*port_problems(flags), *_hidden_1_36(flags)]
+
+
+def loaded_faults_1_36(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.36 finds in the election of a file, with the flags that override it."""
+    return election_errors_1_36(election)
+
+
+def no_loaded_faults(_: LeaderElection) -> Iterator[FieldError]:
+    """1.16 and 1.20 let no flag override a file."""
+    return iter(())
+
+
+def _address(flags: FlagValues) -> Iterator[str]:
+    if not _is_address(flags["address"]):
+        yield f"--address {flags['address']} is an invalid IP address"
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _legacy_policy(flags: FlagValues) -> Iterator[str]:
+    if flags["use-legacy-policy-config"] and not flags["policy-config-file"]:
+        yield str(required("policyConfigFile", "required when --use-legacy-policy-config is true"))
+
+
+def _weight(flags: FlagValues, text: str) -> Iterator[str]:
+    weight = flags["hard-pod-affinity-symmetric-weight"]
+    if not 0 <= weight <= 100:
+        yield str(invalid("hardPodAffinitySymmetricWeight", weight, text))
+
+
+def _hidden_1_20(flags: FlagValues) -> Iterator[str]:
+    if flags["show-hidden-metrics-for-version"] not in ("", "1.19"):
+        text = "must be omitted or have the value '1.19'. Only the previous minor version is allowed"
+        yield f"--show-hidden-metrics-for-version {text}"
+
+
+def _hidden_1_36(flags: FlagValues) -> Iterator[str]:
+    version = flags["show-hidden-metrics-for-version"]
+    if version not in ("", "1.35"):
+        text = "must be omitted or have the value '1.35'; only the previous minor version is allowed"
+        yield str(invalid("metrics.showHiddenMetricsForVersion", version, text))
 
 
 class LiveRelease(msgspec.Struct, frozen=True, eq=False):

@@ -2,29 +2,129 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 from clusterstate.errors import KubeSchedulerError
-from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
-from kubescheduler.live.informers.server_outage import ServerOutages
-from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.process.attempt_lines import AttemptLog
 from kubescheduler.live.process.cache_dump import dump_lines
-from kubescheduler.live.process.candidacy import checked_timing
-from kubescheduler.live.process.ending import Ending
-from kubescheduler.live.process.events_lookup import look_up_events
 from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.process_context import ProcessContext
-from kubescheduler.live.process.scheduler_endpoints import scheduler_endpoints
-from kubescheduler.live.process.scheduler_setup import SchedulerParts, set_up
-from kubescheduler.live.process.server_clients import ServerClients
+from kubescheduler.live.process.process_context import ProcessContext, ServerClients
+from kubescheduler.live.process.process_servers import scheduler_endpoints
+from kubescheduler.live.process.scheduler_setup import SchedulerParts, checked_timing, set_up
+from kubescheduler.live.recording.broadcaster import EventBroadcaster
+from kubescheduler.live.recording.event_rules import EventRules
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
+from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.wall_clock import WallClock
+
+WRITES, LOST, REST = 10.0, 0.5, 5.0
+"""Seconds for the bindings under way and the events that wait, when the process was asked to end and when it lost the
+lock, and for all else."""
+
+
+class Ending:
+    """Waits for parts of a process to end."""
+
+    def __init__(
+        self, io: IoThread, clients: Sequence[ApiClient], log: LogWriter, clock: WallClock, *, lost: bool
+    ) -> None:
+        """clients: all but that of events, which goes on. lost: another may lead, so nothing is to be written."""
+        self._io = io
+        self._clients = [client for client in clients if client.is_shared]
+        self._log = log
+        self._clock = clock
+        self._until = clock.monotonic() + (LOST if lost else WRITES)
+
+    @property
+    def left(self) -> float:
+        """Seconds that there still are for writing."""
+        return max(0.0, self._until - self._clock.monotonic())
+
+    def finish(self, close: Callable[[], None]) -> bool:
+        """Waits for the bindings under way, then gives up those that the server does not answer; whether all ended."""
+        for client in self._clients:
+            self._io.call(client.admit_no_more)
+        closing = threading.Thread(target=close, name="ending", daemon=True)
+        closing.start()
+        closing.join(self.left)
+        for client in self._clients:
+            self._io.call(client.abort)
+        closing.join(REST)
+        if closing.is_alive():
+            self._log.warning("some bindings did not end: a plugin, or an extender, does not answer")
+        return not closing.is_alive()
+
+    def join(self, thread: threading.Thread) -> None:
+        """Waits for a thread, if it is another one."""
+        if thread is not threading.current_thread():
+            thread.join(REST)
+
+    def wait(self, future: Future[Any]) -> None:
+        """Waits for work on the I/O thread."""
+        try:
+            future.result(REST)
+        except (TimeoutError, CancelledError):
+            future.cancel()
+        except Exception as error:  # it was reported when it was raised
+            self._log.info(f"ending: {error}", 4)
+
+
+FIRST, LONGEST = 1.0, 30.0
+"""Seconds between questions to a server that does not answer: doubled from the first on."""
+ANSWER = 10.0
+"""Seconds that a server has to answer."""
+UNAUTHORIZED = 401
+
+
+async def look_up_events(
+    client: ApiClient, rules: EventRules, events: EventBroadcaster, log: LogWriter, clock: WallClock
+) -> None:
+    """Has events written by the API that the server has; one that does not answer now is asked again later.
+
+    Upstream (1.36) writes core/v1 events for good when the server cannot be reached at the start, and says nothing.
+    """
+    if not await _asked(client, rules, events, log):
+        task = asyncio.create_task(_ask_again(client, rules, events, log, clock))
+        events.tasks.append(task)
+
+
+async def _ask_again(
+    client: ApiClient, rules: EventRules, events: EventBroadcaster, log: LogWriter, clock: WallClock
+) -> None:
+    pause = FIRST
+    await clock.sleep(pause)
+    while not await _asked(client, rules, events, log):
+        pause = min(LONGEST, pause * 2)
+        await clock.sleep(pause)
+
+
+async def _asked(client: ApiClient, rules: EventRules, events: EventBroadcaster, log: LogWriter) -> bool:
+    """Whether the server answered, and knows who we are."""
+    query = [("timeout", rules.discovery_timeout)] if rules.discovery_timeout else []
+    try:
+        await client.request("GET", f"/apis/{rules.group_version}", query, timeout=ANSWER)
+    except ApiError as error:
+        events.use_core()
+        if error.code == 0:
+            log.error(f"the API server cannot be reached; asking it again: {error}")
+            return False
+        if error.code == UNAUTHORIZED:
+            log.error(f"the API server does not accept our credentials; asking it again: {error}")
+            return False
+    else:
+        events.use_own()
+    return True
+
 
 T = TypeVar("T")
 
@@ -43,7 +143,7 @@ class SchedulerProcess:
         clock: WallClock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        clock = SystemClock() if clock is None else clock
+        clock = clock or WallClock()
         self._context = ProcessContext(
             settings,
             log,

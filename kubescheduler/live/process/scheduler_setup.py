@@ -3,26 +3,203 @@
 from __future__ import annotations
 
 import socket
+import threading
+import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import msgspec
 
 from clusterstate.cache import ClusterCache
+from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import resource_version
 from kubescheduler.engine.framework_engine import ProfiledScheduler
+from kubescheduler.framework.contract.cycle_state import Cancellation
+from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.handle import EventRecorder
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.live.driving.live_scheduler import LiveScheduler, Surroundings
-from kubescheduler.live.driving.process_time import ProcessTime
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, LeaderElection
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.informers.stored_objects import StoredObjects
-from kubescheduler.live.process.candidacy import Candidacy
+from kubescheduler.live.klog import LogWriter
+from kubescheduler.live.leadership.elector import ElectionListener, ElectionTiming, LeaderElector
+from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
+from kubescheduler.live.live_scheduler import Dependencies, LiveScheduler
 from kubescheduler.live.process.process_context import ProcessContext
-from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
+from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.recording.broadcaster import ALONE, EventBroadcaster, Surface
 from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.live.writes.live_client import LiveClient
+
+
+class ProcessTime:
+    """Seconds since 1970 that never go back: whole ones fall together with those of the wall clock at the start.
+
+    Upstream: 1.36 flushes its queues on the whole second.
+    """
+
+    def __init__(self, clock: WallClock) -> None:
+        self._clock = clock
+        self._offset = clock.now().timestamp() - clock.monotonic()
+
+    def now(self) -> float:
+        """Seconds since 1970 by the wall clock at the start and the monotonic one since."""
+        return self._clock.monotonic() + self._offset
+
+    def wait(self, condition: threading.Condition, until: float | None) -> None:
+        """Waits for the condition, at most until a moment of this clock."""
+        condition.wait(None if until is None else max(0.0, until - self.now()))
+
+    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
+        """Waits so many seconds, or until it is cancelled."""
+        return cancellation.wait(seconds)
+
+
+SHORTEST = 1.0
+"""Seconds that a request for the lock has at least."""
+
+NOT_MADE = "couldn't create leader elector: "
+
+
+def checked_timing(election: LeaderElection) -> ElectionTiming:
+    """The configuration's durations in seconds. Raises ConfigError with upstream's text for ones that cannot work."""
+    timing = ElectionTiming(
+        election.lease_duration_ns / SECOND, election.renew_deadline_ns / SECOND, election.retry_period_ns / SECOND
+    )
+    fault = timing.fault()
+    if fault:
+        raise ConfigError(NOT_MADE + fault)
+    return timing
+
+
+def lock_of(release: LiveRelease, election: LeaderElection, client: Callable[[float], ApiClient]) -> ResourceLock:
+    """The lock that the configuration names.
+
+    client: makes one whose requests last at most so many seconds. Raises ConfigError for a type of lock that the
+    release does not have.
+    """
+    kinds = release.locks.get(election.resource_lock)
+    if kinds is None:
+        raise ConfigError(release.no_lock(election.resource_lock))
+    seconds = max(SHORTEST, election.renew_deadline_ns / SECOND * release.lock_timeout)
+    return resource_lock(
+        client(seconds),
+        kinds,
+        election.resource_namespace,
+        election.resource_name,
+        release.events.metadata,
+        f"{seconds:g}s",
+    )
+
+
+def listener(
+    log: LogWriter, events: EventBroadcaster, lock: ResourceLock, component: str, leads: Callable[[bool], None]
+) -> ElectionListener:
+    """Writes lines and events about an election. component: the scheduler's name in events."""
+    return ElectionListener(
+        leads=leads,
+        log=log.put,
+        event=lambda text: events.about_lock(component, lock.reference, "LeaderElection", text),
+    )
+
+
+class Candidacy:
+    """One election, from when the process seeks leadership until it has given it back.
+
+    Upstream: the LeaderCallbacks of cmd/kube-scheduler Run.
+    """
+
+    def __init__(
+        self,
+        context: ProcessContext,
+        scheduler: LiveScheduler,
+        informers: Informers,
+        events: EventBroadcaster,
+        component: str,
+        stop: Callable[[], None],
+    ) -> None:
+        """component: the scheduler's name in events. stop: ends the process.
+
+        Raises ConfigError for durations that cannot work, and for a lock that the release does not have.
+        """
+        settings = context.settings
+        self._context = context
+        self._scheduler = scheduler
+        self._informers = informers
+        self._stop = stop
+        self._name = settings.election.resource_name
+        self._takes_over = not settings.waits_for_leadership
+        self._election: Future[None] | None = None
+        self._succession: Future[None] | None = None
+        lock = lock_of(
+            settings.release, settings.election, lambda seconds: context.clients.client("/leader-election", seconds)
+        )
+        context.metrics.leads(self._name, leading=False)
+        heard = listener(context.log, events, lock, component, self._changed)
+        self.elector = LeaderElector(
+            lock,
+            f"{socket.gethostname()}_{uuid.uuid4()}",
+            checked_timing(settings.election),
+            settings.release.election,
+            context.clock,
+            msgspec.structs.replace(heard, slowed=lambda: context.metrics.slow_path(self._name)),
+            context.rng,
+        )
+
+    # --- for the process ---------------------------------------------------------------------------
+
+    def seek(self) -> None:
+        """Seeks leadership from now on."""
+        self._election = self._context.io.submit(self.elector.run())
+        self._election.add_done_callback(self._ended)
+
+    def cancel_succession(self) -> None:
+        """Does not begin to try pods any more."""
+        if self._succession is not None:
+            self._succession.cancel()
+
+    def end(self, wait: Callable[[Future[None]], None]) -> None:
+        """Gives leadership back. wait: waits for the election to end."""
+        if self._election is not None:
+            self._context.io.call(self.elector.stop)
+            wait(self._election)
+
+    # --- on the I/O thread -------------------------------------------------------------------------
+
+    def _changed(self, leads: bool) -> None:
+        self._context.metrics.leads(self._name, leading=leads)
+        if not leads:  # asked for or not, it is the end
+            if not self._context.state.stopping.is_set():
+                self._context.state.lost.set()
+            self._scheduler.stop()
+            return
+        self._context.state.leading.set()
+        if self._takes_over:  # else the cache is read first
+            self._succession = self._context.io.submit(self._succeed())
+            self._succession.add_done_callback(self._succeeded)
+
+    def _ended(self, election: Future[None]) -> None:
+        """An election that nobody asked to end is lost."""
+        error = None if election.cancelled() else election.exception()
+        if error is not None:
+            self._context.raised("electing a leader", error)
+        if not self._context.state.stopping.is_set():
+            self._changed(leads=False)
+
+    async def _succeed(self) -> None:
+        """Tries pods once everything is known that a leader before has bound."""
+        if self.elector.succeeds:
+            await self._informers.reach_newest("Pod", "Node")
+        self._scheduler.catch_up(self._scheduler.lead)
+
+    def _succeeded(self, succession: Future[None]) -> None:
+        error = None if succession.cancelled() else succession.exception()
+        if error is not None:
+            self._context.state.broken = True
+            self._context.raised("taking over", error)
+            self._stop()
+
 
 TIMED = 0.1
 """Share of the attempts whose plugins are timed one by one. Upstream: pluginMetricsSamplePercent."""
@@ -74,7 +251,7 @@ def set_up(context: ProcessContext, stop: Callable[[], None]) -> SchedulerParts:
     settings = context.settings
     main = context.clients.client("/scheduler")
     informers = _informers(context, main)
-    events = _events(context, informers.stores["Pod"])
+    events = _events(context, main, informers.stores["Pod"])
     preemptions = PreemptionPool(context.raised)
     engine = settings.engine
     decides = engine.scheduler(ClusterCache(engine.view), engine.upstream_tie(context.rng))
@@ -84,7 +261,7 @@ def set_up(context: ProcessContext, stop: Callable[[], None]) -> SchedulerParts:
         decides,
         context.inbox,
         informers.stores["Pod"],
-        _surroundings(context, main, events.recorder(names), preemptions),
+        _dependencies(context, main, events.recorder(names), preemptions),
         preempt=settings.preempts,
         lies_for=settings.unschedulable_seconds,
     )
@@ -107,30 +284,31 @@ def _informers(context: ProcessContext, main: ApiClient) -> Informers:
     )
 
 
-def _events(context: ProcessContext, pods: StoredObjects) -> EventBroadcaster:
+def _events(context: ProcessContext, main: ApiClient, pods: StoredObjects) -> EventBroadcaster:
     def version_of(pod: Pod) -> str:
         """The resourceVersion of a pod as it was seen, or as it is known by now."""
         stored = pods.get(pod.metadata.namespace, pod.metadata.name)
         return resource_version(pod) or ("" if stored is None else stored.version)
 
     return EventBroadcaster(
-        context.clients.client("/scheduler", connections=WRITES),
+        context.clients.client("/scheduler", connections=ALONE),
         context.io,
         context.settings.release.events,
         Surface(socket.gethostname(), version_of),
+        alone=lambda: main.is_idle,
         trouble=context.log.error,
         clock=context.clock,
         rng=context.rng,
     )
 
 
-def _surroundings(
+def _dependencies(
     context: ProcessContext, main: ApiClient, events: EventRecorder, preemptions: PreemptionPool
-) -> Surroundings:
+) -> Dependencies:
     watched, rng = context.metrics.loop, context.rng
     rules = context.settings.release.writes
     client = LiveClient(main, context.io, rules, trouble=context.log.error, clock=context.clock)
-    return Surroundings(
+    return Dependencies(
         client=client,
         report_status=client.write_status_later,
         events=events,

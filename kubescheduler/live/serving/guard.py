@@ -1,38 +1,115 @@
-"""What stands before every page: who asks, and may they. Upstream: buildHandlerChain of cmd/kube-scheduler."""
+"""What stands before every page: who asks, and may they. Upstream: buildHandlerChain, the delegating authorizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.logs.log_lines import LogLine, error_line, structured
-from kubescheduler.live.serving.authenticator import Authenticator
-from kubescheduler.live.serving.authorizer import Access, Authorizer
+from kubescheduler.live.klog import LogLine, error_line, structured
+from kubescheduler.live.observers import AccessObserver
+from kubescheduler.live.serving.authentication import (
+    MASTERS,
+    AuthenticationError,
+    Authenticator,
+    ExpiringCache,
+    ReviewClient,
+    UserInfo,
+)
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, forbidden_text, internal_error
-from kubescheduler.live.serving.user_info import AuthenticationError, UserInfo
 from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.wall_clock import WallClock
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+
+LONGEST_KEY = 10_000
+"""Characters of a question beyond which its answer is not remembered."""
+
+
+class Access(StrEnum):
+    """What is said of a right. Upstream: authorizer.Decision."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    """Somebody says no."""
+    NO_OPINION = "no-opinion"
+    """Nobody says yes."""
+
+
+def always_allowed(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a path needs no rights: it is one of the patterns, or begins like one that ends in ``*``."""
+    plain = path.lstrip("/")
+    for pattern in patterns:
+        wanted = pattern.lstrip("/")
+        if plain.startswith(wanted[:-1]) if wanted.endswith("*") else plain == wanted:
+            return True
+    return False
+
+
+class AccessReviews:
+    """SubjectAccessReviews, with the answers of the last seconds."""
+
+    def __init__(
+        self, reviews: ReviewClient, allowed_seconds: float, denied_seconds: float, size: int, clock: WallClock
+    ) -> None:
+        self._reviews = reviews
+        self._seconds = {
+            Access.ALLOWED: allowed_seconds,
+            Access.DENIED: denied_seconds,
+            Access.NO_OPINION: denied_seconds,
+        }
+        self._answers: ExpiringCache[str, Access] = ExpiringCache(size, clock)
+
+    async def access(self, user: UserInfo, verb: str, path: str) -> Access:
+        """What the API server says. Raises ApiError when it cannot be asked."""
+        spec: dict[str, Any] = {"nonResourceAttributes": {"path": path, "verb": verb}, "user": user.name}
+        if user.groups:
+            spec["groups"] = list(user.groups)
+        if user.extra:
+            spec["extra"] = {key: list(values) for key, values in user.extra.items()}
+        if user.uid:
+            spec["uid"] = user.uid
+        key = json.dumps(spec, sort_keys=True)
+        access = self._answers.get(key)
+        if access is None:
+            status = await self._reviews.ask(spec, {"allowed": False})
+            access = _access_of(status)
+            if len(key) < LONGEST_KEY:
+                self._answers.put(key, access, self._seconds[access])
+        return access
+
+
+def _access_of(status: Mapping[str, Any]) -> Access:
+    """Of a review's status; whoever says no goes before whoever says yes."""
+    if status.get("denied") is True:
+        return Access.DENIED
+    return Access.ALLOWED if status.get("allowed") is True else Access.NO_OPINION
+
+
+class Authorizer:
+    """Masters may do everything, everybody may ask for some paths, and the API server says the rest."""
+
+    def __init__(self, allowed_paths: Sequence[str], reviews: AccessReviews | None) -> None:
+        """reviews: None where nobody can be asked; everything else is forbidden then."""
+        self._allowed_paths = tuple(allowed_paths)
+        self._reviews = reviews
+
+    async def access(self, user: UserInfo, verb: str, path: str) -> Access:
+        """verb: the lower-case method. Raises ApiError when the API server cannot be asked."""
+        if MASTERS in user.groups or always_allowed(path, self._allowed_paths):
+            return Access.ALLOWED
+        return Access.NO_OPINION if self._reviews is None else await self._reviews.access(user, verb, path)
+
 
 Refused = Callable[[int, str, str, HttpRequest], HttpAnswer]
 """Of (code, message, reason, request): the answer, see ``refused_1_36``."""
 
 
-class Guard(Protocol):
-    """Says who may pass."""
-
-    async def refusal(
-        self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]
-    ) -> HttpAnswer | None:
-        """The answer to one who may not; None for one who may. chain: the client's certificates, if it has any."""
-        ...
-
-
-class OpenGuard:
-    """Everybody may: the insecure port."""
+class Guard:
+    """Says who may pass: everybody, as at the insecure port."""
 
     async def refusal(
         self,
@@ -40,11 +117,11 @@ class OpenGuard:
         chain: Sequence[Certificate],  # noqa: ARG002
         headers: Iterable[tuple[str, str]],  # noqa: ARG002
     ) -> HttpAnswer | None:
-        """Nobody is refused."""
+        """The answer to one who may not; None for one who may. chain: the client's certificates, if it has any."""
         return None
 
 
-class DelegatingGuard:
+class DelegatingGuard(Guard):
     """The API server says who somebody is, and what they may: the secure port."""
 
     def __init__(
@@ -62,7 +139,7 @@ class DelegatingGuard:
         self._refused = refused
         self._log = log
         self._clock = clock
-        self._observer = NoAccessObserver() if observer is None else observer
+        self._observer = observer or AccessObserver()
 
     async def refusal(
         self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]

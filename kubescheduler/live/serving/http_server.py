@@ -1,23 +1,252 @@
-"""Ports that are listened on, on the I/O thread."""
+"""Ports that are listened on, on the I/O thread, and connections that somebody made to us.
+
+httptools reads the requests. Whoever can reach the port can connect, so that nothing is waited for without end, and
+little is kept. Upstream: the time limits of apiserver's secure serving.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import ipaddress
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import cast
+from urllib.parse import parse_qs, unquote
+
+import httptools
+import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, structured
+from kubescheduler.live.klog import LogLine, Severity, error_line, structured
 from kubescheduler.live.serving.guard import Guard
-from kubescheduler.live.serving.http_answers import HttpAnswer, error_answer
-from kubescheduler.live.serving.http_connection import Sent, ServedConnection, ServingLimits
+from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer, text_answer
 from kubescheduler.live.serving.routes import Routes
-from kubescheduler.live.serving.tls_contexts import TlsContexts, client_chain
+from kubescheduler.live.serving.tls import TlsContexts, client_chain
 from kubescheduler.live.transport.tls_connection import TlsConnection
+
+LONGEST = 1 << 17
+"""Bytes of a request, with everything in it."""
+AHEAD = 16
+"""Requests that may be sent before the first of them is answered."""
+
+
+class ServingLimits(msgspec.Struct, frozen=True):
+    """What those who connect may cost."""
+
+    request_seconds: float = 32.0
+    """From the first byte of a request, or the connection's begin, to the last one. Upstream: ReadHeaderTimeout."""
+    idle_seconds: float = 90.0
+    """Between two requests. Upstream: IdleTimeout."""
+    connections: int = 512
+    """At the same time; for another one the connection ends that has waited longest."""
+
+
+class Sent(msgspec.Struct, frozen=True, eq=False):
+    """One request as it was sent."""
+
+    asked: HttpRequest
+    headers: list[tuple[str, str]]
+    """In order, repeated where they are."""
+    keeps_alive: bool
+    """Whether another one may follow."""
+
+
+class ServedConnection(asyncio.Protocol):
+    """For one event loop."""
+
+    def __init__(self, owner: HttpServer) -> None:
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._waiting: deque[Sent] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._over = self._lost = False
+        self._begin_request()
+        self.abort: Callable[[], None] = self._abort
+        """Of the connection below, also in the TLS handshake."""
+        self._limit(owner.limits.request_seconds)
+
+    @property
+    def answering(self) -> Awaitable[None] | None:
+        """The answer under way; None: there is none."""
+        return self._task
+
+    def end(self) -> None:
+        """Ends it at once, whatever it does."""
+        self._over = True
+        self.abort()
+
+    def _abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _limit(self, seconds: float | None) -> None:
+        """Ends the connection after so many seconds in place of those before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self._loop.call_later(seconds, self.end)
+
+    # --- called by the event loop --------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody is there."""
+        self._transport = cast("asyncio.Transport", transport)
+        if self._over:
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """Nobody is there any more."""
+        self._over = self._lost = True
+        self._limit(None)
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+        self._owner.gone(self)
+        self.abort = lambda: None
+        del self._parser  # it has this connection: neither would be freed before a full garbage collection
+
+    def data_received(self, data: bytes) -> None:
+        """Something was sent."""
+        if self._over:
+            return
+        self._size += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._over = True  # nothing is spoken here but HTTP/1.1: the request is answered as any other
+        except httptools.HttpParserError as error:
+            self._refuse(400, str(error))
+        except httptools.HttpParserCallbackError:
+            self._refuse(400, "Invalid URL")
+        else:
+            if self._size > LONGEST:
+                self._refuse(431, "too long")
+            elif len(self._waiting) > AHEAD:
+                self._refuse(400, "too many requests at once")
+
+    def _refuse(self, code: int, why: str) -> None:
+        """What cannot be read ends the connection, after an answer as Go's."""
+        assert self._transport is not None
+        self._over = True
+        self._waiting.clear()
+        self._owner.malformed(why, self._transport)
+        if self._task is None:
+            text = f"{code} {HTTPStatus(code).phrase}"
+            self._write(text_answer(text, code), body=True, keeps_alive=False)
+        self._transport.close()
+
+    # --- called by the parser ------------------------------------------------------------------
+
+    def _begin_request(self) -> None:
+        self._url, self._headers, self._body, self._size = b"", list[tuple[str, str]](), b"", 0
+        self._begun = False
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._begun = True
+        if self._task is None:
+            self._limit(self._owner.limits.request_seconds)
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header."""
+        self._headers.append((name.decode("latin-1").title(), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        """Who asks whether a body may come is told so."""
+        if any(name == "Expect" and value.lower() == "100-continue" for name, value in self._headers):
+            assert self._transport is not None
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body, of which there is a limit."""
+        self._body += body[: LONGEST - len(self._body)]
+
+    def on_message_complete(self) -> None:
+        """A whole request."""
+        if self._over:
+            return
+        if self._parser.get_http_version() not in ("1.0", "1.1"):
+            self._refuse(400, "Invalid HTTP version")
+            return
+        url = httptools.parse_url(self._url)
+        headers = dict(reversed(self._headers))
+        asked = HttpRequest(
+            self._parser.get_method().decode(),
+            unquote((url.path or b"/").decode("latin-1")),
+            parse_qs((url.query or b"").decode("latin-1"), keep_blank_values=True),
+            headers,
+            self._body,
+            self._url.decode("latin-1"),
+        )
+        self._waiting.append(Sent(asked, self._headers, self._parser.should_keep_alive()))
+        self._begin_request()
+        self._next()
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def _next(self) -> None:
+        """Answers the next request; meanwhile no more are read."""
+        assert self._transport is not None
+        if self._task is not None or self._lost:
+            return
+        if self._waiting:
+            self._limit(None)
+            self._transport.pause_reading()
+            self._task = self._loop.create_task(self._answer(self._waiting.popleft()))
+            self._task.add_done_callback(self._answered)
+        elif self._over:
+            self._transport.close()
+        else:
+            # Of a request that has begun meanwhile the time counts from now on.
+            limits = self._owner.limits
+            self._limit(limits.request_seconds if self._begun else limits.idle_seconds)
+            self._transport.resume_reading()
+            self._owner.rested(self)
+
+    async def _answer(self, sent: Sent) -> None:
+        assert self._transport is not None
+        answer = await self._owner.answer(sent, self._transport)
+        if answer.compressible and "gzip" in sent.asked.headers.get("Accept-Encoding", ""):
+            packed = await asyncio.to_thread(gzip.compress, answer.body, 6)
+            headers = {**answer.headers, "Content-Encoding": "gzip"}
+            answer = msgspec.structs.replace(answer, body=packed, headers=headers)
+        self._over = self._over or not sent.keeps_alive
+        self._write(answer, body=sent.asked.method != "HEAD", keeps_alive=not self._over)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and task.exception() is None:
+            self._next()
+        else:
+            self.end()
+
+    def _write(self, answer: HttpAnswer, *, body: bool, keeps_alive: bool) -> None:
+        assert self._transport is not None
+        headers = {
+            **answer.headers,
+            "Content-Type": answer.content_type,
+            "Cache-Control": "no-cache, private",
+            "Content-Length": str(len(answer.body)),
+            "Date": formatdate(usegmt=True),
+            **({} if keeps_alive else {"Connection": "close"}),
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = f"HTTP/1.1 {answer.code} {HTTPStatus(answer.code).phrase}\r\n{lines}\r\n"
+        self._transport.write(head.encode("latin-1") + (answer.body if body else b""))
+
 
 LOGGED_FROM = 3
 """The verbosity from which every request is logged."""
@@ -29,16 +258,16 @@ PATIENCE = 1.0
 
 def listening_socket(address: str, port: int, *, shares_port: bool = False) -> socket.socket:
     """A socket that listens; any IPv4 address means any address, as in Go. Raises ConfigError with Go's text."""
-    found = ipaddress.ip_address(address)
-    dual = found.is_unspecified and socket.has_dualstack_ipv6()
-    family = socket.AF_INET6 if dual or found.version == 6 else socket.AF_INET
-    host = "::" if dual else str(found)
+    ip = ipaddress.ip_address(address)
+    dual = ip.is_unspecified and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if dual or ip.version == 6 else socket.AF_INET
+    host = "::" if dual else str(ip)
     try:
         return socket.create_server(
             (host, port), family=family, dualstack_ipv6=dual, reuse_port=shares_port, backlog=BACKLOG
         )
     except OSError as error:
-        place = f"[{found}]:{port}" if found.version == 6 else f"{found}:{port}"
+        place = f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"
         text = (os.strerror(error.errno) if error.errno else str(error)).lower()
         raise ConfigError(
             f"failed to create listener: failed to listen on {place}: listen tcp {place}: bind: {text}"

@@ -4,36 +4,107 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
-from kubescheduler.live.contract.wall_clock import WallClock
-from kubescheduler.live.logs.log_lines import LogLine, Severity, error_line, warning_line
-from kubescheduler.live.logs.verbosity import Verbosity
-from kubescheduler.live.serving.authentication_config import Data, read_once
-from kubescheduler.live.serving.authenticator import Authenticator
-from kubescheduler.live.serving.authorizer import AccessReviews, Authorizer
-from kubescheduler.live.serving.client_trust import TrustKeeper
-from kubescheduler.live.serving.configuration_pages import configz_page
-from kubescheduler.live.serving.guard import DelegatingGuard, OpenGuard
+from kubescheduler.live.klog import LogLine, Severity, Verbosity, error_line, warning_line
+from kubescheduler.live.observers import AccessObserver
+from kubescheduler.live.serving.authentication import Authenticator, ReviewApi, ReviewClient, TokenAuthenticator
+from kubescheduler.live.serving.client_trust import Data, TrustKeeper, read_once
+from kubescheduler.live.serving.guard import AccessReviews, Authorizer, DelegatingGuard, Guard, Refused
 from kubescheduler.live.serving.http_answers import HttpAnswer
 from kubescheduler.live.serving.http_server import HttpServer, listening_socket, shown_address
-from kubescheduler.live.serving.review_client import ReviewClient
-from kubescheduler.live.serving.routes import MetricsSources, Routes
-from kubescheduler.live.serving.self_signed import PemPair, self_signed
-from kubescheduler.live.serving.serving_rules import ProcessChecks, ServingRules
+from kubescheduler.live.serving.pages import COMPONENT, StatusPages, configz_page
+from kubescheduler.live.serving.routes import PING, HealthCheck, HealthPath, MetricsSources, Observed, Routes
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.serving.status_pages import COMPONENT, StatusPages
-from kubescheduler.live.serving.tls_contexts import TlsContexts, keep_pair, kept_pair
-from kubescheduler.live.serving.tls_settings import TlsSettings
-from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
+from kubescheduler.live.serving.tls import PemPair, TlsContexts, TlsSettings, keep_pair, kept_pair, self_signed
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.wall_clock import WallClock
+
+
+class ProcessChecks(msgspec.Struct, frozen=True, eq=False):
+    """What may be wrong with a scheduler."""
+
+    election: HealthCheck | None
+    """Whether its lease is renewed; None without leader election."""
+    shutdown: HealthCheck
+    """Whether it is about to end."""
+    handlers: HealthCheck
+    """Whether it has taken in what informers read at first."""
+    observed: Observed
+    """Told of every check."""
+
+
+class ServingRules(msgspec.Struct, frozen=True, eq=False):
+    """How one release serves."""
+
+    health: Callable[[ProcessChecks], list[HealthPath]]
+    """The paths of its health checks."""
+    configz: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    """Of the completed configuration: what /configz shows."""
+    metrics_type: str
+    """The content type of metrics."""
+    metrics_start: bool
+    """Whether metrics have a header with the time when the process began."""
+    metrics_pages: Mapping[str, str]
+    """Path → the source of metrics there, besides ``/metrics``; see ``MetricsSources``."""
+    sets_verbosity: bool
+    """Whether ``/debug/flags/v`` is there."""
+    status_pages: bool
+    """Whether ``/statusz`` and ``/flagz`` are there."""
+    refused: Refused
+    """401 and 403."""
+    token_reviews: ReviewApi
+    access_reviews: ReviewApi
+    remembered: int
+    """Answers of access reviews that are kept."""
+    watches_trust: bool
+    """Whether the ConfigMap with the authorities of clients is watched, not only read at the start."""
+    credential_id: bool
+    """Whether a client certificate's fingerprint counts as part of its user."""
+
+
+# --- health --------------------------------------------------------------------------------------------
+
+
+def health_1_16(checks: ProcessChecks) -> list[HealthPath]:
+    """One path, with one check."""
+    return [HealthPath("healthz", [checks.election or PING], checks.observed)]
+
+
+def health_1_36(checks: ProcessChecks) -> list[HealthPath]:
+    """Alive is who answers; ready is who has read the cluster and does not end."""
+    election = [] if checks.election is None else [checks.election]
+    return [
+        *health_1_16(checks),
+        HealthPath("livez", [PING], checks.observed),
+        HealthPath("readyz", [*election, checks.shutdown, checks.handlers], checks.observed),
+    ]
+
+
+# --- reviews -------------------------------------------------------------------------------------------
+
+TOKENS, ACCESS = "authentication.k8s.io", "authorization.k8s.io"
+STAMPED: Mapping[str, Any] = {"creationTimestamp": None}
+"""Metadata as it was written before 1.34."""
+IN_TIME = [("timeout", "10s")]
+
+
+def token_reviews(versions: tuple[str, ...], metadata: Mapping[str, Any]) -> ReviewApi:
+    """Who a token is."""
+    return ReviewApi("TokenReview", TOKENS, "tokenreviews", versions, metadata)
+
+
+def access_reviews(versions: tuple[str, ...], metadata: Mapping[str, Any], query: list[tuple[str, str]]) -> ReviewApi:
+    """Who may do what."""
+    names = {"v1beta1": {"groups": "group"}}
+    return ReviewApi("SubjectAccessReview", ACCESS, "subjectaccessreviews", versions, metadata, query, names)
+
 
 RELOAD = 60.0
 """Seconds between looks at the files of certificates."""
@@ -57,7 +128,7 @@ class ServedParts(msgspec.Struct, frozen=True, eq=False):
     clock: WallClock
     rng: random.Random
     verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
-    access: AccessObserver = msgspec.field(default_factory=NoAccessObserver)
+    access: AccessObserver = msgspec.field(default_factory=AccessObserver)
     """Told of who asks."""
 
 
@@ -86,7 +157,7 @@ class SchedulerServers:
         for one in settings.insecure:
             listener = listening_socket(one.address, one.port)
             routes = self._routes(health=one.health, metrics=one.metrics)
-            self.insecure.append(HttpServer(listener, routes, OpenGuard(), log=self._parts.log))
+            self.insecure.append(HttpServer(listener, routes, Guard(), log=self._parts.log))
 
     async def start(self) -> None:
         """Answers from now on."""

@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.flags.flag_kinds import written_value
-from kubescheduler.live.flags.flag_parsing import Flag, FlagValues
-from kubescheduler.live.serving.certificate_authenticators import RequestHeaders
+from kubescheduler.live.flags.flags import Flag, FlagValues, written_value
+from kubescheduler.live.serving.authentication import RequestHeaders
 from kubescheduler.live.serving.client_trust import TrustSettings
-from kubescheduler.live.serving.tls_settings import (
+from kubescheduler.live.serving.tls import (
     CertificateFiles,
     TlsSettings,
     cipher_names,
@@ -97,10 +96,10 @@ def serving_settings(
 def insecure_ports(health: str, metrics: str) -> tuple[InsecurePort, ...]:
     """Of the addresses, as ``host:port``, for health checks and for metrics; port 0 is off. Raises ConfigError."""
     if health == metrics:
-        found = [InsecurePort(*_place(health))]
+        ports = [InsecurePort(*_place(health))]
     else:
-        found = [InsecurePort(*_place(health), metrics=False), InsecurePort(*_place(metrics), health=False)]
-    return tuple(one for one in found if one.port)
+        ports = [InsecurePort(*_place(health), metrics=False), InsecurePort(*_place(metrics), health=False)]
+    return tuple(one for one in ports if one.port)
 
 
 def _place(text: str) -> tuple[str, int]:
@@ -120,16 +119,16 @@ def _place(text: str) -> tuple[str, int]:
 
 def port_problems(flags: FlagValues) -> list[str]:
     """What is wrong with the numbers of the ports."""
-    port, found = flags["secure-port"], []
+    port, problems = flags["secure-port"], []
     if port < 0:
-        found.append(f"--secure-port {port} must be between 0 and 65535, inclusive. 0 for turning off secure port")
+        problems.append(f"--secure-port {port} must be between 0 and 65535, inclusive. 0 for turning off secure port")
     if port > HIGHEST_PORT:
-        found.append(f"--secure-port {port} must be between 1 and 65535, inclusive. It cannot be turned off with 0")
+        problems.append(f"--secure-port {port} must be between 1 and 65535, inclusive. It cannot be turned off with 0")
     if "port" in flags.values and not 0 <= flags["port"] <= HIGHEST_PORT:
-        found.append(
+        problems.append(
             f"--port {flags['port']} must be between 0 and 65535, inclusive. 0 for turning off insecure (HTTP) port"
         )
-    return found
+    return problems
 
 
 def _tls(flags: FlagValues) -> TlsSettings:

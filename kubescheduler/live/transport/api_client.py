@@ -3,23 +3,103 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 
 from clusterstate.errors import ConfigError
 from kubecel.api_names import go_quote
-from kubescheduler.live.contract.rest_observer import NoRestObserver, RestObserver
-from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
+from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.http_stream import HttpStream
-from kubescheduler.live.transport.request_heads import RequestHeads
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
+from kubescheduler.live.wall_clock import WallClock
+
+BROKEN_LINE = re.compile(r"[\r\n\0]")
+"""What may not stand in a header."""
+
+
+class RequestHeads:
+    """Writes requests to one server."""
+
+    def __init__(self, user_agent: str) -> None:
+        self._agent = user_agent
+        self._known: tuple[str, Mapping[str, str]] = "", {}
+        self._shared = ""
+
+    def request(
+        self, method: str, url: str, headers: Mapping[str, str], data: bytes | None, content_type: str
+    ) -> bytes:
+        """A whole HTTP/1.1 request. url: absolute, escaped. headers: those that say who we are.
+
+        Raises ConfigError for a header that would be more than one.
+        """
+        scheme, _, rest = url.partition("://")
+        host, slash, target = rest.partition("/")
+        if self._known != (host, headers):
+            self._known, self._shared = (host, headers), self._lines(f"{scheme}://{host}", headers)
+        head = f"{method} {slash or '/'}{target} HTTP/1.1\r\n{self._shared}"
+        if data is None:
+            ending = "Content-Length: 0\r\n" if method in ("POST", "PUT", "PATCH") else ""
+            return f"{head}{ending}\r\n".encode()
+        return f"{head}Content-Type: {content_type}\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+
+    def _lines(self, origin: str, headers: Mapping[str, str]) -> str:
+        """The headers that stay the same."""
+        parts = urlsplit(origin)
+        host = parts.netloc.rpartition("@")[2]
+        lines = {"Host": host, "User-Agent": self._agent, "Accept-Encoding": "identity", **headers}
+        if any(BROKEN_LINE.search(value) for value in lines.values()):
+            raise ConfigError("credentials and server names have to be single lines")
+        return "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How often a client may ask."""
+
+    qps: float = 50.0
+    """Requests a second in the long run; 0 or less: no limit."""
+    burst: int = 100
+    """Requests at once after a pause."""
+
+
+class TokenBucket:
+    """Every request takes a token; tokens come back at ``qps`` a second, up to ``burst``.
+
+    Used from one thread. Tokens are given out in the order in which they were asked for.
+    """
+
+    def __init__(self, limits: Limits, clock: WallClock | None = None) -> None:
+        self._limits = limits
+        self._clock = clock or WallClock()
+        self._tokens = float(limits.burst)
+        self._last = self._clock.monotonic()
+
+    def reserve(self) -> float:
+        """Takes a token; the seconds to wait before it may be used."""
+        if self._limits.qps <= 0:
+            return 0.0
+        now = self._clock.monotonic()
+        self._tokens = min(float(self._limits.burst), self._tokens + (now - self._last) * self._limits.qps) - 1.0
+        self._last = now
+        return max(0.0, -self._tokens / self._limits.qps)
+
+    def lift(self) -> None:
+        """From now on there is no limit."""
+        self._limits = Limits(0.0, 0)
+
+    async def take(self) -> float:
+        """Waits for a token; the seconds that it took."""
+        delay = self.reserve()
+        if delay > 0:
+            await self._clock.sleep(delay)
+        return delay
+
 
 Query = Sequence[tuple[str, str]]
 """Keys and values, in the order in which they are sent."""
@@ -85,8 +165,8 @@ class ApiClient:
     ) -> None:
         self.access = access
         self._options = ClientOptions() if options is None else options
-        self._observer = NoRestObserver() if observer is None else observer
-        self._clock = SystemClock() if clock is None else clock
+        self._observer = observer or RestObserver()
+        self._clock = clock or WallClock()
         self.bucket = TokenBucket(self._options.limits, self._clock)
         """The client's limit on requests."""
         self._heads = RequestHeads(self._options.user_agent)
@@ -99,6 +179,11 @@ class ApiClient:
     def is_shared(self) -> bool:
         """Whether it is for all kinds of requests: one with a time limit is for a lock alone."""
         return self._options.timeout is None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is under way; watches do not count."""
+        return not self._under_way
 
     @property
     def is_ending(self) -> bool:

@@ -1,4 +1,4 @@
-"""Exec plugins: a program that says who we are. Upstream: client-go's plugin/pkg/client/auth/exec."""
+"""Exec plugins: a program that says who we are, and how long that holds. Upstream: client-go's auth/exec."""
 
 from __future__ import annotations
 
@@ -109,18 +109,36 @@ class ExecPlugin(msgspec.Struct, frozen=True, rename="camel"):
                 f"exec plugin is configured to use API version {self.api_version}, "
                 f"plugin returned version {answer.api_version} of {answer.kind or 'no kind'}"
             )
-        found = answer.status
-        if found is None:
+        given = answer.status
+        if given is None:
             raise PluginError("exec plugin didn't return a status field")
-        if bool(found.client_certificate_data) != bool(found.client_key_data):
+        if bool(given.client_certificate_data) != bool(given.client_key_data):
             raise PluginError("exec plugin returned only certificate or key, not both")
-        if not found.token and not found.client_certificate_data:
+        if not given.token and not given.client_certificate_data:
             raise PluginError("exec plugin didn't return a token or cert/key pair")
-        until = found.expiration_timestamp
+        until = given.expiration_timestamp
         if until is not None and until.tzinfo is None:
-            found = msgspec.structs.replace(found, expiration_timestamp=until.replace(tzinfo=UTC))
-        return found
+            given = msgspec.structs.replace(given, expiration_timestamp=until.replace(tzinfo=UTC))
+        return given
 
 
 def _reason(error: Exception) -> str:
     return "no such file or directory" if isinstance(error, FileNotFoundError) else str(error)
+
+
+class ExecCertificate(msgspec.Struct, frozen=True):
+    """One certificate; two are equal that are the same certificate."""
+
+    pem: bytes
+    since: datetime
+    """From when on it is valid (notBefore)."""
+    until: datetime
+    """When it expires (notAfter)."""
+
+    @classmethod
+    def of(cls, pem: bytes) -> ExecCertificate:
+        """The first certificate of a chain. Raises ValueError for what is none."""
+        from cryptography import x509
+
+        certificate = x509.load_pem_x509_certificates(pem)[0]
+        return cls(pem, certificate.not_valid_before_utc, certificate.not_valid_after_utc)

@@ -7,12 +7,55 @@ other: they are decrypted side by side into one buffer, and taken out of it toge
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import AsyncIterator
 from typing import cast
 
 import httptools
 
-from kubescheduler.live.transport.gathered_reads import GatheredReads
+MUCH = 1 << 15
+"""Bytes that arrive together, from which on more of them are waited for."""
+PORTION = 1 << 18
+"""Bytes that the system keeps until it wakes the thread; asyncio reads as many at once."""
+PATIENCE = 0.02
+"""Seconds after which it has to be content with fewer."""
+
+
+class GatheredReads:
+    """Has the system gather what arrives on a connection, as long as much does. For one event loop.
+
+    On systems that cannot do so nothing happens.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._socket = transport.get_extra_info("socket")
+        self._gathers = self._came = False
+
+    def arrived(self, count: int) -> None:
+        """So many bytes arrived together."""
+        self._came = True
+        if count >= MUCH and not self._gathers:
+            self._gathers = self._wait_for(PORTION)
+            if self._gathers:
+                asyncio.get_running_loop().call_later(PATIENCE, self._look)
+
+    def _look(self) -> None:
+        """Goes on while something came within the last ``PATIENCE``."""
+        came, self._came = self._came, False
+        if came:
+            asyncio.get_running_loop().call_later(PATIENCE, self._look)
+        else:
+            self._gathers = False
+            self._wait_for(1)
+
+    def _wait_for(self, count: int) -> bool:
+        """Has the thread woken for no fewer bytes; whether the system does that for a connection that is open."""
+        with contextlib.suppress(OSError, AttributeError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+            return True
+        return False
+
 
 ROOM = 1 << 17
 """Bytes that are taken from the connection at once."""
@@ -57,9 +100,9 @@ class HttpStream(asyncio.BufferedProtocol):
         rest = b""
         async for piece in self._batches():
             *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
-            found = [line for line in lines if line]
-            if found:
-                yield found
+            whole = [line for line in lines if line]
+            if whole:
+                yield whole
 
     def end(self) -> None:
         """Ends the connection, saying good-bye."""
@@ -94,7 +137,7 @@ class HttpStream(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is there."""
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = cast("asyncio.Transport", transport)
         self._reads = GatheredReads(self._transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002

@@ -123,14 +123,14 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         named = (
             one["extension"] for one in cluster.extensions if one.get("name") == "client.authentication.k8s.io/exec"
         )
-        found = {
+        headers = {
             "server": self.url,
             "tls-server-name": cluster.tls_server_name,
             "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
             "certificate-authority-data": base64.b64encode(self.authority()).decode(),
             "config": next(named, None),
         }
-        return {key: value for key, value in found.items() if value}
+        return {key: value for key, value in headers.items() if value}
 
 
 def _document(path: str) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _document(path: str) -> dict[str, Any]:
 def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
     """Name → entry, with paths from the file's folder. Raises ConfigError for the entries that are none."""
     kind, problems = key[:-1], list[str]()
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     given = document.get(key) or []
     if not isinstance(given, list):
         raise ConfigError(f"invalid configuration: {path}: {key}: must be a list")
@@ -159,7 +159,7 @@ def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             problems.append(f"{place}: must be an object with a name")
             continue
-        if one["name"] in found:
+        if one["name"] in entries:
             problems.append(f'{place}: duplicate name "{one["name"]}" in list')
         try:
             entry = msgspec.convert(_without_null(one.get(kind) or {}), ENTRIES[kind])
@@ -167,10 +167,10 @@ def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
             text, _, where = str(error).partition(" - at `$")
             problems.append(f"{place}.{kind}{where.removesuffix('`')}: {text}")
         else:
-            found[one["name"]] = _absolute(entry, Path(path).absolute().parent)
+            entries[one["name"]] = _absolute(entry, Path(path).absolute().parent)
     if problems:
         raise ConfigError(problems)
-    return found
+    return entries
 
 
 def _without_null(value: Any) -> Any:

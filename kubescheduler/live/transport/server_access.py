@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.transport.exec_certificates import ExecCertificate
-from kubescheduler.live.transport.exec_plugin import Credentials
+from kubescheduler.live.transport.exec_plugin import Credentials, ExecCertificate
 from kubescheduler.live.transport.kubeconfig import Kubeconfig, UserEntry, read_named
 
 TOKEN_AGE = 60.0

@@ -1,24 +1,246 @@
-"""The scheduler's writes to a real API server."""
+"""The scheduler's writes to a real API server: bindings, statuses, claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import Future
 from itertools import chain, repeat
 from typing import Any
 
+import attrs
 import msgspec
 
+from clusterstate.errors import SchedulingError
+from clusterstate.manifests.decode import decode_object
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.live.contract.wall_clock import SystemClock, WallClock
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
-from kubescheduler.live.transport.api_client import JSON, ApiClient
+from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.writes.claim_writes import Change, ClaimWrites
-from kubescheduler.live.writes.status_turns import StatusTurns
+from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.live.writes.write_rules import WriteRules
+
+Document = dict[str, Any]
+Change = Callable[[ResourceClaim], ResourceClaim]
+"""From a claim as it is to the claim as it shall be; may raise SchedulingError."""
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+"""Keeps an allocated claim from going away. Upstream: resourceapi.Finalizer."""
+TRIES = 5
+"""Of a write that meets a conflict. Upstream: client-go retry.DefaultRetry."""
+PAUSE = 0.01
+"""Seconds between two of them."""
+CONFLICT = 409
+
+
+class ClaimWrites:
+    """For one event loop. Claims are read before they are written; a conflict has them read and written again."""
+
+    def __init__(self, api: ApiClient, clock: WallClock) -> None:
+        self._api = api
+        self._clock = clock
+
+    async def create(self, claim: ResourceClaim) -> ResourceClaim:
+        """Makes a claim whose name begins with that of ``claim``, and returns it as the server has it.
+
+        Raises ApiError. Upstream: 1.36 createExtendedResourceClaimInAPI.
+        """
+        body = encode_object(claim)
+        body["metadata"]["generateName"] = f"{body['metadata'].pop('name')}-"
+        body["metadata"].pop("uid", None)
+        body["status"] = {}
+        return _decoded(await self._send("POST", _claim_path(claim).rpartition("/")[0], body))
+
+    async def update(self, claim: ResourceClaim, change: Change) -> ResourceClaim:
+        """Writes the status that ``change`` makes of the claim, after the finalizer if devices are allocated.
+
+        Raises SchedulingError, with upstream's text. Upstream: 1.36 bindClaim.
+        """
+        after: ResourceClaim = await self._retried(lambda: self._update(claim, change))
+        return after
+
+    async def _update(self, claim: ResourceClaim, change: Change) -> ResourceClaim:
+        current = await self._read(claim)
+        before = _decoded(current)
+        after = change(before)
+        allocates = before.allocation is None and after.allocation is not None
+        step = f"add finalizer to claim {claim.key}"
+        try:
+            if allocates and FINALIZER not in current["metadata"].get("finalizers", ()):
+                finalizers = [*current["metadata"].get("finalizers", ()), FINALIZER]
+                protected = {**current, "metadata": {**current["metadata"], "finalizers": finalizers}}
+                current = await self._send("PUT", _claim_path(claim), protected)
+            step = f"add {'allocation and ' if allocates else ''}reservation to claim {claim.key}"
+            whole = {**current, "status": _status(current.get("status") or {}, before, after)}
+            return _decoded(await self._send("PUT", f"{_claim_path(claim)}/status", whole))
+        except ApiError as error:
+            if error.code == CONFLICT or after.allocation is None:
+                raise
+            raise SchedulingError(f"{step}: {error}") from None
+
+    async def take_back(self, claim: ResourceClaim, pod_uid: str) -> ResourceClaim:
+        """The claim is no longer reserved for a pod, whoever else it is reserved for by now. Returns it as the server
+        has it. Raises ApiError."""
+        entry = {"$patch": "delete", "uid": pod_uid}
+        patch = {"metadata": {"uid": claim.metadata.uid}, "status": {"reservedFor": [entry]}}
+        return _decoded(await self._send("PATCH", f"{_claim_path(claim)}/status", patch, STRATEGIC_MERGE))
+
+    async def delete(self, claim: ResourceClaim) -> None:
+        """Deletes a claim, without its finalizer. Raises ApiError. Upstream: 1.36 deleteClaim."""
+
+        async def unprotect() -> None:
+            current = await self._read(claim)
+            meta = current["metadata"]
+            meta["finalizers"] = [name for name in meta.get("finalizers", ()) if name != FINALIZER]
+            await self._send("PUT", _claim_path(claim), current)
+
+        await self._retried(unprotect)
+        await self._send("DELETE", _claim_path(claim), {"kind": "DeleteOptions", "apiVersion": "resource.k8s.io/v1"})
+
+    # --- inside ------------------------------------------------------------------------------
+
+    async def _retried(self, write: Callable[[], Any]) -> Any:
+        for _ in range(TRIES - 1):
+            try:
+                return await write()
+            except ApiError as error:
+                if error.code != CONFLICT:
+                    raise
+            await self._clock.sleep(PAUSE)
+        return await write()
+
+    async def _read(self, claim: ResourceClaim) -> Document:
+        """Raises ApiError 404 also for another claim of this name."""
+        current: Document = (await self._api.request("GET", _claim_path(claim))).document()
+        if current["metadata"].get("uid") != claim.metadata.uid:
+            text = f'resourceclaims.resource.k8s.io "{claim.metadata.name}" not found'
+            raise ApiError(text, 404, "NotFound")
+        return current
+
+    async def _send(self, method: str, path: str, body: Document, content_type: str = JSON) -> Document:
+        answer = await self._api.request(method, path, (), msgspec.json.encode(body), content_type)
+        written: Document = answer.document()
+        return written
+
+
+def _claim_path(claim: ResourceClaim) -> str:
+    meta = claim.metadata
+    return f"/apis/resource.k8s.io/v1/namespaces/{meta.namespace}/resourceclaims/{meta.name}"
+
+
+def _decoded(document: Document) -> ResourceClaim:
+    whole = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", **document}
+    claim = decode_object(whole)
+    assert isinstance(claim, ResourceClaim)
+    return claim
+
+
+def _status(current: Document, before: ResourceClaim, after: ResourceClaim) -> Document:
+    """The status of ``after``, with what the server has of it besides; members that are empty are left out."""
+    wanted = encode_object(after).get("status") or {}
+    status = {**current, "reservedFor": wanted.get("reservedFor")}
+    if after.allocation is None:
+        status |= {"allocation": None, "devices": None}
+    elif before.allocation is None:
+        status["allocation"] = wanted["allocation"]
+    elif after.allocation.timestamp is not None:
+        status["allocation"] = {**current["allocation"], "allocationTimestamp": after.allocation.timestamp}
+    return {key: value for key, value in status.items() if value is not None}
+
+
+Status = Mapping[str, Any]
+"""Members of a pod's status."""
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    """A write that has not begun."""
+
+    pod: Pod
+    status: Status
+    done: asyncio.Event = attrs.field(factory=asyncio.Event)
+    error: BaseException | None = None
+
+
+@attrs.define(eq=False)
+class _PodTurns:
+    """The writes of one pod."""
+
+    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    waiting: dict[Hashable, _Waiting] = attrs.field(factory=dict)
+    """What is said → the write that says it."""
+    written: Status | None = None
+    """What the last write said; None: nothing was written yet, or it failed."""
+    users: int = 0
+
+
+class StatusTurns:
+    """Writes of one pod are done one after the other, in the order in which they were asked for.
+
+    Attempts may ask for more of them than a limited client sends: a write takes the place of one that still waits and
+    says the same members, and one that says what was just written is done. Upstream: 1.36 merges the calls that wait in
+    its API dispatcher; releases before wait for each write. For one event loop.
+    """
+
+    def __init__(self, write: Callable[[Pod, Status], Awaitable[None]]) -> None:
+        """write: writes the members of a pod's status."""
+        self._write = write
+        self._turns: dict[str, _PodTurns] = {}
+
+    def __len__(self) -> int:
+        """How many pods have writes under way."""
+        return len(self._turns)
+
+    def replaced(self, pod: Pod, status: Status) -> bool:
+        """Whether a write that waits was made to say this instead: nothing is left to do."""
+        return self._replaced(pod, status) is not None
+
+    async def take(self, pod: Pod, status: Status) -> None:
+        """Returns once this is written, or what came after it and says the same members. Raises what writing raises."""
+        waiting = self._replaced(pod, status)
+        if waiting is None:
+            await self._take(pod, status)
+            return
+        await waiting.done.wait()
+        if waiting.error is not None:
+            raise waiting.error
+
+    def _replaced(self, pod: Pod, status: Status) -> _Waiting | None:
+        turns = self._turns.get(pod.metadata.uid)
+        waiting = None if turns is None else turns.waiting.get(said(status))
+        if waiting is not None:
+            waiting.pod, waiting.status = pod, status
+        return waiting
+
+    async def _take(self, pod: Pod, status: Status) -> None:
+        uid, what, mine = pod.metadata.uid, said(status), _Waiting(pod, status)
+        turns = self._turns.setdefault(uid, _PodTurns())
+        turns.waiting[what] = mine
+        turns.users += 1
+        try:
+            async with turns.lock:
+                del turns.waiting[what]
+                if mine.status != turns.written:
+                    turns.written = None
+                    await self._write(mine.pod, mine.status)
+                    turns.written = mine.status
+        except BaseException as error:
+            mine.error = error
+            raise
+        finally:
+            turns.waiting = {key: one for key, one in turns.waiting.items() if one is not mine}
+            mine.done.set()
+            turns.users -= 1
+            if not turns.users:
+                del self._turns[uid]
+
+
+def said(status: Status) -> Hashable:
+    """Of what a status speaks: its members, and the types of its conditions."""
+    return frozenset(status), tuple(condition["type"] for condition in status.get("conditions") or ())
+
 
 UNCERTAIN = 500
 """From this HTTP status on a request may have been carried out."""
@@ -65,7 +287,7 @@ class LiveClient:
         self._io = io
         self._rules = rules
         self._trouble = trouble
-        self._clock = SystemClock() if clock is None else clock
+        self._clock = clock or WallClock()
         self._turns = StatusTurns(self._write_tried)
         self._claims = ClaimWrites(api, self._clock)
         self._sent: dict[tuple[str, str], SentBinding] = {}

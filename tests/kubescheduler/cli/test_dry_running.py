@@ -22,7 +22,7 @@ from kubescheduler.cli.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.dry_run.dry_run_process import DryRunProcess
-from kubescheduler.live.informers.informer_kinds import KINDS_1_36
+from kubescheduler.live.informers.informer_rules import KINDS_1_36
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.releases.lookup import live_release

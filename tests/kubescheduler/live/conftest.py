@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.apiserver import ApiServer, FrontServer
 
 

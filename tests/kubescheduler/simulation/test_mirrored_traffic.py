@@ -15,8 +15,9 @@ import pytest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
 from kubescheduler.cli.inputs import mirrored_inputs
-from kubescheduler.live.contract.object_change import ObjectChange
-from kubescheduler.live.dry_run.traffic_mirror import TrafficMirror
+from kubescheduler.live.dry_run.dry_run_process import TrafficMirror
+from kubescheduler.live.informers.inbox import ObjectChange
+from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 from kubescheduler.simulation.workload import Workload
 from tests.support.live.dry_runs import read
@@ -36,7 +37,7 @@ def there_in(traffic: MirroredTraffic) -> list[dict[str, Any]]:
     return [dict(item.content) for item in traffic.start() if isinstance(item.content, dict)]
 
 
-class Day:
+class Day(WallClock):
     """A day that is recorded by hand: ``there`` before everything has been read, then ``after`` some seconds."""
 
     def __init__(self, *there: Any, pairs: Sequence[tuple[Any, Any]] = ()) -> None:

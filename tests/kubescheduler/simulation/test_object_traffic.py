@@ -14,7 +14,7 @@ from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import FrozenMap, PersistentVolume, PersistentVolumeClaim, Pod
 from clusterstate.objects.resource import ConsumerReference, ResourceClaim
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.live.informers.informer_kinds import KINDS_1_36
+from kubescheduler.live.informers.informer_rules import KINDS_1_36
 from kubescheduler.simulation.object_traffic import CHOICES, came_later, replayed
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.workload import Arrival, ObjectUpdate, Workload

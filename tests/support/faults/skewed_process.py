@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 
-from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.wall_clock import WallClock
 
 
 def main() -> None:
     """Runs the command line with the rest of the arguments."""
     ahead = timedelta(seconds=float(sys.argv.pop(1)))
 
-    def now(self: SystemClock) -> datetime:
+    def now(self: WallClock) -> datetime:
         return datetime.now(UTC) + ahead
 
-    SystemClock.now = now  # type: ignore[method-assign]
+    WallClock.now = now  # type: ignore[method-assign]
     from kubescheduler.__main__ import main as command
 
     command()

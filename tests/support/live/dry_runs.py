@@ -16,10 +16,9 @@ from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.live.contract.object_change import ObjectChange
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.sightings import Agreement
-from kubescheduler.live.informers.inbox import Inbox
+from kubescheduler.live.dry_run.sightings import Agreement, AgreementObserver
+from kubescheduler.live.informers.inbox import Inbox, ObjectChange
 from tests.support.live.live_clock import StoodClock
 
 
@@ -29,7 +28,7 @@ def scheduler_of(spec: EngineSpec) -> PodScheduler:
 
 
 @attrs.define(eq=False)
-class Counting:
+class Counting(AgreementObserver):
     """Counts agreement as a metric does."""
 
     said: list[bool] = attrs.field(factory=list)

@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 import attrs
 import pytest
 
-from kubescheduler.live.leadership.election_rules import ElectionRules, ElectionTiming
-from kubescheduler.live.leadership.elector import ElectionListener, LeaderElector
-from kubescheduler.live.leadership.leader_record import LeaderRecord, lease_time
-from kubescheduler.live.logs.log_lines import LogLine
+from kubescheduler.live.klog import LogLine
+from kubescheduler.live.leadership.elector import ElectionListener, ElectionRules, ElectionTiming, LeaderElector
+from kubescheduler.live.leadership.resource_locks import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.releases.lookup import live_releases
 from tests.support.live.live_clock import EPOCH, StoodClock

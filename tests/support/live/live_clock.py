@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from kubescheduler.live.contract.wall_clock import SystemClock
+from kubescheduler.live.wall_clock import WallClock
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class StoodClock:
+class StoodClock(WallClock):
     """Who sleeps by it sleeps not at all: the clock moves on instead."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class StoodClock:
         self.moment += seconds
 
 
-class HastyClock(SystemClock):
+class HastyClock(WallClock):
     """The machine's clocks; who sleeps by it sleeps a hundredth of the time."""
 
     async def sleep(self, seconds: float) -> None:

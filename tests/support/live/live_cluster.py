@@ -13,7 +13,7 @@ import msgspec
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.serving_settings import ServingSettings

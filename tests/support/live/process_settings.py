@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.releases.lookup import live_release, live_releases

@@ -19,13 +19,12 @@ from clusterstate.errors import SchedulingError
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.objects.resource import ResourceClaim
-from kubescheduler.live.leadership.leader_record import LeaderRecord
-from kubescheduler.live.leadership.resource_locks import resource_lock
+from kubescheduler.live.leadership.resource_locks import LeaderRecord, resource_lock
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
+from kubescheduler.live.transport.api_client import Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.transport.token_bucket import Limits, TokenBucket
 from kubescheduler.live.writes.live_client import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
 from tests.support.live.live_clock import HastyClock

@@ -18,17 +18,16 @@ import attrs
 import trustme
 
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.contract.access_observer import AccessObserver, NoAccessObserver
-from kubescheduler.live.contract.wall_clock import SystemClock
-from kubescheduler.live.informers.server_outage import ServerOutages
-from kubescheduler.live.logs.log_lines import LogLine, error_line
-from kubescheduler.live.logs.verbosity import Verbosity
+from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.klog import LogLine, Verbosity, error_line
+from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.routes import MetricsSources
 from kubescheduler.live.serving.serving_settings import AccessSettings, ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.releases.lookup import live_release
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
@@ -165,13 +164,13 @@ def serving(
         is_stopping=lambda: served.health.stopping,
         has_read=lambda: served.health.read,
         log=put,
-        outages=ServerOutages(SystemClock(), lambda text: put(error_line(text)), log.append),
+        outages=ServerOutages(WallClock(), lambda text: put(error_line(text)), log.append),
         keep=clients.append,
-        clock=SystemClock(),
+        clock=WallClock(),
         rng=random.Random(1),
         metrics=MetricsSources(lambda: METRICS, lambda: b"", lambda: b"slis 1\n", served.reset),
         verbosity=verbosity,
-        access=NoAccessObserver() if access is None else access,
+        access=AccessObserver() if access is None else access,
     )
     whole = LiveSettings(live_release(release), _no_engine(), ServerSettings(), LeaderElection(leader_elect=elects))
     servers = process_servers(whole, settings, process)

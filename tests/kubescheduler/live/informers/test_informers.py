@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import random
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
+from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.documents import Item
 from clusterstate.objects import Pod
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.informers.server_outage import ServerOutage
-from kubescheduler.live.informers.stored_objects import Stored
+from kubescheduler.live.informers.reflector import ServerOutage, ServerOutages
+from kubescheduler.live.informers.stored_objects import Key, RawObjects, Stored, StoredObjects
+from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
 from tests.support.apiserver.front_server import hanging_watches, lost
-from tests.support.live.live_clock import HastyClock
+from tests.support.live.live_clock import HastyClock, StoodClock
 
 RULES_1_16 = live_release("1.16").informers
 RULES_1_20 = live_release("1.20").informers
@@ -408,3 +413,125 @@ def refuses(code: int) -> Callable[[web.Request], Any]:
         return web.Response(status=code)
 
     return answer
+
+
+GONE = ApiError("Get /a: refused", unanswered=True)
+FORBIDDEN = ApiError("pods is forbidden", 403, "Forbidden")
+HERE, THERE = "http://here", "http://there"
+
+
+class Logged:
+    """The outages of a process, and its log."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.clock = StoodClock()
+        self.outages = ServerOutages(
+            self.clock, lambda text: self.lines.append(f"E {text}"), lambda text: self.lines.append(f"I {text}")
+        )
+
+    def taken(self) -> list[str]:
+        lines, self.lines = self.lines, []
+        return lines
+
+
+def test_one_line_as_it_begins_and_one_as_it_ends() -> None:
+    """However many informers try in vain, and however often."""
+    logged = Logged()
+    logged.outages.of(HERE).answered()
+    for _ in range(20):
+        logged.outages.of(HERE).failed(GONE, "of one kind")
+        logged.clock.moment += 0.5
+    logged.outages.of(HERE).answered()
+    logged.outages.of(HERE).answered()
+    assert logged.taken() == [
+        "E The API server cannot be reached; asking it again until it answers: Get /a: refused",
+        "I The API server answers again, after 10.0 s",
+    ]
+    logged.outages.of(HERE).failed(GONE, "of one kind")
+    assert len(logged.taken()) == 1
+
+
+def test_refusals_are_always_logged() -> None:
+    """In the release's words, also while others get no answer; they end no outage."""
+    logged = Logged()
+    for error in (FORBIDDEN, GONE, FORBIDDEN, GONE, FORBIDDEN):
+        logged.outages.of(HERE).failed(error, "Failed to list *v1.Pod: pods is forbidden")
+    assert [line[:16] for line in logged.taken()] == ["E Failed to list", "E The API server", *["E Failed to list"] * 2]
+
+
+def test_servers_have_outages_of_their_own() -> None:
+    """One that answers says nothing of another one."""
+    logged = Logged()
+    logged.outages.of(HERE).failed(GONE, "of one kind")
+    logged.outages.of(THERE).answered()
+    logged.outages.of(THERE).failed(GONE, "of one kind")
+    assert len(logged.taken()) == 2
+
+
+class CountingDecoder(Decoder):
+    """Counts what it decodes."""
+
+    decoded = 0
+
+    def decode_item(self, item: Item, *, keep_manifest: bool = False) -> Any:
+        type(self).decoded += 1
+        return super().decode_item(item, keep_manifest=keep_manifest)
+
+
+def raw(name: str, version: str, uid: str = "u") -> msgspec.Raw:
+    meta = {"name": name, "namespace": "default", "uid": uid, "resourceVersion": version}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return msgspec.Raw(json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec}).encode())
+
+
+@pytest.mark.parametrize(
+    ("again", "decoded", "changes"),
+    [
+        pytest.param([raw("a", "1"), raw("b", "2")], 0, [], id="as they were"),
+        pytest.param([raw("a", "1"), raw("b", "3")], 1, ["=b"], id="changed"),
+        pytest.param([raw("a", "1", uid="w"), raw("b", "2")], 1, ["=a"], id="another of the same name and version"),
+        pytest.param([raw("b", "2"), raw("c", "4")], 1, ["+c", "-a"], id="one came and one went"),
+    ],
+)
+def test_what_is_read_again(again: list[msgspec.Raw], decoded: int, changes: list[str]) -> None:
+    """Only objects at another version are decoded, and only they are reported, with what is gone."""
+    decoder = type("Counting", (CountingDecoder,), {"decoded": 0})()
+    objects, store = RawObjects("Pod", decoder, pytest.fail), StoredObjects("Pod")
+    store.replace(read for one in (raw("a", "1"), raw("b", "2")) if (read := objects.read(one)) is not None)
+    type(decoder).decoded = 0
+    found = [read for one in again if (read := objects.read(one, store.get)) is not None]
+    told = []
+    for change in store.replace(found):
+        sign = "-" if change.new is None else ("+" if change.old is None else "=")
+        told.append(sign + (change.old if change.new is None else change.new).metadata.name)
+    assert (type(decoder).decoded, told) == (decoded, changes)
+    assert len(store) == 2
+
+
+def test_what_stays_is_never_missing() -> None:
+    """Another thread that looks an object up while everything is replaced finds it: it would take it for deleted."""
+    objects, store = RawObjects("Pod", Decoder(), pytest.fail), StoredObjects("Pod")
+    found = [read for name in "abc" if (read := objects.read(raw(name, "1"))) is not None]
+    store.replace(found)
+
+    def replacing() -> Iterator[tuple[Key, Stored]]:
+        for read in found[:2]:
+            assert [store.get(*key) is not None for key, _ in found] == [True] * 3
+            assert len(list(store)) == 3
+            yield read
+
+    assert [change.new for change in store.replace(replacing())] == [None]
+    assert len(store) == 2
+
+
+def test_an_object_that_nobody_foresaw() -> None:
+    """Whatever the decoder raises, the object is reported and left out, and the informer goes on."""
+
+    class Failing(Decoder):
+        def decode_item(self, item: Item, *, keep_manifest: bool = False) -> Any:
+            raise OverflowError("too large")
+
+    troubles: list[str] = []
+    assert RawObjects("Pod", Failing(), troubles.append).read(raw("a", "1")) is None
+    assert troubles == ["an object of kind Pod cannot be read: OverflowError: too large"]

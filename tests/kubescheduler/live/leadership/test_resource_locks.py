@@ -6,8 +6,13 @@ import json
 
 import pytest
 
-from kubescheduler.live.leadership.leader_record import LEADER_ANNOTATION, LeaderRecord
-from kubescheduler.live.leadership.resource_locks import KINDS_1_20, ResourceLock, resource_lock
+from kubescheduler.live.leadership.resource_locks import (
+    KINDS_1_20,
+    LEADER_ANNOTATION,
+    LeaderRecord,
+    ResourceLock,
+    resource_lock,
+)
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread

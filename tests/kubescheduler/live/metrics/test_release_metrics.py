@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.live.metrics.metric_family import Family, exponential, linear
-from kubescheduler.live.metrics.release_metrics import ReleaseMetrics
+from kubescheduler.live.metrics.metrics_registry import Family, exponential, linear
+from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
 from kubescheduler.releases.lookup import live_release
 
 METRICS_1_16 = live_release("1.16").metrics

@@ -12,12 +12,12 @@ import yaml
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.flags.flag_parsing import parse_flags
-from kubescheduler.live.logs.log_writer import LogWriter
+from kubescheduler.live.flags.flags import parse_flags
+from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
-from kubescheduler.live.serving.configuration_pages import configz_1_20
+from kubescheduler.live.serving.pages import configz_1_20
 from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer

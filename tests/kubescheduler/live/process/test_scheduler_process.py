@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.framework.contract.go_durations import SECOND
+from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.klog import LogWriter
+from kubescheduler.live.leadership.resource_locks import LEADER_ANNOTATION
+from kubescheduler.live.process.scheduler_process import look_up_events
+from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
+from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.releases.lookup import live_release, live_releases
 from tests.support.apiserver import FrontServer
+from tests.support.apiserver.front_server import hanging_watches
+from tests.support.live.live_clock import StoodClock
 from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
+from tests.support.live.live_process import RunningProcess, started
 
 RELEASES = pytest.mark.parametrize("release", list(live_releases()))
 
@@ -98,3 +114,286 @@ def test_a_lost_answer(api_server: FrontServer, release: str) -> None:
         cluster.until(lambda: cluster.is_bound("q"))
     assert cluster.events("FailedScheduling") == []
     assert len([one for one in api_server.asked if one.path.endswith("/p/binding")]) == 1
+
+
+ENDPOINTS = "/api/v1/endpoints"
+PATHS = {"1.16": ENDPOINTS, "1.20": LEASES, "1.36": LEASES}
+EVERY = pytest.mark.parametrize("release", list(PATHS))
+ENDED = {
+    "1.16": "requested to terminate, exiting",
+    "1.20": "requested to terminate, exiting",
+    "1.36": '"Requested to terminate, exiting"',
+}
+QUICK = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+
+
+def holder(api_server: FrontServer, release: str) -> str:
+    document = api_server.storage.get(PATHS[release], "kube-system", "kube-scheduler")
+    if PATHS[release] == LEASES:
+        return str(document["spec"].get("holderIdentity") or "")
+    return str(json.loads(document["metadata"]["annotations"][LEADER_ANNOTATION])["holderIdentity"])
+
+
+def bound(api_server: FrontServer, name: str) -> bool:
+    return bool(api_server.storage.get(PODS, "default", name)["spec"].get("nodeName"))
+
+
+def last_line(process: RunningProcess) -> str:
+    return process.text().splitlines()[-1]
+
+
+@EVERY
+def test_a_clean_end(io: IoThread, api_server: FrontServer, tmp_path: Path, release: str) -> None:
+    """SIGTERM: the binding under way is finished, the lock is given back, and the status is 0."""
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/binding"):
+            asked.set()
+            await go_on.wait()
+
+    api_server.faults.append(hold)
+    with started(tmp_path, release, f"--master={api_server.url}") as process:
+        process.until(asked.is_set)
+        assert holder(api_server, release)
+        process.send(signal.SIGTERM)
+        io.call(go_on.set)
+        assert process.status() == 0
+        assert bound(api_server, "p")
+        assert holder(api_server, release) == ""
+        assert ENDED[release] in last_line(process)
+
+
+def test_events_that_wait_are_written_at_the_end(io: IoThread, api_server: FrontServer, tmp_path: Path) -> None:
+    """SIGTERM in the middle of a backlog: each pod that was bound has its event, although the limit is two a second."""
+    names = [f"p{number}" for number in range(60)]
+    api_server.storage.create(NODES, "", a_node("n1", cpu="64"))
+    for name in names:
+        api_server.storage.create(PODS, "default", a_pod(name))
+    go_on = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/events"):
+            await go_on.wait()
+
+    api_server.faults.append(hold)
+    flags = (f"--master={api_server.url}", "--leader-elect=false", "--kube-api-qps=2", "--kube-api-burst=100")
+    with started(tmp_path, "1.36", *flags) as process:
+        process.until(lambda: all(bound(api_server, name) for name in names), api_server)
+        process.send(signal.SIGTERM)
+        io.call(go_on.set)
+        assert process.status() == 0
+    events = [one.body["regarding"]["name"] for one in api_server.asked if one.path.endswith("/events")]
+    assert sorted(set(events)) == sorted(names)
+
+
+def test_the_second_signal(api_server: FrontServer, tmp_path: Path) -> None:
+    """It ends the process at once, with status 1, and the lock is kept."""
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
+    asked = asyncio.Event()
+
+    async def hold(request: Any) -> None:
+        if request.path.endswith("/binding"):
+            asked.set()
+            await asyncio.Event().wait()
+
+    api_server.faults.append(hold)
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
+        process.until(asked.is_set)
+        process.send(signal.SIGINT)
+        process.send(signal.SIGTERM)
+        assert process.status() == 1
+        assert holder(api_server, "1.36")
+
+
+@pytest.mark.parametrize(
+    ("release", "status", "text"),
+    [
+        pytest.param("1.16", 255, "leaderelection lost", id="1.16"),
+        pytest.param("1.20", 255, "leaderelection lost", id="1.20"),
+        pytest.param("1.36", 1, '"Leaderelection lost"', id="1.36"),
+    ],
+)
+def test_a_lost_lock(api_server: FrontServer, tmp_path: Path, release: str, status: int, text: str) -> None:
+    """Who cannot renew it ends with the release's status and line."""
+    with started(tmp_path, release, f"--master={api_server.url}", *QUICK) as process:
+        process.until(lambda: bool(holder(api_server, release)), api_server)
+
+        async def refuse(request: Any) -> None:
+            if "kube-scheduler" in request.path:
+                request.transport.abort()
+
+        api_server.faults.append(refuse)
+        assert process.status() == status
+        assert text in last_line(process)
+
+
+def test_an_end_before_it_ever_led(api_server: FrontServer, tmp_path: Path) -> None:
+    """A candidate that stands by leaves the lock of another alone."""
+    lease = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "leaseTransitions": 0}
+    api_server.storage.create(LEASES, "kube-system", {"metadata": {"name": "kube-scheduler"}, "spec": lease})
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
+        process.until(lambda: "Attempting to acquire leader lease" in process.text())
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert holder(api_server, "1.36") == "other"
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    """It is said, tried again, and ends when it is asked to."""
+    with started(tmp_path, "1.36", "--master=http://127.0.0.1:9") as process:
+        process.until(lambda: process.text().count("the API server cannot be reached") >= 2)
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert "Traceback" not in process.text()
+
+
+def test_a_server_that_does_not_answer(api_server: FrontServer, tmp_path: Path) -> None:
+    """A process that waits for the first answer can be ended, too."""
+    asked = asyncio.Event()
+
+    async def hang(request: Any) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    api_server.faults.append(hang)
+    with started(tmp_path, "1.36", f"--master={api_server.url}") as process:
+        process.until(asked.is_set)
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+        assert "Traceback" not in process.text()
+
+
+@pytest.mark.parametrize(
+    ("release", "texts"),
+    [
+        pytest.param("1.16", ("Dump of cached NodeInfo\nNode name: n1\n", "Dump of scheduling queue:\n"), id="1.16"),
+        pytest.param(
+            "1.36",
+            ('"Dump of cached NodeInfo" nodes=<', "\tNode name: n1\n", '"Dump of scheduling queue" summary="'),
+            id="1.36",
+        ),
+    ],
+)
+def test_a_dump(api_server: FrontServer, tmp_path: Path, release: str, texts: tuple[str, ...]) -> None:
+    """SIGUSR2 writes cache and queue to the log, and the process goes on."""
+    api_server.storage.create(NODES, "", a_node("n1"))
+    api_server.storage.create(PODS, "default", a_pod("p"))
+    api_server.storage.create(PODS, "default", a_pod("big", cpu="64"))
+    with started(tmp_path, release, f"--master={api_server.url}", "--leader-elect=false", "-v=3") as process:
+        process.until(lambda: bound(api_server, "p"), api_server)
+        process.until(lambda: "big" in process.text())
+        process.send(signal.SIGUSR2)
+        process.until(lambda: "Dump of scheduling queue" in process.text() and "name: big" in process.text())
+        for text in (*texts, "Scheduled Pods(number: 1):", "name: p, namespace: default, uid: "):
+            assert text in process.text()
+        assert "mismatch" not in process.text()
+        process.send(signal.SIGTERM)
+        assert process.status() == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "flags", "text"),
+    [
+        pytest.param("1.36", ("--nosuch",), "\n\nError: unknown flag: --nosuch\n", id="an unknown flag"),
+        pytest.param(
+            "1.36", ("x",), 'Error: "kube-scheduler" does not take any arguments, got ["x"]\n', id="an argument of 1.36"
+        ),
+        pytest.param("1.20", ("x",), "arguments are not supported\n", id="an argument of 1.20"),
+        pytest.param("1.36", ("--kubeconfig=no",), '"command failed" err="stat no: no such file', id="no kubeconfig"),
+        pytest.param("1.16", ("--kubeconfig=no",), "stat no: no such file or directory\n", id="no kubeconfig in 1.16"),
+        pytest.param(
+            "1.36",
+            ("--master=http://127.0.0.1:9", "--leader-elect-lease-duration=5s"),
+            'err="couldn\'t create leader elector: leaseDuration must be greater than renewDeadline"',
+            id="a lease that is too short",
+        ),
+        pytest.param(
+            "1.36",
+            ("--master=http://127.0.0.1:9", "--leader-elect-resource-lock=endpoints"),
+            'err="couldn\'t create resource lock: endpoints lock is removed, migrate to leases"',
+            id="a lock that is gone",
+        ),
+    ],
+)
+def test_what_cannot_be_started(tmp_path: Path, release: str, flags: tuple[str, ...], text: str) -> None:
+    """Status 1 with the release's text, and nothing is left running."""
+    with started(tmp_path, release, *flags) as process:
+        assert process.status() == 1
+        assert text in process.text()
+        assert "Traceback" not in process.text()
+
+
+QUICK_LEASE: dict[str, Any] = {
+    "lease_duration_ns": 2 * SECOND,
+    "renew_deadline_ns": SECOND,
+    "retry_period_ns": SECOND // 4,
+}
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_what_the_leader_before_bound_is_known_first(api_server: FrontServer, release: str) -> None:
+    """A pod that nobody told of holds the only place: the new leader, whose watch hangs, does not give it away."""
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 2, "leaseTransitions": 1}
+    lease = {"metadata": {"name": "kube-scheduler", "namespace": "kube-system"}, "spec": held}
+    api_server.storage.create(LEASES, "kube-system", lease)
+    with running(api_server, release, leader_elect=True, **QUICK_LEASE) as cluster:
+        cluster.make(NODES, a_node("n", cpu="1"))
+        cluster.make(PODS, a_pod("waits", cpu="800m"))
+        cluster.until(lambda: bool(watches(api_server)))
+        cluster.until(lambda: "waits" in known(cluster.informers.stores["Pod"]))
+        api_server.faults.append(hanging_watches(PODS))
+        asked = len(watches(api_server))
+        api_server.cut()
+        cluster.until(lambda: len(watches(api_server)) > asked)
+        cluster.make(PODS, a_pod("there", cpu="800m", nodeName="n"))
+        cluster.until(lambda: bool(cluster.condition("waits")))
+        assert cluster.condition("waits").get("reason") == "Unschedulable"
+        assert not cluster.pod("waits")["spec"].get("nodeName")
+        api_server.faults.clear()
+
+
+def known(pods: StoredObjects) -> set[str]:
+    return {stored.obj.metadata.name for stored in pods}
+
+
+def watches(server: FrontServer) -> list[str]:
+    return [one.path for one in list(server.asked) if one.path.startswith(f"{PODS}?") and "watch=true" in one.path]
+
+
+RULES_1_36 = live_release("1.36").events
+
+
+@pytest.mark.parametrize(
+    ("refusals", "said"),
+    [
+        pytest.param([], [], id="at once"),
+        pytest.param([401, 401], ["does not accept our credentials; asking it again: Unauthorized"] * 2, id="later"),
+    ],
+)
+def test_who_is_not_known_asks_again(
+    io: IoThread, api_server: FrontServer, api: ApiClient, refusals: list[int], said: list[str]
+) -> None:
+    """Each refusal is one line; the question is asked until the server accepts the credentials."""
+    lines: list[str] = []
+    left = list(refusals)
+
+    async def refuse(_: web.Request) -> web.StreamResponse | None:
+        return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=left.pop()) if left else None
+
+    api_server.faults.append(refuse)
+    log, clock = LogWriter(lines.append), StoodClock()
+    surface = Surface("host", lambda _: "")
+    events = EventBroadcaster(api, io, RULES_1_36, surface, trouble=lines.append, clock=clock)
+
+    async def look() -> None:
+        await look_up_events(api, RULES_1_36, events, log, clock)
+        await asyncio.gather(*events.tasks)
+
+    io.wait(look())
+    assert [line.partition("the API server ")[2].strip() for line in lines] == said
+    assert clock.slept == [1.0, 2.0][: len(refusals)]
+    assert [one.path.partition("?")[0] for one in api_server.asked] == ["/apis/events.k8s.io/v1"] * (1 + len(refusals))

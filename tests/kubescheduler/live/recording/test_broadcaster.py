@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import tracemalloc
 from collections.abc import Iterator
+from typing import Any
+from unittest.mock import MagicMock
 
+import msgspec
 import pytest
 from aiohttp import web
 
 from clusterstate.objects import ObjectMeta, Pod, PodSpec
-from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.recording.broadcaster import ALONE, WRITES, EventBroadcaster, Surface
+from kubescheduler.live.recording.event_rules import FINISHED, EventSeries
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.live.live_clock import StoodClock
@@ -33,8 +37,8 @@ def a_pod(name: str) -> Pod:
 class Gate:
     """Lets nobody through until it is opened."""
 
-    def __init__(self, io: IoThread) -> None:
-        self.waiting = 0
+    def __init__(self, io: IoThread, room: int = WRITES) -> None:
+        self.waiting, self._room = 0, room
         self.full = threading.Event()
         """Whether so many wait as are written at the same time."""
         self._io = io
@@ -45,7 +49,7 @@ class Gate:
             return None
         self._open = self._open or asyncio.Event()
         self.waiting += 1
-        if self.waiting == WRITES:
+        if self.waiting == self._room:
             self.full.set()
         await self._open.wait()
         return None
@@ -75,11 +79,21 @@ def versions() -> Versions:
 
 
 @pytest.fixture
-def broadcaster(io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions) -> Iterator[EventBroadcaster]:
+def alone() -> MagicMock:
+    """Whether nothing else is written."""
+    return MagicMock(return_value=False)
+
+
+@pytest.fixture
+def broadcaster(
+    io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions, alone: MagicMock
+) -> Iterator[EventBroadcaster]:
     client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
     troubles: list[str] = []
     surface = Surface("host", versions.of)
-    made = EventBroadcaster(client, io, RULES_1_36, surface, trouble=troubles.append, clock=clock, rng=random.Random(1))
+    made = EventBroadcaster(
+        client, io, RULES_1_36, surface, trouble=troubles.append, alone=alone, clock=clock, rng=random.Random(1)
+    )
     io.wait(_begun(made))
     yield made
     made.stop()
@@ -117,6 +131,23 @@ def test_few_are_written_at_the_same_time(io: IoThread, server: ApiServer, broad
     gate.open()
     until(io, server, len(names))
     assert sorted(posted(server)) == sorted(names)
+
+
+def test_more_are_written_while_nothing_else_is(
+    io: IoThread, server: ApiServer, broadcaster: EventBroadcaster, alone: MagicMock
+) -> None:
+    """Bindings have had their turns by then."""
+    gate = Gate(io, ALONE)
+    server.faults.append(gate)
+    recorder = broadcaster.recorder(["default-scheduler"])
+    names = [f"p{number}" for number in range(5 * ALONE)]
+    alone.return_value = True
+    for name in names:
+        recorder.event(a_pod(name), "Normal", "Scheduled", "Binding", "assigned")
+    assert gate.full.wait(SECONDS)
+    assert sorted(posted(server)) == sorted(names[:ALONE])
+    gate.open()
+    until(io, server, len(names))
 
 
 def test_what_waits_is_written_at_the_end(
@@ -200,3 +231,63 @@ def test_an_event_says_what_was_seen_when_it_was_recorded(
     assert event["eventTime"] == "2026-01-01T00:00:07.000000Z"
     assert event["regarding"]["resourceVersion"] == "7"
     assert event["metadata"]["name"] == f"last.{1767225607 * 10**9:x}"
+
+
+NAMED_EVENTS = 1000
+
+
+def an_event(number: int, **members: Any) -> dict[str, Any]:
+    return {
+        "kind": "Event",
+        "apiVersion": "events.k8s.io/v1",
+        "metadata": {"name": f"pod-{number}.18a4c2f3e5d6b7a8", "namespace": "default"},
+        "eventTime": f"2026-01-01T00:00:00.{number:06}Z",
+        "reportingController": "default-scheduler",
+        "reportingInstance": "default-scheduler-host",
+        "action": "Binding",
+        "reason": "Scheduled",
+        "regarding": {"kind": "Pod", "namespace": "default", "name": f"pod-{number}", "uid": f"uid-{number}"},
+        "note": f"Successfully assigned default/pod-{number} to node-1",
+        "type": "Normal",
+        **members,
+    }
+
+
+def test_an_event_is_remembered_in_little_memory() -> None:
+    """There is one for each pod of the last minutes: less than two kilobytes each, whatever else the process holds."""
+    series = EventSeries(RULES_1_36)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(NAMED_EVENTS):
+            series.record(an_event(number), 0.0)
+        used = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert len(series) == NAMED_EVENTS
+    assert used < NAMED_EVENTS * 1500
+
+
+def test_events_are_forgotten() -> None:
+    """What did not come again for six minutes makes room."""
+    series = EventSeries(RULES_1_36)
+    for number in range(NAMED_EVENTS):
+        series.record(an_event(number), 0.0)
+    assert series.finish(FINISHED) == []
+    assert len(series) == NAMED_EVENTS
+    assert series.finish(FINISHED + 1) == []
+    assert len(series) == 0
+
+
+def test_a_series_is_of_events_that_are_alike() -> None:
+    """Whatever the text and the time; of another reason, or about another object, it is another event."""
+    series = EventSeries(RULES_1_36)
+    first = series.record(an_event(1), 0.0)
+    assert first is not None
+    assert series.record(an_event(1, note="other", eventTime="later"), 1.0) is first
+    assert (first.count, first.last_text) == (2, "later")
+    assert first.event() == msgspec.json.decode(msgspec.json.encode(an_event(1)))
+    for other in (an_event(2), an_event(1, reason="Other"), an_event(1, type="Warning"), an_event(1, related={})):
+        found = series.record(other, 1.0)
+        assert found is not None
+        assert found.count == 0

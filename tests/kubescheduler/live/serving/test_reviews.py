@@ -10,16 +10,21 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kubescheduler.live.serving.authorizer import Access, AccessReviews, Authorizer
-from kubescheduler.live.serving.review_client import ReviewClient
-from kubescheduler.live.serving.token_authenticator import TokenAuthenticator
-from kubescheduler.live.serving.user_info import AuthenticationError, UserInfo
+from kubescheduler.live.serving.authentication import (
+    AuthenticationError,
+    ExpiringCache,
+    ReviewClient,
+    TokenAuthenticator,
+    UserInfo,
+)
+from kubescheduler.live.serving.guard import Access, AccessReviews, Authorizer
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.live.live_clock import StoodClock
@@ -268,3 +273,35 @@ def test_what_a_review_says(io: IoThread, server: ApiServer, api: ApiClient, sta
     reviews = ReviewClient(api, RULES_1_36.access_reviews, clock, random.Random(1))
     rights = AccessReviews(reviews, 20.0, 5.0, 1024, clock)
     assert io.wait(rights.access(UserInfo("ann"), "get", "/metrics")) is access
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.integers(0, 5), st.integers(-1, 10)),
+        st.tuples(st.just("get"), st.integers(0, 5), st.just(0)),
+        st.tuples(st.just("wait"), st.just(0), st.integers(0, 6)),
+    )
+)
+
+
+@given(STEPS, st.integers(1, 4))
+def test_as_a_list(steps: list[tuple[str, int, int]], size: int) -> None:
+    """It answers as a list does from which entries that are too old, and the least used ones, are removed."""
+    clock = StoodClock()
+    cache: ExpiringCache[int, int] = ExpiringCache(size, clock)
+    known: list[tuple[int, float, int]] = []
+    for at, (what, key, amount) in enumerate(steps):
+        found = next((entry for entry in known if entry[0] == key), None)
+        if what == "wait":
+            clock.moment += amount
+        elif what == "put":
+            known = [entry for entry in known if entry[0] != key]
+            known = [*known, (key, clock.moment + amount, at)][-size:] if amount > 0 else known
+            cache.put(key, at, amount)
+        elif found is None or found[1] <= clock.moment:
+            known = [entry for entry in known if entry[0] != key]
+            assert cache.get(key) is None
+        else:
+            known = [*(entry for entry in known if entry[0] != key), found]
+            assert cache.get(key) == found[2]
+        assert len(cache) == len(known) <= size

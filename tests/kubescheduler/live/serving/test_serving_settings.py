@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.flags.flag_parsing import parse_flags
+from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.serving.serving_settings import (
     InsecurePort,
     ServingSettings,
@@ -16,7 +16,7 @@ from kubescheduler.live.serving.serving_settings import (
     port_problems,
     serving_settings,
 )
-from kubescheduler.live.serving.tls_settings import CertificateFiles
+from kubescheduler.live.serving.tls import CertificateFiles
 from kubescheduler.releases.lookup import live_release
 
 

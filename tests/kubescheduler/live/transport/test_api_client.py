@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.api_client import ApiClient, ClientOptions
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.transport.token_bucket import Limits
 from tests.support.live.live_clock import StoodClock
 
 Seen = list[tuple[str, str, str]]
@@ -24,7 +24,7 @@ def a_status(code: int, message: str, reason: str) -> web.Response:
     return web.json_response({**body, "code": code}, status=code)
 
 
-class Recorder:
+class Recorder(RestObserver):
     """A server that answers by path, and what was counted of the requests to it."""
 
     def __init__(self) -> None:
@@ -218,3 +218,24 @@ def test_addresses_are_not_looked_up(io: IoThread, client: ApiClient, server: Re
     """Nothing is measured of what is an address already."""
     io.wait(client.request("GET", "/ok"))
     assert server.names == []
+
+
+@pytest.mark.parametrize(
+    ("qps", "burst", "asked_at", "delays"),
+    [
+        pytest.param(10.0, 2, [0, 0, 0, 0], [0, 0, 0.1, 0.2], id="beyond the burst one every tenth of a second"),
+        pytest.param(10.0, 1, [0, 0, 1, 1], [0, 0.1, 0, 0.1], id="a pause gives the burst back"),
+        pytest.param(10.0, 2, [0, 0, 100, 100, 100], [0, 0, 0, 0, 0.1], id="a long pause gives no more than the burst"),
+        pytest.param(0.0, 0, [0, 0, 0], [0, 0, 0], id="no limit"),
+        pytest.param(50.0, 100, [0] * 102, [0] * 100 + [0.02, 0.04], id="upstream's defaults"),
+    ],
+)
+def test_delays(qps: float, burst: int, asked_at: list[float], delays: list[float]) -> None:
+    """Requests wait until the bucket has a token for them."""
+    clock = StoodClock()
+    bucket = TokenBucket(Limits(qps, burst), clock)
+    found = []
+    for moment in asked_at:
+        clock.moment = moment
+        found.append(bucket.reserve())
+    assert found == pytest.approx(delays)

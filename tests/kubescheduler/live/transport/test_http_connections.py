@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
 
-from kubescheduler.live.contract.rest_observer import NoRestObserver
+from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.transport.api_answers import DialError
-from kubescheduler.live.transport.http_connection import HttpConnection
-from kubescheduler.live.transport.http_connections import HttpConnections
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
+from kubescheduler.live.transport.http_connections import HttpConnection, HttpConnections
+from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.tls_connection import TlsConnection
+from tests.support.apiserver import ApiServer
 from tests.support.live import own_loop
 from tests.support.live.kept_objects import uncollected
 
@@ -208,7 +212,7 @@ def test_a_secured_connection(trusted: bool) -> None:
     run(test)
 
 
-class LookedUp(NoRestObserver):
+class LookedUp(RestObserver):
     """The names that were looked up."""
 
     def __init__(self) -> None:
@@ -265,8 +269,42 @@ def test_connections_that_ended_are_freed(answer: bytes, secured: bool, trusted:
                 for _ in range(count):
                     with contextlib.suppress(DialError, asyncio.IncompleteReadError):
                         await connections.send(REQUEST, repeatable=False)
-                async with asyncio.timeout(1):
+                async with asyncio.timeout(20):
                     while left():
                         await asyncio.sleep(0.01)
 
     run(test)
+
+
+TCP = Path("/proc/net/tcp")
+KEEP_ALIVE, HERTZ = "02", 100
+"""The timer of questions whether somebody is there; its ticks a second."""
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux" or not TCP.exists(), reason="reads the system's timers")
+
+
+def timers(url: str) -> Mapping[str, tuple[str, float]]:
+    """Port of each client of a server → (its timer, seconds until that)."""
+    port = f":{int(url.rpartition(':')[2]):04X}"
+    found = {}
+    for line in TCP.read_text().splitlines()[1:]:
+        _, local, remote, state, _, timer, *_ = line.split()
+        if remote.endswith(port) and state == "01":
+            kind, _, ticks = timer.partition(":")
+            found[local] = kind, int(ticks, 16) / HERTZ
+    return found
+
+
+def test_the_system_asks_whether_the_server_is_there(io: IoThread, server: ApiServer) -> None:
+    """On the connections of requests, and on those of streams, soon after the server was last heard."""
+    client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
+
+    async def under_way() -> Mapping[str, tuple[str, float]]:
+        await client.request("GET", "/api/v1/pods")
+        async with client.watch("/api/v1/pods", [("watch", "true")]):
+            return timers(server.url)
+
+    found = io.wait(under_way())
+    io.wait(client.close())
+    assert len(found) == 2
+    assert [(kind, seconds <= 30.0) for kind, seconds in found.values()] == [(KEEP_ALIVE, True)] * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator
 
@@ -11,7 +12,7 @@ import pytest
 import trustme
 
 from kubescheduler.live.transport.http_connections import HttpConnections
-from kubescheduler.live.transport.http_stream import MOST, HttpStream
+from kubescheduler.live.transport.http_stream import MOST, MUCH, PORTION, GatheredReads, HttpStream
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live import own_loop
@@ -146,3 +147,72 @@ def test_streams_that_ended_are_freed(parts: list[bytes], secured: bool) -> None
                         await asyncio.sleep(0.01)
 
     own_loop.run(test())
+
+
+SECONDS = 30.0
+"""Until a test gives up."""
+
+
+class Receiver(asyncio.Protocol):
+    """Counts what arrives."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.arrived = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.reads = GatheredReads(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self.bytes += len(data)
+        self.reads.arrived(len(data))
+        self.arrived.set()
+
+    async def until(self, count: int) -> None:
+        while self.bytes < count:
+            self.arrived.clear()
+            await self.arrived.wait()
+
+
+def waits_for(connection: socket.socket) -> int:
+    """Bytes that the system gathers on a connection before it wakes who waits."""
+    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT)
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_RCVLOWAT"), reason="the system does not gather")
+def test_portions() -> None:
+    """After much has arrived the system gathers; what is less than a portion comes soon all the same."""
+
+    async def test() -> tuple[int, int, int]:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        _, receiver = await asyncio.get_running_loop().connect_accepted_socket(Receiver, ours)
+        before = waits_for(ours)
+        theirs.sendall(b"x" * MUCH)
+        await receiver.until(MUCH)
+        receiver.reads.arrived(MUCH)
+        meanwhile = waits_for(ours)
+        theirs.sendall(b"y")
+        await receiver.until(MUCH + 1)
+        while waits_for(ours) != before:
+            await asyncio.sleep(0)
+        theirs.close()
+        return before, meanwhile, receiver.bytes
+
+    assert own_loop.run(asyncio.wait_for(test(), SECONDS)) == (1, PORTION, MUCH + 1)
+
+
+def test_little_is_not_gathered() -> None:
+    """Single events come at once."""
+
+    async def test() -> int:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        _, receiver = await asyncio.get_running_loop().connect_accepted_socket(Receiver, ours)
+        theirs.sendall(b"x" * 100)
+        await receiver.until(100)
+        theirs.close()
+        return waits_for(ours)
+
+    assert own_loop.run(asyncio.wait_for(test(), SECONDS)) == 1

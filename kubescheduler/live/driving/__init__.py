@@ -1,1 +1,0 @@
-"""The scheduler's loop on a real clock, fed by informers."""
