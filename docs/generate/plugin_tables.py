@@ -16,7 +16,7 @@ from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.config_versions import default_sets
+from kubescheduler.config.component.format_1_36 import default_sets
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason

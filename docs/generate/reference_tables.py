@@ -35,7 +35,7 @@ from docs.generate.run_flags import run_flag_tables
 from docs.generate.speed_tables import speed_tables
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.cli import cli
-from kubescheduler.config.policy.policy_schema import POLICY
+from kubescheduler.config.policy.policy_model import POLICY
 from kubescheduler.framework.args.document_schema import Kind, ListOf, Scalar, Struct
 from predicates.types import PredicateArgs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
+from kubescheduler.config.policy.policy_checks import checked_policy, give_up
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
     from clusterstate.release_view import ReleaseView
+    from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
@@ -178,26 +180,21 @@ def algorithm_from_document(
 
 def policy_of_document(flags: EngineFlags, document: Mapping[str, Any]) -> Policy:
     """The policy of a document, checked. Raises ConfigError with every problem, of decoding and of what is decoded."""
-    from kubescheduler.config.policy.unread_keys import checked_policy
-
     rules = flags.record.legacy_rules
 
     def read() -> Policy:
         return rules.parse(document, strict=flags.strict, every_problem=True)
 
-    return checked_policy(read, lambda policy: policy_problems_of(flags, policy))
+    return checked_policy(read, lambda policy: _faults_of(flags, policy))
 
 
-def policy_problems_of(flags: EngineFlags, policy: Policy) -> list[str]:
-    """Every problem of a decoded policy as ``path: message``."""
+def _faults_of(flags: EngineFlags, policy: Policy) -> Iterator[PolicyFault]:
+    """The faults of a decoded policy, in the release's order."""
     rules = flags.record.legacy_rules
     known = rules.registry(flags.gates)
-    return rules.problems(
-        policy,
-        known.fit_predicates,
-        known.priorities,
-        hard_weight=flags.hard_weight,
-        defaults=_default_weights(known),
+    defaults = _default_weights(known)
+    return rules.faults(
+        policy, known.fit_predicates, known.priorities, hard_weight=flags.hard_weight, defaults=defaults
     )
 
 
@@ -250,10 +247,11 @@ def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: 
     rules = flags.record.legacy_rules
     known = rules.registry(flags.gates)
     default, defaults = known.provider(DEFAULT_PROVIDER), _default_weights(known)
+    faults = _faults_of(flags, policy)
     if not every_problem:
-        rules.check(policy, known.fit_predicates, known.priorities, hard_weight=flags.hard_weight, defaults=defaults)
-    elif problems := policy_problems_of(flags, policy):
-        raise ConfigError(problems)
+        give_up(faults)
+    elif found := list(faults):
+        raise ConfigError(fault.problem for fault in found)
     if error := rules.failure_domains_error(flags.failure_domains):
         raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)

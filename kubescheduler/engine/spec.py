@@ -72,7 +72,7 @@ class EngineSpec(EngineFlags, frozen=True):
             return write_component_config(self.component_config(no_notice), self.record.framework_rules.component)
         if self.record.legacy_rules.read_component is None:
             raise ConfigError(f"--write-config-to: release {self.release} has no component configuration")
-        from kubescheduler.config.v1alpha1.v1alpha1_writing import write_v1alpha1
+        from kubescheduler.config.v1alpha1 import write_v1alpha1
         from kubescheduler.engine.v1alpha1_engine import component_of_flags, read_component
 
         config = read_component(self)

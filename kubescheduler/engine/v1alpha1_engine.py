@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
-from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
+from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.releases.names import FRAMEWORK_RELEASES

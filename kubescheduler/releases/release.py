@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from kubescheduler.config.gates import ReleaseGates
     from kubescheduler.config.policy.policy_1_20_names import DefaultLists
     from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
+    from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
-    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.fine_scores import Fine
     from kubescheduler.core.legacy_behaviour import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
@@ -166,8 +167,8 @@ class ReadComponent(Protocol):
     def __call__(self, document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config: ...
 
 
-class Check(Protocol):
-    """Raises ConfigError with the release's text for the first fault of a policy."""
+class Faults(Protocol):
+    """Every fault of a policy, in the order in which the release looks for them."""
 
     def __call__(
         self,
@@ -177,21 +178,7 @@ class Check(Protocol):
         *,
         hard_weight: int,
         defaults: Mapping[str, int],
-    ) -> None: ...
-
-
-class Problems(Protocol):
-    """Every fault of a policy, with its path."""
-
-    def __call__(
-        self,
-        policy: Policy,
-        predicates: Collection[str],
-        priorities: Collection[str],
-        *,
-        hard_weight: int,
-        defaults: Mapping[str, int],
-    ) -> list[str]: ...
+    ) -> Iterator[PolicyFault]: ...
 
 
 class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
@@ -216,10 +203,8 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """A policy file's document; None when there is no such file, and the provider decides."""
     parse: Parse
     """A document's Policy."""
-    check: Check
-    """Raises where the release gives up on a policy."""
-    problems: Problems
-    """Every problem of a policy, with its path."""
+    faults: Faults
+    """What is wrong with a policy."""
     hard_weight_error: Callable[[int], str | None]
     """The text for a weight of required pod affinity out of range; None when all is well."""
     total_weight_error: Callable[[Mapping[str, int]], str | None]

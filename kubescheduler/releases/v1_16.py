@@ -20,13 +20,8 @@ from clusterstate.usage import account_1_16, account_1_16_with_overhead, tracked
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
-from kubescheduler.config.policy.policy_checks_1_16 import (
-    FROM_POLICY,
-    check_policy,
-    hard_weight_error,
-    policy_problems,
-    total_weight_error,
-)
+from kubescheduler.config.policy.policy_1_16 import hard_weight_error, parse_policy, policy_faults, total_weight_error
+from kubescheduler.config.policy.policy_checks import FROM_POLICY
 from kubescheduler.core.legacy_behaviour import LegacyBehaviour
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.answers import first_value
@@ -41,8 +36,7 @@ from predicates.node_identity import pod_match_node_selector
 from predicates.taints import pod_tolerates_node_taints
 
 if TYPE_CHECKING:
-    from kubescheduler.config.policy.policy_model import Policy
-    from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
+    from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.fine_scores import Fine
     from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
     from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
@@ -60,16 +54,9 @@ def from_provider(name: str) -> str:
     return f'couldn\'t create scheduler using provider "{name}": '
 
 
-def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
-    """See ``parse_policy`` of ``policy_1_16``."""
-    from kubescheduler.config.policy import policy_1_16
-
-    return policy_1_16.parse_policy(document, strict=strict, every_problem=every_problem)
-
-
 def read_component(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
     """See ``read_v1alpha1``."""
-    from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
+    from kubescheduler.config.v1alpha1 import read_v1alpha1
 
     return read_v1alpha1(document, strict=strict)
 
@@ -280,8 +267,7 @@ LEGACY = replace(
     registry=partial(registry, "1.16"),
     read_file=read_policy_file,
     parse=parse_policy,
-    check=check_policy,
-    problems=policy_problems,
+    faults=policy_faults,
     hard_weight_error=hard_weight_error,
     total_weight_error=total_weight_error,
     failure_domains_error=no_domains_error,

@@ -15,17 +15,15 @@ from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_20
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.decode_texts import unknown_text_1_20
+from kubescheduler.config.component.decode_config import unknown_text_1_20
 from kubescheduler.config.component.format_1_20 import (
-    addresses_1_20,
-    as_completed,
     construction_problems_1_20,
     errors_1_20,
+    finish_1_20,
     provider_problem_1_20,
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.component.profiles_1_20 import finish_1_20
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
@@ -350,16 +348,11 @@ FORMAT = ComponentFormat(
     plugins=PLUGINS,
     points=POINTS,
     providers=PROVIDERS,
-    multi_point=(),
-    fault_text=str,
     unknown_text=unknown_text_1_20,
-    merge=as_completed,
     errors=errors_1_20,
     finish=finish_1_20,
     provider_problem=provider_problem_1_20,
     construction_problems=construction_problems_1_20,
-    gone={},
-    own_fields=addresses_1_20,
     written_sets=written_sets_1_20,
     written_args=written_args_1_20,
 )

@@ -18,17 +18,16 @@ from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_36
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.config_versions import GONE
 from kubescheduler.config.component.format_1_36 import (
-    any_provider,
-    delay_1_36,
+    GONE,
     errors_1_36,
     fault_text_1_36,
-    no_construction_problems,
+    finish_1_36,
+    merge_1_36,
+    version_notes,
     written_args_1_36,
     written_sets_1_36,
 )
-from kubescheduler.config.component.profiles_1_36 import finish_1_36, merge_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED, Gate
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
@@ -390,20 +389,16 @@ FORMAT = ComponentFormat(
     versions=(V1,),
     elsewhere=dict.fromkeys((V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3), MIGRATE),
     scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
-    registered=frozenset(),
     plugins=PLUGINS,
     points=tuple(Point),
-    providers={},
     multi_point=MULTI_POINT,
     fault_text=fault_text_1_36,
-    unknown_text=None,
     merge=merge_1_36,
     errors=errors_1_36,
     finish=finish_1_36,
-    provider_problem=any_provider,
-    construction_problems=no_construction_problems,
     gone=GONE,
-    own_fields=delay_1_36,
+    reported_gone=frozenset({V1BETA2, V1BETA3}),
+    notes=version_notes,
     written_sets=written_sets_1_36,
     written_args=written_args_1_36,
 )

@@ -19,12 +19,11 @@ from clusterstate.usage import account_1_4, tracked_1_4
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_1_4 import (
     FATAL,
-    check_policy_1_4,
     failure_domains_error,
     hard_weight_error_1_4,
     no_total_error,
     parse_policy_1_4,
-    policy_problems_1_4,
+    policy_faults_1_4,
     read_policy_file_1_4,
 )
 from kubescheduler.core.filter_results import fit_error_1_4
@@ -170,8 +169,7 @@ LEGACY = LegacyRules(
     registry=partial(registry, "1.4"),
     read_file=read_policy_file_1_4,
     parse=parse_policy_1_4,
-    check=check_policy_1_4,
-    problems=policy_problems_1_4,
+    faults=policy_faults_1_4,
     hard_weight_error=hard_weight_error_1_4,
     total_weight_error=no_total_error,
     failure_domains_error=failure_domains_error,

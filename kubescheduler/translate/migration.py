@@ -11,9 +11,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
 from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
-from kubescheduler.config.v1alpha1.v1alpha1_config import V1Alpha1Config
-from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
-from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
+from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
 from kubescheduler.framework.profiles.plugin_loading import PluginOption

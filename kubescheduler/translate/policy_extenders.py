@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubescheduler.extender.config import ExtenderConfig, TLSConfig
-from kubescheduler.framework.contract.go_durations import format_duration
+import msgspec
+
+from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER
+from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.args.document_schema import written
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.notes import EXTENDER_SCALE
 from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
@@ -23,40 +25,12 @@ def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[WithOrigin]:
 
 def _extender(extender: ExtenderConfig) -> dict[str, Any]:
     timeout = extender.http_timeout_ns
-    fields: dict[str, Any] = {
-        "urlPrefix": extender.url_prefix,
-        "filterVerb": extender.filter_verb,
-        "preemptVerb": extender.preempt_verb,
-        "prioritizeVerb": extender.prioritize_verb if extender.weight else "",
-        "weight": extender.weight,
-        "bindVerb": extender.bind_verb,
-        "enableHTTPS": extender.enable_https,
-        "tlsConfig": _tls(extender.tls),
-        "httpTimeout": WithOrigin(format_duration(timeout), f"{timeout} nanoseconds in the policy")
-        if timeout
-        else None,
-        "nodeCacheCapable": extender.node_cache_capable,
-        "managedResources": [
-            {"name": managed.name, **({"ignoredByScheduler": True} if managed.ignored_by_scheduler else {})}
-            for managed in extender.managed_resources
-        ],
-        "ignorable": extender.ignorable,
-    }
-    return {key: value for key, value in fields.items() if value or key == "urlPrefix"}
-
-
-def _tls(tls: TLSConfig) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "insecure": tls.insecure,
-        "serverName": tls.server_name,
-        "certFile": tls.cert_file,
-        "keyFile": tls.key_file,
-        "caFile": tls.ca_file,
-        "certData": base64.b64encode(tls.cert_data).decode(),
-        "keyData": base64.b64encode(tls.key_data).decode(),
-        "caData": base64.b64encode(tls.ca_data).decode(),
-    }
-    return {key: value for key, value in fields.items() if value}
+    if not extender.weight:
+        extender = msgspec.structs.replace(extender, prioritize_verb="")
+    said: dict[str, Any] = written(COMPONENT_EXTENDER, extender)
+    if timeout:
+        said["httpTimeout"] = WithOrigin(said["httpTimeout"], f"{timeout} nanoseconds in the policy")
+    return said
 
 
 # --- notes ---------------------------------------------------------------------------------

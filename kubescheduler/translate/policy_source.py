@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -13,11 +13,10 @@ from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
-from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
-from kubescheduler.config.policy.policy_1_20_checks import policy_notes_1_20, policy_problems_1_20
+from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
+from kubescheduler.config.policy.policy_checks import PolicyFault, checked_policy
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.config.policy.unread_keys import checked_policy
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.translate.policy_entries import (
@@ -156,11 +155,12 @@ def _source_1_20(
     def read() -> Policy:
         return parse_policy_1_20(document, strict=False, every_problem=True)
 
-    def problems_of(policy: Policy) -> list[str]:
-        error = None if hard_weight is None else hard_weight_error_1_20(hard_weight)
-        return [*policy_problems_1_20(policy), *([error] if error else [])]
+    def faults_of(policy: Policy) -> Iterator[PolicyFault]:
+        yield from policy_faults_1_20(policy)
+        if hard_weight is not None and (error := hard_weight_error_1_20(hard_weight)):
+            yield PolicyFault(error)
 
-    policy = checked_policy(read, problems_of)
+    policy = checked_policy(read, faults_of)
     notes = tuple(_passed_over(text) for text in (*policy.notes, *policy_notes_1_20(policy, feature_gates)))
     lists = release_named(release).framework_rules.policy_rules.defaults
     items = selected_as_plugins(policy, DEFAULT_PROVIDER, lists, release)
@@ -185,12 +185,12 @@ def _legacy_source(
     flag = 1 if hard_weight is None else hard_weight
     foreign: list[tuple[str, str]] = []
 
-    def problems(found: Policy) -> Iterable[str]:
-        foreign[:] = _foreign(found, {*predicates, *priorities})
+    def faults_of(read: Policy) -> Iterable[PolicyFault]:
+        foreign[:] = _foreign(read, {*predicates, *priorities})
         names = {name for _, name in foreign}
-        return rules.problems(found, predicates | names, priorities | names, hard_weight=flag, defaults=weights)
+        return rules.faults(read, predicates | names, priorities | names, hard_weight=flag, defaults=weights)
 
-    policy = checked_policy(lambda: rules.parse(document, strict=False, every_problem=True), problems)
+    policy = checked_policy(lambda: rules.parse(document, strict=False, every_problem=True), faults_of)
     if not rules.absent_means_default:
         policy = attrs.evolve(policy, predicates=policy.predicates or (), priorities=policy.priorities or ())
     defaults = provider_items(known, DEFAULT_PROVIDER, f"default of {release}")

@@ -9,7 +9,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_20_checks import policy_problems_1_20
+from kubescheduler.config.policy.policy_1_20 import policy_faults_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
@@ -49,7 +49,7 @@ def profile_1_20(source: Source, policy: Policy, record: Release) -> Profile:
         return _without_system(profile) if source.selector_spread else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
-    if problems := policy_problems_1_20(policy):
+    if problems := [fault.problem for fault in policy_faults_1_20(policy)]:
         raise ConfigError(f"{source.name}: release 1.20 does not take this: {problem}" for problem in problems)
     return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, v1_20.PLUGINS)[0]
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.args_writing import written_args
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
+from kubescheduler.config.component.write_config import written_args
 from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs

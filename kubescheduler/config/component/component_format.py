@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.config.component.config_schema import Written, WrittenProfile
     from kubescheduler.config.go_decoding import Fault, UnknownKey
     from kubescheduler.framework.args.document_schema import Struct
     from kubescheduler.framework.args.field_errors import FieldError
@@ -37,7 +37,7 @@ class UnknownText(Protocol):
     def __call__(self, document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str: ...
 
 
-class ComponentFormat(msgspec.Struct, frozen=True, eq=False):
+class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """How one release reads, checks and writes configurations.
 
     Its functions are given the record itself, so that a release with other plugins or defaults can have the same ones.
@@ -53,34 +53,38 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False):
     """apiVersion that it does not read → what to do with such a document."""
     scheme: str
     """Where it says its types are registered."""
-    registered: frozenset[tuple[str, str]]
+    registered: frozenset[tuple[str, str]] = frozenset()
     """The (apiVersion, kind) that it knows beside configurations and args."""
     plugins: Mapping[str, InTreePlugin]
     """Name → record of every plugin that comes with the scheduler."""
     points: tuple[Point, ...]
     """The extension points, in the order they run."""
-    providers: Providers
+    providers: Providers = {}
     """Algorithm provider → what it runs; none where providers are gone."""
-    multi_point: tuple[str, ...]
+    multi_point: tuple[str, ...] = ()
     """The plugins that run by default at every point they have, in order; none where providers say it."""
-    fault_text: Callable[[Fault], str]
+    fault_text: Callable[[Fault], str] = str
     """The text for a value of the wrong type."""
-    unknown_text: UnknownText | None
+    unknown_text: UnknownText | None = None
     """The text for the first unknown key; None: unknown keys are reported all at once, after everything else."""
-    merge: Callable[[ComponentFormat, SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig]
+    merge: Callable[[ComponentFormat, SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig] = (
+        lambda _, config, __, ___: config
+    )
     """Of (configuration, apiVersion, feature gates): what is done before validation."""
     errors: Callable[[ComponentFormat, Written, SchedulerConfig, str], list[FieldError]]
     """Of (as written, as completed, apiVersion): what validation finds."""
     finish: Finish
     """What is done after validation."""
-    provider_problem: Callable[[ComponentFormat, str], str | None]
+    provider_problem: Callable[[ComponentFormat, str], str | None] = lambda _, __: None
     """What is wrong with the name of an algorithm provider, with the nearest one; None when nothing is."""
-    construction_problems: Callable[[ComponentFormat, WrittenProfile, Profile, str], Iterator[str]]
+    construction_problems: Callable[[ComponentFormat, WrittenProfile, Profile, str], Iterable[str]] = lambda *_: ()
     """Of (as written, as completed, path): faults of a profile that only show when its plugins are made."""
-    gone: Mapping[str, str]
+    gone: Mapping[str, str] = {}
     """Plugin of older releases → what to use instead."""
-    own_fields: Callable[[SchedulerConfig], dict[str, Any]]
-    """The keys that not every release writes."""
+    reported_gone: frozenset[str] = frozenset()
+    """The apiVersions for which validation reports these already."""
+    notes: Callable[[Written, str], Iterable[str]] = lambda _, __: ()
+    """Of (as written, apiVersion): what a reader would not expect of a document of that version."""
     written_sets: Callable[[ComponentFormat, Profile], dict[str, PluginSet]]
     """Member of ``plugins`` → the lists of a profile that was not read from a document."""
     written_args: Callable[[Profile, Sequence[Any]], Iterable[tuple[str, Any]]]

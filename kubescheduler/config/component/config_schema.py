@@ -1,14 +1,14 @@
-"""The keys of a KubeSchedulerConfiguration in each version of its API."""
+"""A KubeSchedulerConfiguration as it was written, where what it does not say is None, and its keys in each version."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.config.component.written_config import MULTI_POINT, PluginConfig, Written, WrittenProfile
 from kubescheduler.config.config_text import CONFIGURATION_KIND
-from kubescheduler.config.policy.policy_schema import EXTENDER
+from kubescheduler.config.policy.policy_model import EXTENDER
 from kubescheduler.framework.args.document_schema import (
     BOOL,
     FLOAT,
@@ -22,6 +22,55 @@ from kubescheduler.framework.args.document_schema import (
     Struct,
 )
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
+
+if TYPE_CHECKING:
+    from kubescheduler.extender.config import ExtenderConfig
+
+
+MULTI_POINT = "multiPoint"
+"""The member of ``plugins`` that stands for all points."""
+
+ALL = "*"
+"""In a disabled list: all defaults."""
+
+
+class PluginConfig(msgspec.Struct, frozen=True):
+    """An entry of ``pluginConfig``."""
+
+    name: str = ""
+    args: Any = None
+    """As written; after decoding a record of ``framework.args`` where the plugin has an args type."""
+
+
+class WrittenProfile(msgspec.Struct, frozen=True):
+    """A profile."""
+
+    scheduler_name: str | None = None
+    plugins: Mapping[str, PluginSet] | None = None
+    """Member → its set, of the members that are written."""
+    plugin_config: tuple[PluginConfig, ...] = ()
+    percentage_of_nodes_to_score: int | None = None
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The whole document."""
+
+    parallelism: int | None = None
+    leader_election: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Attribute of the record → value."""
+    client_connection: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Attribute of the record → value."""
+    healthz_bind_address: str | None = None
+    metrics_bind_address: str | None = None
+    enable_profiling: bool | None = None
+    enable_contention_profiling: bool | None = None
+    percentage_of_nodes_to_score: int | None = None
+    pod_initial_backoff_seconds: int | None = None
+    pod_max_backoff_seconds: int | None = None
+    profiles: tuple[WrittenProfile, ...] = ()
+    extenders: tuple[ExtenderConfig, ...] = ()
+    delay_cache_until_active: bool = False
+
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = CONFIGURATION_KIND
@@ -51,14 +100,18 @@ def _disabled(name: str = "", weight: int = 0) -> str:  # noqa: ARG001  the type
     return name
 
 
-_PLUGIN_FIELDS = (Field("name", "name", TEXT), Field("weight", "weight", INT32))
+_PLUGIN_FIELDS = (Field("name", "name", TEXT, always=True), Field("weight", "weight", INT32))
 
 PLUGIN_SET = Struct(
     "PluginSet",
     PluginSet,
     (
-        Field("enabled", "enabled", ListOf(Struct("Plugin", _enabled, _PLUGIN_FIELDS))),
-        Field("disabled", "disabled", ListOf(Struct("Plugin", _disabled, _PLUGIN_FIELDS))),
+        Field("enabled", "enabled", ListOf(Struct("Plugin", _enabled, _PLUGIN_FIELDS, omits_zero=True))),
+        Field(
+            "disabled",
+            "disabled",
+            ListOf(Struct("Plugin", _disabled, _PLUGIN_FIELDS, omits_zero=True, parts=lambda name: {"name": name})),
+        ),
     ),
 )
 
@@ -121,6 +174,7 @@ def _profile(version: str) -> Struct:
             ListOf(
                 Struct("PluginConfig", PluginConfig, (Field("name", "name", TEXT), Field("args", "args", Anything())))
             ),
+            always=True,
         ),
     )
     percentage = Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.config.component.args_reading import read_args
-from kubescheduler.config.component.config_schema import CONFIGURATION
-from kubescheduler.config.component.decode_texts import strict_text, unknown_fields
-from kubescheduler.config.component.type_meta import without_type
-from kubescheduler.config.component.written_config import PluginConfig
-from kubescheduler.config.go_decoding import GoDecoder, show_path
-from kubescheduler.config.policy.unread_keys import unknown_problem
+from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
+from kubescheduler.config.component.config_schema import CONFIGURATION, GROUP, KIND, PluginConfig
+from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path
+from kubescheduler.config.unread_keys import unknown_problem
+from kubescheduler.framework.args.document_schema import ListOf, Struct
+from kubescheduler.framework.profiles.in_tree_plugins import args_types
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.args_reading import ArgsReading
     from kubescheduler.config.component.component_format import ComponentFormat
-    from kubescheduler.config.component.written_config import Written
-    from kubescheduler.config.go_decoding import Path, UnknownKey
-    from kubescheduler.framework.args.document_schema import Struct
-
-REMOVED = {
-    "healthzBindAddress": "no such address since v1beta3: health is served on the secure port; leave it out",
-    "metricsBindAddress": "no such address since v1beta3: metrics are served on the secure port; leave it out",
-    "algorithmSource": "not part of a profile configuration; give --algorithm-provider or --policy-config-file",
-}
-"""Keys of other versions → what to do instead."""
+    from kubescheduler.config.component.config_schema import Written
+    from kubescheduler.config.go_decoding import Path
 
 
 class DecodedConfig(msgspec.Struct, frozen=True):
@@ -40,6 +31,14 @@ class DecodedConfig(msgspec.Struct, frozen=True):
     """The paths of values that could not be read."""
     text: str | None = None
     """The release's own text; None without a fault."""
+
+
+REMOVED = {
+    "healthzBindAddress": "no such address since v1beta3: health is served on the secure port; leave it out",
+    "metricsBindAddress": "no such address since v1beta3: metrics are served on the secure port; leave it out",
+    "algorithmSource": "not part of a profile configuration; give --algorithm-provider or --policy-config-file",
+}
+"""Keys of other versions → what to do instead."""
 
 
 def read_written(
@@ -92,7 +91,7 @@ def _with_args(written: Written, args: Mapping[Path, ArgsReading]) -> Written:
     return msgspec.structs.replace(written, profiles=profiles)
 
 
-# --- what is reported ------------------------------------------------------------------------
+# --- what is reported -------------------------------------------------------------------------
 
 
 def _problems(decoder: GoDecoder) -> list[str]:
@@ -125,3 +124,185 @@ def _text(
             return f"{place}: {reading.text}"
     strict = [*unknown_fields(decoder.unknown), *(f"{place}: {reading.text}" for place, reading in faults.items())]
     return strict_text(strict) if strict else None
+
+
+def strict_text(errors: Iterable[str]) -> str:
+    """Release 1.36."""
+    return f"strict decoding error: {', '.join(errors)}"
+
+
+def unknown_fields(unknown: Iterable[UnknownKey]) -> list[str]:
+    """Release 1.36: each as it is reported."""
+    return [f'unknown field "{show_path(key.path)}"' for key in unknown]
+
+
+def unknown_text_1_20(document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str:
+    """Release 1.20 of the first key it does not know, but for the excerpt of the text at its end."""
+    package = version.rpartition("/")[2]
+    way = ""
+    for step in key.path[:-1]:
+        if isinstance(step, int):
+            continue
+        field = next(field for field in struct.fields if field.key == step)
+        way += f"{package}.{struct.name}.{field.internal}: "
+        kind = field.kind.item if isinstance(field.kind, ListOf) else field.kind
+        if not isinstance(kind, Struct):
+            break
+        way += f"[]{package}.{kind.name}: " if isinstance(field.kind, ListOf) else ""
+        struct = kind
+    text = msgspec.json.encode(dict(document)).decode()
+    found = f"{package}.{struct.name}.ReadObject: found unknown field: {key.path[-1]}"
+    return f"strict decoder error for {text}: {way}{found}"
+
+
+# --- args -------------------------------------------------------------------------------------
+
+
+class ArgsReading(msgspec.Struct, frozen=True):
+    """The args of a plugin as they were read."""
+
+    args: Any
+    """The record, or what is written for a plugin without args of its own type."""
+    decoder: GoDecoder = msgspec.field(default_factory=GoDecoder)
+    """Has the faults and unknown keys."""
+    type_problem: str | None = None
+    """What is wrong with kind and apiVersion."""
+    text: str | None = None
+    """The release's own text; None without a fault."""
+    strict: bool = False
+    """Whether the text is for unknown keys only (1.36)."""
+
+
+def read_args(entry: PluginConfig, keys: Struct | None, path: Path, form: ComponentFormat, version: str) -> ArgsReading:
+    """keys: those of the plugin's args, None for a plugin without args of its own type. path: of the args."""
+    if keys is None:
+        return ArgsReading(entry.args)
+    decoder = GoDecoder(outer=len(path))
+    given = entry.args if isinstance(entry.args, Mapping) else {}
+    is_mapping = entry.args is None or isinstance(entry.args, Mapping)
+    record = decoder.decode(keys, without_type(given) if is_mapping else entry.args, path)
+    if problem := type_fault(given, version=version, kind=keys.name):
+        return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
+    found_version, found_kind = given.get("apiVersion") or version, given.get("kind") or keys.name
+    if not is_registered(found_version, found_kind, form):
+        problem = not_registered(found_version, found_kind, form)
+        return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
+    if found_kind != keys.name:
+        wanted, got = group_kind(version, keys.name), group_kind(found_version, found_kind)
+        text = f"args for plugin {entry.name} were not of type {wanted}, got {got}"
+        return ArgsReading(record, decoder, f"expected {keys.name}, found {found_kind}", text)
+    reason = _decoding_text(decoder, given, keys, form, version)
+    if reason is None:
+        return ArgsReading(record, decoder)
+    text = f"decoding args for plugin {entry.name}: {reason}"
+    strict = form.unknown_text is None and not decoder.faults
+    return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
+
+
+def _decoding_text(
+    decoder: GoDecoder, given: Mapping[str, Any], keys: Struct, form: ComponentFormat, version: str
+) -> str | None:
+    if decoder.faults:
+        return form.fault_text(decoder.faults[0])
+    if not decoder.unknown:
+        return None
+    below = [UnknownKey(key.path[decoder.outer :], key.known) for key in decoder.unknown]
+    if form.unknown_text is not None:
+        return form.unknown_text(given, below[0], keys, version)
+    return strict_text(unknown_fields(below))
+
+
+# --- kind and apiVersion ----------------------------------------------------------------------
+
+
+TYPE_KEYS = ("kind", "apiVersion")
+
+_OTHER_DOCUMENTS = {
+    "Policy": "this is a policy: give the file as --policy-config-file",
+    "ConfigMap": "this is a ConfigMap: give the file as --policy-configmap, or the text of its entry as --config",
+}
+
+
+def version_of(document: Mapping[str, Any], form: ComponentFormat, *, all_problems: bool) -> str:
+    """The document's apiVersion. Raises ConfigError when the release does not read such a document."""
+    error = _error(document, form)
+    if error is None:
+        return str(document["apiVersion"])
+    if not all_problems:
+        raise ConfigError(error)
+    raise ConfigError(type_problems(document, form.release, form.versions, form.elsewhere) or error)
+
+
+def is_registered(version: str, kind: str, form: ComponentFormat) -> bool:
+    """Whether the release knows a type of this version and kind."""
+    if (version, kind) in form.registered:
+        return True
+    names = (KIND, *(args.record.__name__ for args in args_types(form.plugins).values()))
+    return version in form.versions and kind in names
+
+
+def not_registered(version: str, kind: str, form: ComponentFormat) -> str:
+    """The release's text for a version and kind that it does not know."""
+    internal = version in (f"{GROUP}/__internal", "/", "__internal")
+    group = version.partition("/")[0] if "/" in version else ""
+    registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
+    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(form.scheme)}"
+
+
+def group_kind(version: str, kind: str) -> str:
+    """``Kind.group``."""
+    group, slash, _ = version.partition("/")
+    return f"{kind}.{group}" if slash else kind
+
+
+def type_fault(document: Mapping[str, Any], *, version: str = "", kind: str = "") -> str | None:
+    """What is wrong with ``kind`` and ``apiVersion`` themselves; ``version`` and ``kind`` stand in for absent ones."""
+    for key, default in (("apiVersion", version), ("kind", kind)):
+        value = document.get(key)
+        if value is not None and not isinstance(value, str):
+            return f"couldn't get version/kind; json parse error: {key} is not a string"
+        if not value and not default:
+            name = "Kind" if key == "kind" else key
+            return f"Object '{name}' is missing in '{msgspec.json.encode(dict(document)).decode()}'"
+    if (found := document.get("apiVersion") or version).count("/") > 1:
+        return f"unexpected GroupVersion string: {found}"
+    return None
+
+
+def _error(document: Mapping[str, Any], form: ComponentFormat) -> str | None:
+    if error := type_fault(document):
+        return error
+    version, kind = document["apiVersion"], document["kind"]
+    if not is_registered(version, kind, form):
+        return not_registered(version, kind, form)
+    if kind == KIND:
+        return None
+    group_version = version if "/" in version else f"/{version}"
+    return f"couldn't decode as {KIND}, got {group_version}, Kind={kind}: "
+
+
+def type_problems(
+    document: Mapping[str, Any], release: str, versions: Sequence[str], elsewhere: Mapping[str, str]
+) -> list[str]:
+    """What is wrong with kind and apiVersion for a release that reads ``versions``, and what to do.
+
+    elsewhere: apiVersion → what to do with a document of it.
+    """
+    kind, version = document.get("kind"), document.get("apiVersion")
+    wanted = f"a configuration of release {release} begins with apiVersion: {versions[0]} and kind: {KIND}"
+    if isinstance(kind, str) and kind in _OTHER_DOCUMENTS:
+        return [f"kind: {kind} is no {KIND}; {_OTHER_DOCUMENTS[kind]}"]
+    problems = []
+    if kind != KIND:
+        hint = nearest(str(kind), [KIND]) or f"; {wanted}"
+        problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
+    if version not in versions:
+        hint = f"; {elsewhere.get(str(version), f'write {versions[0]}')}"
+        found = "it is missing" if version is None else f"release {release} does not read {version}"
+        problems.append(f"apiVersion: {found}{hint}")
+    return problems
+
+
+def without_type(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without apiVersion and kind."""
+    return {key: value for key, value in document.items() if key not in TYPE_KEYS}

@@ -2,34 +2,101 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clusterstate.errors import nearest
-from kubescheduler.config.component.config_checks_1_20 import validate_1_20
-from kubescheduler.config.component.managed_extenders import FIT, ignored_resources
-from kubescheduler.config.component.profiles_1_20 import provider_error
-from kubescheduler.config.component.written_config import ALL
-from kubescheduler.framework.contract.profile import PluginSet
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
-from kubescheduler.framework.profiles.in_tree_plugins import args_errors
+import msgspec
+
+from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
+from kubescheduler.config.component.config_checks import (
+    client_errors,
+    lease_errors,
+    lock_names,
+    number_errors,
+    parallelism_errors,
+    profile_errors,
+)
+from kubescheduler.config.component.config_defaults import (
+    FIT,
+    ignored_resources,
+    is_address,
+    ordered,
+    split_host_port,
+    with_default_args,
+    with_ignored_1_20,
+)
+from kubescheduler.config.component.config_schema import ALL
+from kubescheduler.config.policy.policy_checks import extender_errors_1_20
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, literal_list, show
+from kubescheduler.framework.contract.go_durations import format_duration
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
+from kubescheduler.framework.profiles.in_tree_plugins import args_errors, args_keys
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
-    from kubescheduler.config.component.written_config import Written, WrittenProfile
-    from kubescheduler.framework.args.field_errors import FieldError
-    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.config.component.config_schema import Written, WrittenProfile
+    from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
-def as_completed(_: ComponentFormat, config: SchedulerConfig, __: str, ___: Mapping[str, bool]) -> SchedulerConfig:
-    """Nothing is merged before validation."""
-    return config
+def finish_1_20(
+    form: ComponentFormat,
+    config: SchedulerConfig,
+    *,
+    provider: str,
+    points: PluginPoints,  # noqa: ARG001  profiles name every point
+    feature_gates: Mapping[str, bool],
+) -> SchedulerConfig:
+    """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider."""
+    if error := provider_error(form, provider):
+        raise ConfigError(error)
+    spreads = feature_gates.get(SYSTEM_SPREAD, True)
+    defaults = provider_plugins(form.providers[provider], form.plugins, selector_spread=not spreads)
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+    keys = args_keys(form.plugins, feature_gates)
+
+    def finish(profile: Profile) -> Profile:
+        plugins = merged_plugins(form.points, defaults, profile.sets)
+        folded = with_ignored_1_20(msgspec.structs.replace(profile, plugins=plugins, sets={}), ignored)
+        names = sorted({plugin.name for enabled in plugins.values() for plugin in enabled})
+        return with_default_args(folded, names, keys)
+
+    profiles = tuple(map(finish, config.profiles))
+    return msgspec.structs.replace(config, profiles=profiles, extenders=extenders, provider=provider)
 
 
-def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: str) -> list[FieldError]:
-    """What validation finds."""
-    return validate_1_20(config)
+def merged_plugins(
+    points: Iterable[Point], defaults: Mapping[Point, Sequence[Enabled]], sets: Mapping[str, PluginSet]
+) -> dict[Point, tuple[Enabled, ...]]:
+    """Point → plugins, for the points that have any."""
+    lists = {point: merged(defaults.get(point, ()), sets.get(point.value, PluginSet())) for point in points}
+    return {point: plugins for point, plugins in lists.items() if plugins}
+
+
+def merged(defaults: Sequence[Enabled], custom: PluginSet) -> tuple[Enabled, ...]:
+    """The defaults that are not disabled, then what is enabled.
+
+    A default that is enabled without being disabled is there twice, which the framework refuses.
+    """
+    kept = () if ALL in custom.disabled else (plugin for plugin in defaults if plugin.name not in custom.disabled)
+    return (*kept, *custom.enabled)
+
+
+SYSTEM_SPREAD = "DefaultPodTopologySpread"
+"""The feature gate of System defaulting; off, the providers have SelectorSpread."""
+
+
+def provider_error(form: ComponentFormat, provider: str) -> str | None:
+    """The release's text for a provider that there is none of."""
+    if provider in form.providers:
+        return None
+    name = go_quote(provider)
+    return f"couldn't create scheduler using provider {name}: algorithm provider {name} is not registered"
 
 
 def provider_problem_1_20(form: ComponentFormat, provider: str) -> str | None:
@@ -38,7 +105,78 @@ def provider_problem_1_20(form: ComponentFormat, provider: str) -> str | None:
     return None if error is None else f"{error}{nearest(provider, form.providers)}"
 
 
-# --- making the plugins ------------------------------------------------------------------------
+# --- validation, before anything is merged ----------------------------------------------------
+
+
+def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
+    """Upstream: 1.20 ``ValidateKubeSchedulerConfiguration``."""
+    return [
+        *client_errors(config),
+        *election_errors_1_20(config.leader_election),
+        *parallelism_errors(config),
+        *profile_errors(config.profiles, lambda _: iter(())),
+        *_queue_sort_errors(config.profiles),
+        *_address_errors("healthzBindAddress", config.healthz_bind_address),
+        *_address_errors("metricsBindAddress", config.metrics_bind_address),
+        *number_errors(config),
+        *extender_errors_1_20(config.extenders),
+    ]
+
+
+def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: str) -> list[FieldError]:
+    """What validation finds."""
+    return validate_1_20(config)
+
+
+def election_errors_1_20(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.20 refuses in a leader election that is on."""
+    if not election.leader_elect:
+        return
+    text = "LeaseDuration must be greater than RenewDeadline"
+    yield from lease_errors(election, format_duration, equal=True, order_text=text)
+    for name, value in lock_names(election).items():
+        if not value:
+            yield invalid(f"leaderElection.{name}", "", f"{name} is required")
+
+
+def _queue_sort_errors(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+    member = Point.QUEUE_SORT.value
+    for at, profile in enumerate(profiles):
+        found = profile.sets.get(member)
+        if found != profiles[0].sets.get(member):
+            shown = go_quote("null") if found is None else _literal(found)
+            yield FieldError(f"profiles[{at}].plugins.queueSort", "has to match for all profiles", INVALID, shown)
+
+
+def _literal(plugins: PluginSet) -> str:
+    enabled = literal_list("config.Plugin", plugins.enabled, _plugin)
+    disabled = literal_list("config.Plugin", [Enabled(name) for name in plugins.disabled], _plugin)
+    return f"config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}"
+
+
+def _plugin(plugin: Enabled) -> str:
+    return f"config.Plugin{{Name:{go_quote(plugin.name)}, Weight:{plugin.weight}}}"
+
+
+PORTS = range(1, 65536)
+
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
+
+
+def _address_errors(path: str, address: str) -> Iterator[FieldError]:
+    parts = split_host_port(address)
+    if parts is None:
+        text = "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)"
+        yield FieldError(path, text, INVALID, show(address))
+        return
+    host, port = parts
+    if (int(port) if _INTEGER.fullmatch(port) else 0) not in PORTS:
+        yield invalid(path, address, "must be between 1 and 65535, inclusive")
+    if not is_address(host):
+        yield invalid(path, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+
+
+# --- making the plugins -----------------------------------------------------------------------
 
 
 def construction_problems_1_20(
@@ -67,15 +205,7 @@ def _needed_args(form: ComponentFormat, before: WrittenProfile, after: Profile, 
             yield from (f"{path}.pluginConfig: {name} needs args: {error}" for error in faults)
 
 
-# --- writing -----------------------------------------------------------------------------------
-
-
-def addresses_1_20(config: SchedulerConfig) -> dict[str, Any]:
-    """Where health and metrics are served."""
-    return {
-        "healthzBindAddress": config.healthz_bind_address,
-        "metricsBindAddress": config.metrics_bind_address,
-    }
+# --- writing ----------------------------------------------------------------------------------
 
 
 def written_sets_1_20(form: ComponentFormat, profile: Profile) -> dict[str, PluginSet]:

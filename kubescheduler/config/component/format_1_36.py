@@ -2,25 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.config.component.config_checks_1_36 import validate_1_36
-from kubescheduler.config.component.config_versions import version_errors
-from kubescheduler.config.component.written_config import ALL, MULTI_POINT
-from kubescheduler.framework.contract.profile import PluginSet
+import msgspec
+
+from clusterstate.resource_names import worded_1_36
+from kubecel.api_names import go_quote
+from kubescheduler.config.component.config_checks import (
+    client_errors,
+    lease_errors,
+    lock_names,
+    number_errors,
+    parallelism_errors,
+    percentage_errors,
+    profile_errors,
+)
+from kubescheduler.config.component.config_defaults import (
+    ignored_resources,
+    ordered,
+    split_host_port,
+    with_default_args,
+    with_ignored_1_36,
+)
+from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1, V1BETA2, V1BETA3
+from kubescheduler.config.policy.policy_checks import extender_errors
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
+from kubescheduler.framework.contract.go_durations import format_duration
+from kubescheduler.framework.contract.profile import PluginSet, Point
+from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, LATER_THAN_V1BETA3, enabled_everywhere
+from kubescheduler.framework.profiles.in_tree_plugins import args_keys
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
-    from kubescheduler.config.component.written_config import Written, WrittenProfile
+    from kubescheduler.config.component.config_schema import Written, WrittenProfile
     from kubescheduler.config.go_decoding import Fault
-    from kubescheduler.framework.args.field_errors import FieldError
-    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.contract.profile import Enabled, LeaderElection, Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import InTree, PluginPoints
 
 
-def fault_text_1_36(fault: Fault) -> str:
-    """Go's own text for a value of the wrong type."""
-    return fault.go_text
+def merge_1_36(
+    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
+) -> SchedulerConfig:
+    """Merges the sets and fills in args: what the release then validates."""
+
+    keys = args_keys(form.plugins, feature_gates)
+
+    def merge(profile: Profile) -> Profile:
+        sets = merged_with_defaults(form, profile.sets, version, feature_gates)
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def finish_1_36(
+    form: ComponentFormat,  # noqa: ARG001  the profiles have their plugins
+    config: SchedulerConfig,
+    *,
+    provider: str,  # noqa: ARG001  there are none
+    points: PluginPoints,
+    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
+) -> SchedulerConfig:
+    """Orders the extenders and expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+
+    def finish(profile: Profile) -> Profile:
+        everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
+        expansion = msgspec.structs.replace(profile, plugins=expanded(profile.sets, points), multi_point=everywhere)
+        return with_ignored_1_36(expansion, ignored)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+
+
+def merged_with_defaults(
+    form: ComponentFormat, sets: Mapping[str, PluginSet], version: str, feature_gates: Mapping[str, bool]
+) -> dict[str, PluginSet]:
+    """A profile's sets after merging, such that v1 reads them as meant."""
+    defaults = default_sets(form, version, feature_gates)
+    if version == V1BETA3:
+        everywhere = merged(defaults[MULTI_POINT], sets.get(MULTI_POINT, PluginSet()))
+        return {**merged_sets({}, sets), MULTI_POINT: PluginSet(everywhere.enabled, (ALL,))}
+    if version == V1BETA2:
+        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet((), (ALL,))}
+    return merged_sets(defaults, sets)
+
+
+def default_sets(
+    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
+) -> dict[str, tuple[Enabled, ...]]:
+    """Member of ``plugins`` → the defaults there."""
+    if version == V1BETA2:
+        return {point.value: plugins for point, plugins in DEFAULTS_V1BETA2.items()}
+    if version == V1BETA3:
+        earlier = (*(name for name in form.multi_point if name not in LATER_THAN_V1BETA3), "SchedulingGates")
+        return {MULTI_POINT: enabled_everywhere(earlier, form.plugins)}
+    return {MULTI_POINT: enabled_everywhere(form.multi_point, form.plugins, feature_gates)}
+
+
+def merged_sets(defaults: Mapping[str, Sequence[Enabled]], sets: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
+    """``merged`` of every member of ``plugins`` that has defaults or is given."""
+    members = (*(point.value for point in Point), MULTI_POINT)
+    given = [member for member in members if member in sets or member in defaults]
+    return {member: merged(defaults.get(member, ()), sets.get(member, PluginSet())) for member in given}
+
+
+def merged(defaults: Sequence[Enabled], custom: PluginSet) -> PluginSet:
+    """The defaults without disabled ones, those that are enabled again in their old place, then the others enabled."""
+    replacing = {plugin.name: at for at, plugin in enumerate(custom.enabled)}
+    enabled: list[Enabled] = []
+    placed: set[int] = set()
+    if ALL not in custom.disabled:
+        for default in defaults:
+            if default.name in custom.disabled:
+                continue
+            at = replacing.get(default.name)
+            if at is None:
+                enabled.append(default)
+            else:
+                enabled.append(custom.enabled[at])
+                placed.add(at)
+    added = (plugin for at, plugin in enumerate(custom.enabled) if at not in placed)
+    return PluginSet((*enabled, *added), custom.disabled)
+
+
+def expanded(sets: Mapping[str, PluginSet], points: PluginPoints) -> dict[Point, tuple[Enabled, ...]]:
+    """Point → the plugins that run there, for the points that have any.
+
+    A plugin that is twice in multiPoint is there twice, which the framework refuses.
+    """
+    everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
+    lists = {point: _at(point, sets.get(point.value, PluginSet()), everywhere, points) for point in Point}
+    return {point: plugins for point, plugins in lists.items() if plugins}
+
+
+def _at(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
+    """First those that take the place of one of multiPoint, then the rest of multiPoint, then the others."""
+    if ALL in own.disabled:
+        return own.enabled
+    here = [plugin for plugin in everywhere if point in points.get(plugin.name, ()) and plugin.name not in own.disabled]
+    own_names = {plugin.name for plugin in own.enabled}
+    overriding = {plugin.name for plugin in here if plugin.name in own_names}
+    return (
+        *(plugin for plugin in own.enabled if plugin.name in overriding),
+        *(plugin for plugin in here if plugin.name not in own_names),
+        *(plugin for plugin in own.enabled if plugin.name not in overriding),
+    )
+
+
+# --- validation, after merging ----------------------------------------------------------------
+
+
+def validate_1_36(config: SchedulerConfig, version: str, plugins: InTree) -> list[FieldError]:
+    """version: of the document; plugins: the release's. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
+    return [
+        *client_errors(config),
+        *election_errors_1_36(config.leader_election),
+        *parallelism_errors(config),
+        *profile_errors(config.profiles, lambda profile: _profile_errors(profile, version, plugins)),
+        *_queue_sort_errors(config.profiles),
+        *number_errors(config),
+        *extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
+    ]
 
 
 def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
@@ -28,19 +172,166 @@ def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig
     return [*version_errors(written, version), *validate_1_36(config, version, form.plugins)]
 
 
-def any_provider(_: ComponentFormat, __: str) -> None:
-    """There are no providers, so none is wrong."""
-    return
+def election_errors_1_36(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.36 refuses in a leader election that is on."""
+    if not election.leader_elect:
+        return
+    yield from lease_errors(election, _shown, equal=False, order_text="must be greater than `RenewDeadline`")
+    for name, value in lock_names(election).items():
+        if not value:
+            yield required(f"leaderElection.{name}")
+    if election.resource_lock != "leases":
+        text = 'resourceLock value must be "leases"'
+        yield invalid("leaderElection.resourceLock", election.resource_lock, text)
 
 
-def no_construction_problems(_: ComponentFormat, __: WrittenProfile, ___: Profile, ____: str) -> Iterator[str]:
-    """Validation has found everything."""
-    return iter(())
+def _shown(nanoseconds: int) -> str:
+    return go_quote(format_duration(nanoseconds))
 
 
-def delay_1_36(config: SchedulerConfig) -> dict[str, Any]:
-    """Whether caches wait for the lease."""
-    return {"delayCacheUntilActive": config.delay_cache_until_active}
+GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+"""Plugins that v1 refuses by name at every point."""
+
+
+def _profile_errors(profile: Profile, version: str, known: InTree) -> Iterator[FieldError]:
+    yield from percentage_errors("percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
+    refused = GONE_IN_V1 if version == V1 else frozenset[str]()
+    gone = f"was invalid in version {go_quote(V1)} (KubeSchedulerConfiguration is version {go_quote(version)})"
+    for member, plugins in profile.sets.items():
+        if member != MULTI_POINT:
+            for at, plugin in enumerate(plugins.enabled):
+                if plugin.name in refused:
+                    yield invalid(f"plugins.{member}.enabled[{at}]", plugin.name, gone)
+    seen: set[str] = set()
+    for at, (name, args) in enumerate(profile.plugin_config):
+        path = f"pluginConfig[{at}]"
+        if name in seen:
+            yield duplicate(path, name)
+        seen.add(name)
+        if name in refused:
+            yield invalid(path, name, gone)
+        else:
+            yield from (error.under(f"{path}.args") for error in _args_errors(known, name, args))
+
+
+def _args_errors(plugins: InTree, name: str, args: Any) -> Iterator[FieldError]:
+    kind = plugins[name].args if name in plugins else None
+    if kind is None or not kind.checked_with_config:
+        return
+    if isinstance(args, kind.record):
+        yield from kind.errors(args)
+    else:
+        yield FieldError("", "has to match plugin args", INVALID, _json(args))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value if isinstance(value, Mapping) else None).decode()
+
+
+def _queue_sort_errors(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+    if not profiles:
+        return
+    first, first_args = _queue_sort(profiles[0]), None
+    if len(first.enabled) > 1:
+        text = "only one queue sort plugin can be enabled"
+        yield invalid("profiles[0].plugins.queueSort.Enabled", len(first.enabled), text)
+    name = first.enabled[0].name if first.enabled else None
+    for plugin, args in profiles[0].plugin_config:
+        first_args = args if plugin == name else first_args
+    for at, profile in enumerate(profiles[1:], start=1):
+        found = _queue_sort(profile)
+        if found != first:
+            text = "must be the same for all profiles"
+            yield FieldError(f"profiles[{at}].plugins.queueSort", text, INVALID, _set_json(found))
+        for plugin, args in profile.plugin_config:
+            if plugin == name and args != first_args:
+                text = "queueSort must be the same for all profiles"
+                yield FieldError(f"profiles[{at}].pluginConfig.args", text, INVALID, _json(args))
+
+
+def _queue_sort(profile: Profile) -> PluginSet:
+    return profile.sets.get(Point.QUEUE_SORT.value, PluginSet())
+
+
+def _set_json(plugins: PluginSet) -> str:
+    enabled = [{"Name": plugin.name, "Weight": plugin.weight} for plugin in plugins.enabled] or None
+    disabled = [{"Name": name, "Weight": 0} for name in plugins.disabled] or None
+    return msgspec.json.encode({"Enabled": enabled, "Disabled": disabled}).decode()
+
+
+# --- versions that the release no longer has --------------------------------------------------
+
+
+IN_TREE_LIMITS = "NodeVolumeLimits counts these volumes now: leave it out"
+
+GONE = {
+    "AzureDiskLimits": IN_TREE_LIMITS,
+    "CinderLimits": IN_TREE_LIMITS,
+    "EBSLimits": IN_TREE_LIMITS,
+    "GCEPDLimits": IN_TREE_LIMITS,
+    "NodeLabel": "use args.addedAffinity of NodeAffinity",
+    "NodePreferAvoidPods": "taint the nodes with effect PreferNoSchedule",
+    "NodeResourcesLeastAllocated": "use args.scoringStrategy of NodeResourcesFit, type LeastAllocated",
+    "NodeResourcesMostAllocated": "use args.scoringStrategy of NodeResourcesFit, type MostAllocated",
+    "RequestedToCapacityRatio": "use args.scoringStrategy of NodeResourcesFit, type RequestedToCapacityRatio",
+    "SelectorSpread": "PodTopologySpread with defaultingType System spreads like it",
+    "ServiceAffinity": "use InterPodAffinity",
+}
+"""Plugin that release 1.36 no longer has → what to do instead."""
+
+
+def version_errors(written: Written, version: str) -> Iterator[FieldError]:
+    """What only documents of an older version can have wrong."""
+    if version not in (V1BETA2, V1BETA3):
+        return
+    addresses = {
+        "healthzBindAddress": written.healthz_bind_address,
+        "metricsBindAddress": written.metrics_bind_address,
+    }
+    for path, address in addresses.items():
+        if address and (split_host_port(address) or ("", ""))[1] != "0":
+            yield invalid(path, address, "must be empty or with an explicit 0 port")
+    for at, profile in enumerate(written.profiles):
+        yield from (error.under(f"profiles[{at}]") for error in _gone_errors(profile))
+
+
+def _gone_errors(profile: WrittenProfile) -> Iterator[FieldError]:
+    for member, plugins in (profile.plugins or {}).items():
+        for at, plugin in enumerate(plugins.enabled):
+            if plugin.name in GONE:
+                yield _gone(f"plugins.{member}.enabled[{at}]", plugin.name)
+    for at, entry in enumerate(profile.plugin_config):
+        if entry.name in GONE:
+            yield _gone(f"pluginConfig[{at}]", entry.name)
+
+
+def _gone(path: str, name: str) -> FieldError:
+    return invalid(path, name, f"release 1.36 has no such plugin; {GONE[name]}")
+
+
+def version_notes(written: Written, version: str) -> Iterator[str]:
+    """What a document of an older version does that one of v1 does not."""
+    if version not in (V1BETA2, V1BETA3):
+        return
+    short = version.rpartition("/")[2]
+    missing = ("DynamicResources", "NodeDeclaredFeatures")
+    yield f"{short} is read as it was meant: by default it does not enable {' and '.join(missing)}, which v1 does"
+    yield f"{short} by default enabled EBSLimits, GCEPDLimits and AzureDiskLimits, gone since"
+    if version == V1BETA2:
+        yield (
+            "v1beta2 has its own lists at every point, with weight 1 for TaintToleration, NodeAffinity and "
+            "InterPodAffinity, where v1 has 3, 2 and 2"
+        )
+        if written.healthz_bind_address or written.metrics_bind_address:
+            yield "healthzBindAddress and metricsBindAddress of v1beta2 have no effect; v1 does not have them"
+
+
+# --- texts and writing ------------------------------------------------------------------------
+
+
+def fault_text_1_36(fault: Fault) -> str:
+    """Go's own text for a value of the wrong type."""
+    return fault.go_text
 
 
 def written_sets_1_36(form: ComponentFormat, profile: Profile) -> dict[str, PluginSet]:

@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.component.config_defaults import complete
-from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
-from kubescheduler.config.component.config_versions import version_notes
-from kubescheduler.config.component.construction_faults import construction_problems, unused_notes
-from kubescheduler.config.component.decode_config import read_written
-from kubescheduler.config.component.type_meta import version_of
+from kubescheduler.config.component.config_schema import MULTI_POINT, Written
+from kubescheduler.config.component.decode_config import read_written, version_of
 from kubescheduler.config.component.write_config import component_document
-from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.config_text import read_configuration
-from kubescheduler.config.policy.unread_keys import behind_notes, text_problems, twice_problems
+from kubescheduler.config.policy.policy_1_20_names import plugin_name_hint
+from kubescheduler.config.unread_keys import behind_notes, text_problems, twice_problems
 from kubescheduler.framework.args.field_errors import aggregate
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types, points_by_plugin
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.config_schema import WrittenProfile
     from kubescheduler.config.component.decode_config import DecodedConfig
     from kubescheduler.framework.args.field_errors import FieldError
-    from kubescheduler.framework.contract.profile import SchedulerConfig
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
-
-
-class _Rules(msgspec.Struct, frozen=True):
-    """How one document is read."""
-
-    form: ComponentFormat
-    version: str
-    provider: str
-    points: PluginPoints
-    gates: Mapping[str, bool]
-
-    def read(self, document: Mapping[str, Any]) -> DecodedConfig:
-        """Decodes the document."""
-        return read_written(document, self.form, self.version, args_keys(self.form.plugins, self.gates))
-
-    def complete(self, written: Written) -> SchedulerConfig:
-        """As it is validated."""
-        return self.form.merge(self.form, complete(written, self.form.release), self.version, self.gates)
-
-    def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
-        """What validation finds."""
-        return self.form.errors(self.form, written, config, self.version)
-
-    def finish(self, config: SchedulerConfig) -> SchedulerConfig:
-        """As the scheduler runs by it."""
-        return self.form.finish(self.form, config, provider=self.provider, points=self.points, feature_gates=self.gates)
 
 
 def read_component_config(
@@ -114,7 +88,7 @@ def component_config_from(
         if not source:
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
-    notes = (*behind_notes(document), *version_notes(decoded.written, version), *_unused(decoded, config))
+    notes = (*behind_notes(document), *form.notes(decoded.written, version), *_unused(decoded, config))
     return msgspec.structs.replace(config, notes=notes, document=component_document(config, form))
 
 
@@ -144,6 +118,32 @@ def customises_plugins(document: Mapping[str, Any]) -> bool:
     )
 
 
+class _Rules(msgspec.Struct, frozen=True):
+    """How one document is read."""
+
+    form: ComponentFormat
+    version: str
+    provider: str
+    points: PluginPoints
+    gates: Mapping[str, bool]
+
+    def read(self, document: Mapping[str, Any]) -> DecodedConfig:
+        """Decodes the document."""
+        return read_written(document, self.form, self.version, args_keys(self.form.plugins, self.gates))
+
+    def complete(self, written: Written) -> SchedulerConfig:
+        """As it is validated."""
+        return self.form.merge(self.form, complete(written, self.form.release), self.version, self.gates)
+
+    def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
+        """What validation finds."""
+        return self.form.errors(self.form, written, config, self.version)
+
+    def finish(self, config: SchedulerConfig) -> SchedulerConfig:
+        """As the scheduler runs by it."""
+        return self.form.finish(self.form, config, provider=self.provider, points=self.points, feature_gates=self.gates)
+
+
 def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     if decoded.text is not None:
         raise ConfigError(decoded.text)
@@ -153,7 +153,7 @@ def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     return rules.finish(config)
 
 
-# --- every fault -----------------------------------------------------------------------------
+# --- every fault ------------------------------------------------------------------------------
 
 
 def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
@@ -169,7 +169,7 @@ def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
     except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from error
     written = decoded.written.profiles
-    reported = rules.form.gone if rules.version in (V1BETA2, V1BETA3) else ()
+    reported = rules.form.gone if rules.version in rules.form.reported_gone else ()
     completed = finished.profiles[: len(written)]
     problems += construction_problems(written, completed, rules.points, rules.form, reported)
     if problems:
@@ -192,6 +192,80 @@ def _is_faulty(path: str, faulty: Iterable[str]) -> bool:
     return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in faulty)
 
 
+# --- faults that the releases find only when they build the plugins ---------------------------
+
+
+def construction_problems(
+    written: Sequence[WrittenProfile],
+    completed: Sequence[Profile],
+    points: PluginPoints,
+    form: ComponentFormat,
+    reported: Collection[str] = (),
+) -> Iterator[str]:
+    """written, completed: the same profiles, as written and after merging. points: of all plugins there are.
+
+    reported: unknown plugins that are reported elsewhere.
+    """
+    for at, (before, after) in enumerate(zip(written, completed, strict=True)):
+        path = f"profiles[{at}]"
+        problems = _enabled_problems(before, path, points, form)
+        yield from (problem for name, problem in problems if name not in reported)
+        yield from form.construction_problems(form, before, after, path)
+        yield from _list_problems(after, path)
+
+
+def _enabled_problems(
+    profile: WrittenProfile, path: str, points: PluginPoints, form: ComponentFormat
+) -> Iterator[tuple[str, str]]:
+    for member, plugins in (profile.plugins or {}).items():
+        for at, plugin in enumerate(plugins.enabled):
+            where = f"{path}.plugins.{member}.enabled[{at}].name"
+            known = points.get(plugin.name)
+            if known is None:
+                yield plugin.name, f"{where}: {_unknown(plugin.name, points, form)}"
+            elif member != MULTI_POINT and Point(member) not in known:
+                there = ", ".join(point.value for point in Point if point in known)
+                kind = Point(member).kind.removesuffix("Plugin")
+                yield (
+                    plugin.name,
+                    f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}",
+                )
+
+
+def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:
+    own = "; one of your own comes by --plugin"
+    renamed = f"; {form.gone[name]}" if name in form.gone else plugin_name_hint(name, known, form.gone)
+    hint = renamed or nearest(name, known) + own
+    return f"there is no plugin {name or 'without a name'}{hint}"
+
+
+def _list_problems(profile: Profile, path: str) -> Iterator[str]:
+    for point, plugins in profile.plugins.items():
+        for name, times in Counter(plugin.name for plugin in plugins).items():
+            if times > 1:
+                hint = "disable it there before you enable it, or take one of them out"
+                yield f"{path}.plugins.{point.value}: plugin {name} is listed {times} times, defaults included; {hint}"
+    sorts = profile.plugins.get(Point.QUEUE_SORT, ())
+    if (count := len({plugin.name for plugin in sorts})) != 1:
+        yield f"{path}.plugins.queueSort: exactly one queue sort plugin is needed, found {count}"
+    if not profile.plugins.get(Point.BIND):
+        yield f"{path}.plugins.bind: at least one bind plugin is needed; enable DefaultBinder"
+
+
+# --- notes ------------------------------------------------------------------------------------
+
+
 def _unused(decoded: DecodedConfig, config: SchedulerConfig) -> Iterator[str]:
     written = decoded.written.profiles
     return unused_notes(written, config.profiles[: len(written)])
+
+
+def unused_notes(written: Sequence[WrittenProfile], completed: Sequence[Profile]) -> Iterator[str]:
+    """Args of plugins that do not run."""
+    for at, (before, after) in enumerate(zip(written, completed, strict=True)):
+        running = {plugin.name for plugins in after.plugins.values() for plugin in plugins}
+        for number, entry in enumerate(before.plugin_config):
+            if entry.name not in running:
+                hint = nearest(entry.name, running)
+                where = f"profiles[{at}].pluginConfig[{number}]"
+                yield f"{where}: {entry.name} is not enabled; its args have no effect{hint}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -12,13 +12,14 @@ from clusterstate.errors import ConfigError
 from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import GoDecoder
-from kubescheduler.config.policy.policy_checks_1_16 import registration_problems
-from kubescheduler.config.policy.policy_model import (
-    Policy,
-)
-from kubescheduler.config.policy.policy_schema import PREDICATE, new_extender, priority_entry
-from kubescheduler.config.policy.unread_keys import (
+from kubescheduler.config.policy.policy_checks import (
+    PolicyFault,
     UnreadablePolicy,
+    registration_faults,
+    told_together,
+)
+from kubescheduler.config.policy.policy_model import PREDICATE, Policy, new_extender, priority_entry
+from kubescheduler.config.unread_keys import (
     ignored_notes,
     text_notes,
     text_problems,
@@ -26,9 +27,6 @@ from kubescheduler.config.policy.unread_keys import (
 )
 from kubescheduler.extender.config import TLSConfig
 from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct
-
-if TYPE_CHECKING:
-    from kubescheduler.config.policy.policy_checks_1_16 import Problem
 
 FATAL = "Failed to create scheduler configuration: "
 """What the release's process says before it exits; texts of the registry stand alone."""
@@ -129,7 +127,7 @@ def _type_error(document: Mapping[str, Any]) -> str | None:
 # --- checking ------------------------------------------------------------------------------
 
 
-def _validation(policy: Policy) -> Iterator[Problem]:
+def _validation(policy: Policy) -> Iterator[tuple[str, str]]:
     """Upstream: 1.4 ValidatePolicy."""
     for at, priority in enumerate(policy.priorities or ()):
         if priority.weight <= 0:
@@ -166,36 +164,16 @@ def no_total_error(_: Mapping[str, int]) -> None:
     return
 
 
-def check_policy_1_4(
+def policy_faults_1_4(
     policy: Policy,
     predicates: Collection[str],
     priorities: Collection[str],
     *,
     hard_weight: int,
     defaults: Mapping[str, int],  # noqa: ARG001
-) -> None:
-    """Raises ConfigError with the text at which the release gives up; arguments as ``check_policy`` of 1.16."""
-    if messages := [message for _, message in _validation(policy)]:
-        raise ConfigError(FATAL + joined(messages))
-    for _, fatal, _ in registration_problems(policy, predicates, priorities):
-        raise ConfigError(fatal)
+) -> Iterator[PolicyFault]:
+    """Every fault in the order in which the release looks for them; arguments as ``policy_faults`` of 1.16."""
+    yield from told_together(_validation(policy), FATAL, joined)
+    yield from registration_faults(policy, predicates, priorities)
     if error := hard_weight_error_1_4(hard_weight):
-        raise ConfigError(FATAL + error)
-
-
-def policy_problems_1_4(
-    policy: Policy,
-    predicates: Collection[str],
-    priorities: Collection[str],
-    *,
-    hard_weight: int,
-    defaults: Mapping[str, int],  # noqa: ARG001
-) -> list[str]:
-    """Every problem of every check as ``path: message``, with the nearest known name."""
-    weight_error = hard_weight_error_1_4(hard_weight)
-    problems = [
-        *_validation(policy),
-        *((path, error + hint) for path, error, hint in registration_problems(policy, predicates, priorities)),
-        *([("--hard-pod-affinity-symmetric-weight", weight_error)] if weight_error else []),
-    ]
-    return [f"{path}: {message}" for path, message in problems]
+        yield PolicyFault(f"--hard-pod-affinity-symmetric-weight: {error}", FATAL + error)

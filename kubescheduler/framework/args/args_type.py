@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from clusterstate.objects import Requirement
-from kubescheduler.framework.args.document_schema import GO_DURATION, INT32, INT64, TEXT, Field, Kind, ListOf, Struct
+from kubescheduler.framework.args.document_schema import INT32, INT64, TEXT, Field, Kind, ListOf, Struct, written
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, required
-from kubescheduler.framework.contract.go_durations import format_duration
 
 NO_GATES: Mapping[str, bool] = {}
 
@@ -34,8 +33,6 @@ class ArgsType(msgspec.Struct, frozen=True, eq=False):
     """Makes the record of the fields that are given, with the release's defaults; None: the record's own."""
     build_with: Callable[[Mapping[str, bool]], Callable[..., Any]] | None = None
     """Feature gates → ``build``, where defaults depend on gates."""
-    writers: Mapping[str, Callable[[Any], Any]] = msgspec.field(default_factory=dict)
-    """Key → how its value is written, as None to leave it out; lists of texts and single values need none."""
     errors: Callable[[Any], Iterator[FieldError]] = no_errors
     """The faults of a record in the release's words, paths beginning at the args."""
     checked_with_config: bool = False
@@ -50,15 +47,8 @@ class ArgsType(msgspec.Struct, frozen=True, eq=False):
 
     def document(self, args: Any) -> dict[str, Any]:
         """A record as an object of a configuration, without ``kind`` and ``apiVersion``."""
-        values = {field.key: self._written(field, getattr(args, field.attribute)) for field in self.fields}
-        return {key: value for key, value in values.items() if value is not None}
-
-    def _written(self, field: Field, value: Any) -> Any:
-        if field.key in self.writers:
-            return self.writers[field.key](value)
-        if field.kind is GO_DURATION:
-            return format_duration(value)
-        return (list(value) or None) if isinstance(value, tuple) else value
+        said: dict[str, Any] = written(self.keys(), args)
+        return said
 
 
 def _requirement(key: str = "", operator: str = "", values: tuple[str, ...] = ()) -> Requirement:
@@ -99,6 +89,7 @@ RESOURCES = Field(
     "resources",
     "resources",
     ListOf(Struct("ResourceSpec", _resource, (Field("name", "name", TEXT), Field("weight", "weight", INT64)))),
+    always=True,
 )
 SHAPE = Field(
     "shape",
@@ -110,17 +101,8 @@ SHAPE = Field(
             (Field("utilization", "utilization", INT32), Field("score", "score", INT32)),
         )
     ),
+    always=True,
 )
-
-
-def written_resources(resources: Iterable[tuple[str, int]]) -> list[dict[str, str | int]]:
-    """As ``RESOURCES`` are read."""
-    return [{"name": name, "weight": weight} for name, weight in resources]
-
-
-def written_shape(shape: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
-    """As ``SHAPE`` is read."""
-    return [{"utilization": utilization, "score": score} for utilization, score in shape]
 
 
 def shape_errors(shape: Sequence[tuple[int, int]]) -> Iterator[FieldError]:

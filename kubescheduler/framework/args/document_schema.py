@@ -1,11 +1,17 @@
-"""Tables of fields: the keys of a document's objects, their types as Go has them, and what they become."""
+"""Tables of fields: the keys of a document's objects, their types as Go has them, and what they become.
+
+``GoDecoder`` reads a document by a table; ``written`` makes a document again by the same one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+
+from kubescheduler.framework.contract.go_durations import format_duration
 
 
 class Scalar(msgspec.Struct, frozen=True):
@@ -67,6 +73,8 @@ class Field(msgspec.Struct, frozen=True):
     kind: Kind
     internal: str = ""
     internal_kind: Kind | None = None
+    always: bool = False
+    """It is written also where its value is empty."""
 
     def __post_init__(self) -> None:
         if not self.internal:
@@ -81,6 +89,10 @@ class Struct(msgspec.Struct, frozen=True):
     fields: tuple[Field, ...]
     fold_case: bool = False
     """Keys of the versioned form match in any case, here and below."""
+    omits_zero: bool = False
+    """What is zero, false or empty is not written; otherwise only empty lists and maps are left out."""
+    parts: Callable[[Any], Mapping[str, Any]] | None = None
+    """Attribute → value of what ``build`` made, where that has no such attributes and is no tuple of them."""
 
     @property
     def go(self) -> str:
@@ -89,3 +101,39 @@ class Struct(msgspec.Struct, frozen=True):
 
 
 Kind = Scalar | ListOf | MapOf | Anything | Struct
+
+
+def written(kind: Kind, value: Any) -> Any:
+    """A value as a document has it, such that reading that gives the same; None for what is not said."""
+    if value is None:
+        return None
+    if isinstance(kind, Struct):
+        return _written_object(kind, value)
+    if isinstance(kind, ListOf):
+        return [written(kind.item, item) for item in value]
+    if isinstance(kind, MapOf):
+        return dict(value)
+    return _WRITERS[kind](value) if kind in _WRITERS else value
+
+
+_WRITERS: dict[Kind, Callable[[Any], Any]] = {
+    GO_DURATION: format_duration,
+    BYTES: lambda data: base64.b64encode(data).decode(),
+    FLOAT: lambda number: int(number) if number == int(number) else number,
+}
+"""Single values that JSON has no form of their own for."""
+
+
+def _written_object(kind: Struct, value: Any) -> dict[str, Any]:
+    if kind.parts is not None:
+        value = kind.parts(value)
+    elif isinstance(value, tuple):
+        value = {field.attribute: item for field, item in zip(kind.fields, value, strict=True)}
+    out: dict[str, Any] = {}
+    for field in kind.fields:
+        item = value.get(field.attribute) if isinstance(value, Mapping) else getattr(value, field.attribute)
+        said = written(field.kind, item)
+        may_go = not field.always and (kind.omits_zero or isinstance(field.kind, ListOf | MapOf))
+        if said is not None and not (may_go and (not item or not said)):
+            out[field.key] = said
+    return out

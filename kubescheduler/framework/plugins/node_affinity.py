@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,7 @@ import msgspec
 
 from clusterstate.changes import NOTHING, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.manifests.kinds import NODE_AFFINITY
-from clusterstate.objects import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
+from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.selectors.pod_keys import spec_alone
@@ -197,7 +196,12 @@ _TERM = Struct(
         Field("matchFields", "match_fields", requirements("NodeSelectorRequirement")),
     ),
 )
-_SELECTOR = Struct("NodeSelector", _terms, (Field("nodeSelectorTerms", "terms", ListOf(_TERM)),))
+_SELECTOR = Struct(
+    "NodeSelector",
+    _terms,
+    (Field("nodeSelectorTerms", "terms", ListOf(_TERM), always=True),),
+    parts=lambda terms: {"terms": terms},
+)
 _PREFERRED_TERM = Struct(
     "PreferredSchedulingTerm",
     _preferred,
@@ -210,16 +214,11 @@ _AFFINITY = Struct(
 )
 
 
-def _written(added: AddedAffinity | None) -> Mapping[str, Any] | None:
-    return None if added is None else NODE_AFFINITY.write(NodeAffinity(added.required, added.preferred))
-
-
 ARGS_1_20 = ArgsType(
     NodeAffinityArgs,
     (Field("addedAffinity", "added_affinity", _AFFINITY),),
     """
 Node affinity that every pod of the profile has besides its own. Keys are those of `spec.affinity.nodeAffinity`.""",
-    writers={"addedAffinity": _written},
     errors=_errors_1_20,
 )
 ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)

@@ -10,7 +10,7 @@ import msgspec
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
-from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources, written_resources
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -104,7 +104,6 @@ ARGS = ArgsType(
     (RESOURCES,),
     "The resources to balance. Weights must be 1.",
     build=_build,
-    writers={"resources": written_resources},
     errors=_errors,
     checked_with_config=True,
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,6 @@ from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
 from clusterstate.footprint import Footprint
-from clusterstate.manifests.fields import present
 from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.selectors.pod_keys import spec_alone
@@ -26,8 +24,6 @@ from kubescheduler.framework.args.args_type import (
     Resources,
     Shape,
     shape_errors,
-    written_resources,
-    written_shape,
 )
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf, Struct
 from kubescheduler.framework.args.field_errors import (
@@ -239,20 +235,12 @@ def _scoring(type: str = "", resources: Resources = (), shape: Shape | None = No
     return ScoringStrategy(type, resources or CPU_AND_MEMORY, shape)
 
 
-_RATIO = Struct("RequestedToCapacityRatioParam", _shape, (SHAPE,))
+_RATIO = Struct("RequestedToCapacityRatioParam", _shape, (SHAPE,), parts=lambda shape: {"shape": shape})
 _SCORING = Struct(
     "ScoringStrategy",
     _scoring,
     (Field("type", "type", TEXT), RESOURCES, Field("requestedToCapacityRatio", "shape", _RATIO)),
 )
-
-
-def _written(strategy: ScoringStrategy | None) -> Mapping[str, Any] | None:
-    if strategy is None:
-        return None
-    ratio = None if strategy.shape is None else {"shape": written_shape(strategy.shape)}
-    resources = written_resources(strategy.resources)
-    return present({"type": strategy.type, "resources": resources, "requestedToCapacityRatio": ratio})
 
 
 ARGS_1_20 = ArgsType(
@@ -270,7 +258,6 @@ points rise in utilisation, within 0–100, with scores 0–10. Weights are 1–
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, Field("scoringStrategy", "scoring_strategy", _SCORING)),
-    writers={"scoringStrategy": _written},
     errors=_errors_1_36,
 )
 

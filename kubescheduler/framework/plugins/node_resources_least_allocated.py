@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
-from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources, written_resources
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
 from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -74,7 +74,6 @@ ARGS = ArgsType(
     (RESOURCES,),
     "Weights are 1–100.",
     build=_build,
-    writers={"resources": written_resources},
     errors=lambda args: weight_errors(args.resources),
 )
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.manifests.kinds import SPREAD_CONSTRAINT
-from clusterstate.objects import NO_LABELS, Labels, LabelSelector, Pod, Requirement, TopologySpreadConstraint
+from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
 from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
 from kubescheduler.framework.args.args_type import ArgsType, requirements
@@ -177,10 +176,6 @@ def _constraint_errors(constraint: TopologySpreadConstraint, path: str, texts: S
         yield forbidden(f"{path}.labelSelector", text)
 
 
-def _selector(match_labels: Labels = NO_LABELS, expressions: tuple[Requirement, ...] = ()) -> LabelSelector:
-    return LabelSelector(match_labels, expressions)
-
-
 def _constraint(
     max_skew: int = 0, topology_key: str = "", when_unsatisfiable: str = "", **given: Any
 ) -> TopologySpreadConstraint:
@@ -189,10 +184,10 @@ def _constraint(
 
 _SELECTOR = Struct(
     "LabelSelector",
-    _selector,
+    LabelSelector,
     (
         Field("matchLabels", "match_labels", MapOf(TEXT)),
-        Field("matchExpressions", "expressions", requirements("LabelSelectorRequirement")),
+        Field("matchExpressions", "match_expressions", requirements("LabelSelectorRequirement")),
     ),
 )
 _CONSTRAINT_1_20 = (
@@ -226,7 +221,6 @@ With defaultingType System pods without constraints get the built-in ones and `d
 List they get `defaultConstraints`, which have no selector. In 1.20 the type is List as soon as constraints are
 given.""",
     build_with=_build_with,
-    writers={"defaultConstraints": lambda constraints: [*map(SPREAD_CONSTRAINT.write, constraints)] or None},
     errors=_errors_1_20,
 )
 ARGS_1_36 = msgspec.structs.replace(

@@ -18,8 +18,6 @@ from kubescheduler.framework.args.args_type import (
     ArgsType,
     Resources,
     Shape,
-    written_resources,
-    written_shape,
 )
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
@@ -108,7 +106,6 @@ ARGS = ArgsType(
     """
 Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10; weights are at least 1.""",
     build=_build,
-    writers={"shape": written_shape, "resources": written_resources},
     errors=_errors,
 )
 

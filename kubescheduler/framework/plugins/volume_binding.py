@@ -22,7 +22,7 @@ from clusterstate.volumes.storage_keys import storage_to_bind
 from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors, written_shape
+from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors
 from kubescheduler.framework.args.document_schema import INT64, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
@@ -308,9 +308,8 @@ seconds, too.""",
 )
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
-    fields=(*ARGS_1_20.fields, SHAPE),
+    fields=(*ARGS_1_20.fields, msgspec.structs.replace(SHAPE, always=False)),
     build_with=_build_with,
-    writers={"shape": lambda shape: written_shape(shape) or None},
     errors=_errors_1_36,
     checked_with_config=True,
 )

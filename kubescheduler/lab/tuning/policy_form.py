@@ -16,8 +16,7 @@ from algorithmprovider import DEFAULT_PROVIDER, registry
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.policy.policy_1_20_names import MANDATORY_PREDICATES, PREDICATES, PRIORITIES
-from kubescheduler.config.policy.policy_model import Policy, PriorityPolicy
-from kubescheduler.config.policy.policy_schema import PREDICATE, PRIORITY
+from kubescheduler.config.policy.policy_model import PREDICATE, PRIORITY, Policy, PriorityPolicy
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -128,8 +127,8 @@ def _weight_allowed(spec: EngineSpec, weights: Mapping[str, int], name: str, wei
     """Whether the release takes a weight beside the others."""
     rules, changed = spec.record.legacy_rules, {**weights, name: weight}
     policy = Policy(priorities=tuple(PriorityPolicy(each, value) for each, value in changed.items()))
-    problems = rules.problems(policy, (), changed, hard_weight=1, defaults={})
-    return not problems and rules.total_weight_error(changed) is None
+    faults = rules.faults(policy, (), changed, hard_weight=1, defaults={})
+    return not any(faults) and rules.total_weight_error(changed) is None
 
 
 @cache

@@ -14,8 +14,7 @@ from kubescheduler.config.component import component_config_from, component_docu
 from kubescheduler.config.component.write_config import document_yaml
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
-from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
-from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
+from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config, v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.v1alpha1_engine import component_of_flags, read_component

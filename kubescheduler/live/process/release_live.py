@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubescheduler.config.component.config_checks_1_20 import election_errors_1_20
-from kubescheduler.config.component.config_checks_1_36 import election_errors_1_36
+from kubescheduler.config.component.format_1_20 import election_errors_1_20
+from kubescheduler.config.component.format_1_36 import election_errors_1_36
 from kubescheduler.framework.args.field_errors import FieldError, invalid, required
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.flags.flags import Flag, FlagValues

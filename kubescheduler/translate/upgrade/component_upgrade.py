@@ -11,11 +11,19 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import (
+    CONFIGURATION,
+    KIND,
+    V1,
+    V1ALPHA2,
+    V1BETA1,
+    V1BETA2,
+    V1BETA3,
+    Written,
+)
 from kubescheduler.config.component.decode_config import read_written
-from kubescheduler.config.component.written_config import Written
 from kubescheduler.config.go_decoding import GoDecoder, show_path
-from kubescheduler.config.policy.unread_keys import behind_notes, twice_problems, unknown_problem
+from kubescheduler.config.unread_keys import behind_notes, twice_problems, unknown_problem
 from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
 from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.written_config import ALL
+from kubescheduler.config.component.config_schema import ALL
 from kubescheduler.config.policy.policy_model import (
     PriorityArgument,
     RequestedToCapacityRatio,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kubescheduler.config.component.written_config import PluginConfig
+from kubescheduler.config.component.config_schema import PluginConfig
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,

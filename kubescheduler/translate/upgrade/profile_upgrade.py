@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.config_versions import GONE
-from kubescheduler.config.component.written_config import ALL, PluginConfig
+from kubescheduler.config.component.config_schema import ALL, PluginConfig
+from kubescheduler.config.component.format_1_36 import GONE
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
 from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT

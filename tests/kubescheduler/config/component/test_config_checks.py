@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from kubescheduler.config.component import default_config
-from kubescheduler.config.component.config_checks_1_20 import validate_1_20
-from kubescheduler.config.component.config_checks_1_36 import validate_1_36
 from kubescheduler.config.component.config_schema import V1
+from kubescheduler.config.component.format_1_20 import validate_1_20
+from kubescheduler.config.component.format_1_36 import validate_1_36
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
 from kubescheduler.releases import v1_36

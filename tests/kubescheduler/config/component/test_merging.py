@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, default_config, merge_1_20, multipoint
+from kubescheduler.config.component import component_config_from, default_config, format_1_20, format_1_36
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
@@ -48,7 +48,7 @@ def profile(release: str, **sets: PluginSet) -> Profile:
 )
 def test_merging_1_20(custom: PluginSet, merged: tuple[Enabled, ...]) -> None:
     """1.20 takes the disabled ones out of the defaults and puts the enabled ones behind."""
-    assert merge_1_20.merged(ABC, custom) == merged
+    assert format_1_20.merged(ABC, custom) == merged
 
 
 @pytest.mark.parametrize("provider", v1_20.PROVIDERS)
@@ -129,7 +129,7 @@ def test_listed_twice_1_20() -> None:
 )
 def test_merging_1_36(custom: PluginSet, enabled: tuple[Enabled, ...]) -> None:
     """1.36 replaces defaults in place, and keeps what is disabled."""
-    assert multipoint.merged(ABC, custom) == PluginSet(enabled, custom.disabled)
+    assert format_1_36.merged(ABC, custom) == PluginSet(enabled, custom.disabled)
 
 
 some_names = st.sampled_from(["A", "B", "C", "X", "Y"])
@@ -143,8 +143,8 @@ some_sets = st.builds(
 @given(some_sets)
 def test_merging_again_changes_nothing(custom: PluginSet) -> None:
     """What was merged can be merged again."""
-    once = multipoint.merged(ABC, custom)
-    assert multipoint.merged(ABC, once) == once
+    once = format_1_36.merged(ABC, custom)
+    assert format_1_36.merged(ABC, once) == once
 
 
 # --- 1.36: multiPoint ----------------------------------------------------------------------
@@ -190,7 +190,7 @@ EXPANSIONS: list[Any] = [
 @pytest.mark.parametrize(("sets", "filters", "scores"), EXPANSIONS)
 def test_expansion(sets: dict[str, PluginSet], filters: list[str], scores: list[str]) -> None:
     """multiPoint fills every point its plugins take part in, around what the point itself says."""
-    found = multipoint.expanded(sets, POINTS)
+    found = format_1_36.expanded(sets, POINTS)
     assert [plugin.name for plugin in found.get(Point.FILTER, ())] == filters
     assert [plugin.name for plugin in found.get(Point.SCORE, ())] == scores
 
@@ -198,7 +198,7 @@ def test_expansion(sets: dict[str, PluginSet], filters: list[str], scores: list[
 def test_weights_of_multi_point() -> None:
     """The weight is that of the score point's entry where there is one, else of multiPoint's."""
     sets = {"multiPoint": plugin_set(("A", 4), ("B", 5)), "score": plugin_set("B", ("X", 6))}
-    found = multipoint.expanded(sets, POINTS)[Point.SCORE]
+    found = format_1_36.expanded(sets, POINTS)[Point.SCORE]
     assert [(plugin.name, plugin.weight) for plugin in found] == [("B", 0), ("A", 4), ("X", 6)]
 
 

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.v1alpha1.v1alpha1_config import ConfigMapName, V1Alpha1Config
-from kubescheduler.config.v1alpha1.v1alpha1_reading import read_v1alpha1
-from kubescheduler.config.v1alpha1.v1alpha1_writing import v1alpha1_document
+from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config, read_v1alpha1, v1alpha1_document
 from kubescheduler.framework.contract.profile import LeaderElection
 
 GROUP = "kubescheduler.config.k8s.io"

@@ -2,55 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import ParsedDocument
 from kubescheduler.config.go_decoding import show_path
 
 if TYPE_CHECKING:
-    from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
-    from kubescheduler.config.policy.policy_model import Policy
-
-
-class UnreadablePolicy(ConfigError):
-    """A policy with faults of decoding; ``policy`` is what could be read of it."""
-
-    def __init__(self, problems: Iterable[str], policy: Policy, faults: Iterable[Fault] = ()) -> None:
-        super().__init__(problems)
-        self.policy = policy
-        self.faulty = tuple(show_path(fault.path) for fault in faults)
-        """The paths of values of a wrong type."""
-
-
-def checked_policy(read: Callable[[], Policy], problems_of: Callable[[Policy], Iterable[str]]) -> Policy:
-    """The policy that ``read`` decodes, when neither decoding nor ``problems_of`` (``path: message``) finds a fault.
-
-    Raises ConfigError with the faults of both: one of decoding hides only what follows from it.
-    """
-    try:
-        policy = read()
-    except UnreadablePolicy as error:
-        later = [p for p in problems_of(error.policy) if not _follows(p.partition(": ")[0], error.faulty)]
-        raise ConfigError([*error.problems, *later]) from error
-    if problems := list(problems_of(policy)):
-        raise ConfigError(problems)
-    return policy
-
-
-def _follows(path: str, faulty: Iterable[str]) -> bool:
-    """Whether a problem at ``path`` only comes of a value that could not be read."""
-    return any(
-        path == other
-        or path.startswith((f"{other}.", f"{other}["))
-        or other == f"{path}.name"
-        or other.startswith(f"{path}.argument")
-        for other in faulty
-    )
-
-
-# --- keys ----------------------------------------------------------------------------------
+    from kubescheduler.config.go_decoding import Path, UnknownKey
 
 
 def unknown_problem(key: UnknownKey) -> str:

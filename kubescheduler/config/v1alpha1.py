@@ -1,0 +1,281 @@
+"""The component configuration of release 1.16, ``kubescheduler.config.k8s.io/v1alpha1``, which ignores unknown keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.config_defaults import bind_address, said_values
+from kubescheduler.config.component.config_schema import (
+    CLIENT_CONNECTION,
+    KIND,
+    LEADER_ELECTION,
+    PLUGIN_SET,
+    V1,
+    V1ALPHA1,
+    V1ALPHA2,
+    V1BETA1,
+    V1BETA2,
+    V1BETA3,
+)
+from kubescheduler.config.component.decode_config import type_problems, without_type
+from kubescheduler.config.component.write_config import document_yaml
+from kubescheduler.config.go_decoding import GoDecoder
+from kubescheduler.config.unread_keys import ignored_notes, text_notes, text_problems, unknown_problem
+from kubescheduler.framework.args.document_schema import (
+    BOOL,
+    INT32,
+    INT64,
+    TEXT,
+    Anything,
+    Field,
+    ListOf,
+    Struct,
+    written,
+)
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.contract.profile import PluginSet
+
+
+NAMESPACE = "kube-system"
+MEMBERS = (
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "score",
+    "normalizeScore",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+    "unreserve",
+)
+"""The members of ``plugins``."""
+
+
+class ConfigMapName(msgspec.Struct, frozen=True):
+    """Where a ConfigMap is in the cluster."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class V1Alpha1Config(msgspec.Struct, frozen=True):
+    """A KubeSchedulerConfiguration of release 1.16; one of provider, policy_file and policy_configmap is set."""
+
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME
+    """Pods that name another scheduler are left alone."""
+    provider: str | None = None
+    """The name of an algorithm provider."""
+    policy_file: str | None = None
+    """The path of a Policy where kube-scheduler runs."""
+    policy_configmap: ConfigMapName | None = None
+    """The ConfigMap that has the Policy."""
+    hard_pod_affinity_symmetric_weight: int = 1
+    """What a running pod's required affinity to the new pod counts."""
+    percentage_of_nodes_to_score: int = 0
+    """0: the adaptive share."""
+    disable_preemption: bool = False
+    """No pod is evicted for another."""
+    bind_timeout_seconds: int = 600
+    """How long binding of volumes may take."""
+    leader_election: LeaderElection = msgspec.field(default_factory=partial(LeaderElection, resource_lock="endpoints"))
+    """The lock's name under either spelling."""
+    client_connection: ClientConnection = msgspec.field(default_factory=ClientConnection)
+    healthz_bind_address: str = "0.0.0.0:10251"
+    metrics_bind_address: str = "0.0.0.0:10251"
+    enable_profiling: bool = False
+    enable_contention_profiling: bool = False
+    plugins: Mapping[str, PluginSet] = msgspec.field(default_factory=dict)
+    """Extension point → its set; 1.16 has no plugins of its own."""
+    notes: tuple[str, ...] = ()
+    """What someone who wrote the configuration may not expect."""
+
+
+# --- keys ----------------------------------------------------------------------------------
+
+
+def given_values(**given: Any) -> dict[str, Any]:
+    """Attribute → value, of the keys that are written."""
+    return given
+
+
+_FILE = Struct("SchedulerPolicyFileSource", given_values, (Field("path", "path", TEXT),))
+_CONFIG_MAP = Struct(
+    "SchedulerPolicyConfigMapSource",
+    ConfigMapName,
+    (Field("namespace", "namespace", TEXT), Field("name", "name", TEXT)),
+)
+_POLICY = Struct(
+    "SchedulerPolicySource", given_values, (Field("file", "file", _FILE), Field("configMap", "config_map", _CONFIG_MAP))
+)
+_SOURCE = Struct(
+    "SchedulerAlgorithmSource",
+    given_values,
+    (Field("policy", "policy", _POLICY), Field("provider", "provider", TEXT)),
+)
+_ELECTION = msgspec.structs.replace(
+    LEADER_ELECTION,
+    name="KubeSchedulerLeaderElectionConfiguration",
+    fields=(
+        *LEADER_ELECTION.fields,
+        Field("lockObjectName", "lock_object_name", TEXT),
+        Field("lockObjectNamespace", "lock_object_namespace", TEXT),
+    ),
+    parts=lambda election: {
+        **msgspec.structs.asdict(election),
+        "lock_object_name": election.resource_name,
+        "lock_object_namespace": election.resource_namespace,
+    },
+)
+_PLUGINS = Struct("Plugins", given_values, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS))
+
+
+def _parts(config: V1Alpha1Config) -> dict[str, Any]:
+    """What is written of a configuration; there are no plugins to name."""
+    source: dict[str, Any] = {"provider": config.provider}
+    if config.policy_file is not None:
+        source = {"policy": {"file": {"path": config.policy_file}}}
+    elif config.policy_configmap is not None:
+        source = {"policy": {"config_map": config.policy_configmap}}
+    return {**msgspec.structs.asdict(config), "source": source, "plugins": None}
+
+
+CONFIGURATION_V1ALPHA1 = Struct(
+    "KubeSchedulerConfiguration",
+    given_values,
+    (
+        Field("schedulerName", "scheduler_name", TEXT),
+        Field("algorithmSource", "source", _SOURCE),
+        Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT32),
+        Field("leaderElection", "leader_election", _ELECTION),
+        Field("clientConnection", "client_connection", CLIENT_CONNECTION),
+        Field("healthzBindAddress", "healthz_bind_address", TEXT),
+        Field("metricsBindAddress", "metrics_bind_address", TEXT),
+        Field("enableProfiling", "enable_profiling", BOOL),
+        Field("enableContentionProfiling", "enable_contention_profiling", BOOL),
+        Field("disablePreemption", "disable_preemption", BOOL),
+        Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32),
+        Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),
+        Field("plugins", "plugins", _PLUGINS),
+        Field(
+            "pluginConfig",
+            "plugin_config",
+            ListOf(
+                Struct("PluginConfig", given_values, (Field("name", "name", TEXT), Field("args", "args", Anything())))
+            ),
+        ),
+    ),
+    parts=_parts,
+)
+
+
+ELSEWHERE = {
+    V1: "that is for --release 1.36",
+    V1BETA1: "that is for --release 1.20",
+    **dict.fromkeys((V1BETA3, V1BETA2, V1ALPHA2), "1.16 reads v1alpha1"),
+}
+"""apiVersion that 1.16 does not read → what to do."""
+
+
+def read_v1alpha1(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
+    """The configuration with its defaults; ``notes`` says what is ignored.
+
+    strict: unknown keys and keys that are set twice are faults. Raises ConfigError with every fault and its path.
+    """
+    if problems := type_problems(document, "1.16", (V1ALPHA1,), ELSEWHERE):
+        raise ConfigError(problems)
+    decoder = GoDecoder(outer=0)
+    written = decoder.decode(CONFIGURATION_V1ALPHA1, without_type(document))
+    problems = [*map(str, decoder.faults)]
+    if strict:
+        problems += (*map(unknown_problem, decoder.unknown), *text_problems(document))
+    problems += (*_lock_problems(written), *_source_problems(written), *_plugin_problems(written))
+    if problems:
+        raise ConfigError(problems)
+    notes = (*ignored_notes(decoder.unknown, "1.16"), *text_notes(document, "1.16"))
+    return msgspec.structs.replace(_completed(written), notes=notes)
+
+
+# --- faults --------------------------------------------------------------------------------
+
+
+def _lock_problems(written: Mapping[str, Any]) -> Iterator[str]:
+    election = written.get("leader_election", {})
+    for what in ("Name", "Namespace"):
+        resource, lock = (election.get(f"{kind}_{what.lower()}") for kind in ("resource", "lock_object"))
+        if resource and lock and resource != lock:
+            text = f"Resource{what} and LockObject{what} are both set and do not match"
+            yield f"leaderElection: {text}, Resource{what}: {resource}, LockObject{what}: {lock}"
+
+
+def _source_problems(written: Mapping[str, Any]) -> Iterator[str]:
+    """A policy of nowhere: the release ends with ``no policy``, as nothing says where it is."""
+    policy = written.get("source", {}).get("policy")
+    if policy is not None and not policy:
+        yield "algorithmSource.policy: it needs file.path or configMap.name"
+
+
+def _plugin_problems(written: Mapping[str, Any]) -> Iterator[str]:
+    plugins: Mapping[str, PluginSet] = written.get("plugins", {})
+    for member, found in plugins.items():
+        for at, plugin in enumerate(found.enabled):
+            yield f"plugins.{member}.enabled[{at}].name: there is no plugin {plugin.name}: release 1.16 comes with none"
+
+
+# --- defaults ------------------------------------------------------------------------------
+
+
+def _completed(written: Mapping[str, Any]) -> V1Alpha1Config:
+    own = ("source", "leader_election", "client_connection", "healthz_bind_address", "metrics_bind_address")
+    given = {name: value for name, value in written.items() if name not in (*own, "plugin_config")}
+    if not given.get("hard_pod_affinity_symmetric_weight"):
+        given.pop("hard_pod_affinity_symmetric_weight", None)
+    given["scheduler_name"] = given.get("scheduler_name") or DEFAULT_SCHEDULER_NAME
+    return V1Alpha1Config(
+        **_source(written.get("source", {})),
+        leader_election=_election(written.get("leader_election", {})),
+        client_connection=ClientConnection(**said_values(written.get("client_connection", {}))),
+        healthz_bind_address=bind_address(written.get("healthz_bind_address")),
+        metrics_bind_address=bind_address(written.get("metrics_bind_address")),
+        **given,
+    )
+
+
+def _source(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The file counts where both are named; a policy goes before a provider."""
+    policy = written.get("policy")
+    if policy is None:
+        return {"provider": written.get("provider") or "DefaultProvider"}
+    if "file" in policy:
+        return {"policy_file": policy["file"].get("path", "")}
+    found: ConfigMapName = policy["config_map"]
+    return {"policy_configmap": msgspec.structs.replace(found, namespace=found.namespace or NAMESPACE)}
+
+
+def _election(written: Mapping[str, Any]) -> LeaderElection:
+    given = said_values(written)
+    name = given.pop("lock_object_name", "")
+    namespace = given.pop("lock_object_namespace", "")
+    given.setdefault("resource_name", name or LeaderElection().resource_name)
+    given.setdefault("resource_namespace", namespace or LeaderElection().resource_namespace)
+    given.setdefault("resource_lock", "endpoints")
+    return LeaderElection(**given)
+
+
+def v1alpha1_document(config: V1Alpha1Config) -> dict[str, Any]:
+    """Reading it gives the same configuration."""
+    return {"apiVersion": V1ALPHA1, "kind": KIND, **written(CONFIGURATION_V1ALPHA1, config)}
+
+
+def write_v1alpha1(config: V1Alpha1Config) -> str:
+    """``v1alpha1_document`` as YAML, keys in order."""
+    return document_yaml(v1alpha1_document(config))
