@@ -28,7 +28,7 @@ class BeyondRowsError(ClusterStateError):
     """A rule asked for something that such a snapshot does not know."""
 
 
-class EquivalentClasses:
+class ClassesOfRun:
     """The classes of pods that differ in labels and owners only, as far as what was counted does not distinguish them.
 
     first: stands for all where they do not matter. may_have_affinity: whether any of the pods may matter to the
@@ -73,7 +73,7 @@ class AddedPods(Snapshot):
 
     __slots__ = ("_extra", "_likes")
 
-    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: EquivalentClasses) -> None:
+    def __init__(self, base: Snapshot, rows: IntArray, extra: IntArray, likes: ClassesOfRun) -> None:
         """rows: (n,) of the cluster, also more than once. extra: (n,) how many pods are added to the row there. likes:
         the classes that the added pods have."""
         super().__init__(base._columns, base.objects, rows)

@@ -15,7 +15,7 @@ from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api import manifest_builders
 from kubescheduler.api.what_if import WhatIf
-from kubescheduler.core.not_pickled import CopiedAsItself
+from kubescheduler.core.sharing import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.inputs.entries import Entries, Entry, key_of, shared
 from kubescheduler.inputs.given import (

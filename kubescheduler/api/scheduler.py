@@ -15,10 +15,9 @@ import msgspec
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, StaleDecisionError
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
-from kubescheduler.core.decision import Decision, DeferredDecision, placed_by
-from kubescheduler.core.not_pickled import NotPickled
+from kubescheduler.core.decision import Decision, LazyDecision, placed_by
 from kubescheduler.core.placing_in_order import placed_in_order
-from kubescheduler.core.turns import OneAtATime, in_turn
+from kubescheduler.core.sharing import NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
 from kubescheduler.inputs.entries import key_of, named
@@ -112,7 +111,7 @@ class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
         ]
         each = zip(run.pods, run.hosts, run.by_ranking.tolist(), strict=True)
         for at, (pod, host, kept) in enumerate(each):
-            yield DeferredDecision.of(partial(replayed.decision, at), pod, host, shared[kept])
+            yield LazyDecision.of(partial(replayed.decision, at), pod, host, shared[kept])
 
 
 class ReplayedRun(msgspec.Struct, eq=False):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.decision_text import best, fits, message_line
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, noted, table
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.sources.sanitize import one_line
 
 if TYPE_CHECKING:

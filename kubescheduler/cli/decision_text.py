@@ -11,8 +11,7 @@ import click
 import msgspec
 
 from kubescheduler.cli.output import NONE
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import failures, gave_up
+from kubescheduler.core.decision import Decision, failures, gave_up
 from kubescheduler.sources.sanitize import shown
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kubescheduler.cli.decision_text import fits, would_evict
 from kubescheduler.cli.explaining import by_total
 from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, table
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import gave_up
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining

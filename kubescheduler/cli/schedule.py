@@ -190,7 +190,7 @@ def _run(
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
     from kubescheduler.cli.output import screen_of
-    from kubescheduler.core.failed_attempts import gave_up
+    from kubescheduler.core.decision import gave_up
     from kubescheduler.core.placing_in_order import placed_in_order
 
     hosts: dict[str, str | None] = {}

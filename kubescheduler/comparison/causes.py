@@ -42,8 +42,8 @@ from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.pairing import Pair
 from kubescheduler.comparison.refusal_difference import refusal_difference
 from kubescheduler.comparison.refused_hosts import refused_host
-from kubescheduler.core.failed_attempts import failures
-from kubescheduler.core.fine_scores import STEPS
+from kubescheduler.core.decision import failures
+from kubescheduler.core.scaled_scores import STEPS
 
 ORDER = (
     Cause.SCORE_RESOLUTION,
@@ -235,7 +235,7 @@ def _gains(
     pair: Pair, before: Sequence[ScoreTerm], after: Sequence[ScoreTerm], *, finest: bool, own: bool
 ) -> list[tuple[Cause, int]]:
     """How much the second host gains by each cause, from the old terms to the new ones."""
-    was, now = (sum(term.fine_on(finest=finest) for term in some) for some in (before, after))
+    was, now = (sum(term.scaled_on(finest=finest) for term in some) for some in (before, after))
     rounded = sum(term.rounding(finest=finest) for term in after) - sum(t.rounding(finest=finest) for t in before)
     gains = [(Cause.SCORE_RESOLUTION, rounded)]
     if pair.extender:
@@ -248,7 +248,7 @@ def _gains(
         return [*gains, (Cause.REMOVED_PRIORITY, -was)]
     if not pair.single:
         return [*gains, (Cause.CHANGED_FORMULA, now - was)]
-    weighed = msgspec.structs.replace(before[0], weight=after[0].weight).fine_on(finest=finest)
+    weighed = msgspec.structs.replace(before[0], weight=after[0].weight).scaled_on(finest=finest)
     gains.append((Cause.CHANGED_WEIGHT, weighed - was))
     return [*gains, (_rest(pair, before[0], after[0]), now - weighed)]
 

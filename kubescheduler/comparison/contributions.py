@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.comparison.pairing import EXTENDER, Pair, paired, rule_of
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.core.fine_scores import STEPS, fine_scores
+from kubescheduler.core.scaled_scores import STEPS, scaled_scores
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.framework.deciding.find_nodes import SCALE
 from kubescheduler.releases.lookup import release_named
@@ -97,13 +97,13 @@ class ScoreTerm(msgspec.Struct, frozen=True):
         """What it adds to the difference of the totals."""
         return self.weight * (self.scores[1] - self.scores[0])
 
-    def fine_on(self, *, finest: bool) -> int:
+    def scaled_on(self, *, finest: bool) -> int:
         """The same without coarse rounding. finest: on a scale of 0-100, else on that of ``scores``."""
         return self.weight * (self.fine[1] - self.fine[0]) if finest else self.value
 
     def rounding(self, *, finest: bool) -> int:
         """What coarse rounding adds to the difference."""
-        return self.value * self.step - self.fine_on(finest=True) if finest else 0
+        return self.value * self.step - self.scaled_on(finest=True) if finest else 0
 
 
 def terms(judgement: Judgement, hosts: tuple[str, str]) -> dict[str, ScoreTerm]:
@@ -128,12 +128,12 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
     view = snapshot.only(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
     found: list[ScoreTerm] = []
-    forms = release_named(decision.release).legacy_rules.fine_scores()
+    forms = release_named(decision.release).legacy_rules.scaled_scores()
     for priority in judgement.scheduler.algorithm.priorities:
         config, weight = priority.config, priority.weight
         scores = decision.scores[config.name]
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
-        fine = fine_scores(config, forms, info, view, coarse)
+        fine = scaled_scores(config, forms, info, view, coarse)
         raw = None if config.reduce is None else _at(config.map(info, here), (0, 1))
         both_scores = _at(coarse, both)
         finer = _finer(both_scores, _at(fine, both))

@@ -19,8 +19,7 @@ from clusterstate.errors import nearest
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, PodComparison
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import failures
+from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.sources.limits import exceeded, limit

@@ -11,7 +11,7 @@ from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contrib
 from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange
 from kubescheduler.comparison.pairing import EXTENDER, rule_of
 from kubescheduler.comparison.refusals import refusal_sentences, refusals
-from kubescheduler.core.failed_attempts import failures
+from kubescheduler.core.decision import failures
 
 AS_IF_PASSED = "neither scheduler scored both nodes, the scores are those as if both had passed its checks"
 """What terms are that neither engine worked out for its own choice."""

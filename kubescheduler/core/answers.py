@@ -2,55 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
-from clusterstate.counting.row_amounts import Amounts
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topology.topology_scope import ScopeReading, SeenByRow
+from clusterstate.topology.topology_scope import ScopeReading
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
 from priorities.types import PriorityConfig
 
 SINGLE_ROWS = 16
-"""Rows that are looked up one by one."""
-MOST_AMOUNTS = 1 << 14
-"""Amounts of which the answers are remembered."""
+"""Rows of which verdicts are looked up by what the rule sees of them."""
+FEW_ROWS = 8
+"""Likewise of which scores are looked up."""
+MOST_ANSWERS = 1 << 14
+"""So many are remembered; then it is begun anew."""
 
 RowVerdict = tuple[tuple[str, ...], bool]
 """(the reasons for which a row fails, whether taking pods away cannot mend it)."""
 PASSES: RowVerdict = (), False
 
+A = TypeVar("A")
 
-class UsageAnswers:
-    """Answers of one predicate, whose verdict follows from amounts, about single rows for pods that are alike to it."""
 
-    __slots__ = ("_known", "_predicate")
+class Answers(Generic[A]):
+    """What rules say of single rows, by a key of the row: what they see of it, such as the amounts there.
 
-    def __init__(self, predicate: FitPredicate) -> None:
-        self._predicate = predicate
-        self._known: dict[tuple[Amounts, tuple[PodInfo, ...]], RowVerdict] = {}
+    It holds for pods that are alike to the rules, as long as nothing changes that they see besides.
+    """
 
-    def of(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...] = ()) -> RowVerdict:
-        """Of a row of the whole cluster, with pods of these classes hypothetically added."""
-        key = snapshot.amounts(row), added
-        verdict = self._known.get(key)
-        if verdict is None:
-            if len(self._known) >= MOST_AMOUNTS:
-                self._known.clear()
-            verdict = self._known[key] = self._ask(row, pod, snapshot, added)
-        return verdict
+    __slots__ = ("_known",)
 
-    def _ask(self, row: int, pod: PodInfo, snapshot: Snapshot, added: tuple[PodInfo, ...]) -> RowVerdict:
-        there = snapshot.take(np.array([row], np.int64)).what_if([PodChange(row, info, 1) for info in added])
-        return row_verdicts(self._predicate, pod, there)[0]
+    def __init__(self) -> None:
+        self._known: dict[Hashable, A] = {}
+
+    def forget(self) -> None:
+        """Something else has changed that the rules see."""
+        self._known.clear()
+
+    def unknown(self, keys: Iterable[Hashable]) -> int:
+        """Of how many rows nothing is known."""
+        return sum([key not in self._known for key in keys])
+
+    def of(
+        self, keys: Sequence[Hashable], rows: Sequence[int], ask: Callable[[tuple[int, ...]], Iterable[A]]
+    ) -> list[A]:
+        """(k,) what is said of rows that have these keys; the same object for equal keys. ask: of rows with new ones,
+        each by one of the rows that have it."""
+        known = self._known
+        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+        if new:
+            if len(known) + len(new) > MOST_ANSWERS:
+                known.clear()
+                new = dict(zip(keys, rows, strict=True))
+            known.update(zip(new, ask(tuple(new.values())), strict=True))
+        return [known[key] for key in keys]
 
 
 def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:
@@ -85,8 +99,6 @@ CLAIMS = Reads.CLAIMS.value
 PATCH_SHARE = 8
 """Rows are patched while there are fewer changes than 1/8 of all rows, or just one."""
 
-FEW_ROWS, MOST_NUMBERS = 8, 4096
-"""Rows whose scores are looked up by what the rule sees of them, and how many such looks are remembered."""
 
 Part = tuple[IntArray, Snapshot]
 """Rows, and the snapshot over just them."""
@@ -186,6 +198,7 @@ class Remembered:
         "_far",
         "_led_to",
         "_local",
+        "_of_usage",
         "_scoped",
         "_size",
         "_storage",
@@ -198,6 +211,7 @@ class Remembered:
     def __init__(self, footprint: Footprint, info: PodInfo) -> None:
         """footprint: the rule's."""
         reads, scope = footprint.reads_for(info), footprint.scope
+        self._of_usage = footprint.follows_from_usage(info)
         self._storage = footprint.storage if reads & Reads.CLAIMS else None
         found = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
         self._far, self._local = found.far, found.local
@@ -243,6 +257,14 @@ class Remembered:
             return rows
         return refresh.rows(self._local) if self._local else ()
 
+    def _seen(self, rows: Sequence[int], snapshot: Snapshot) -> list[Hashable] | None:
+        """(k,) all that the rule sees of rows that are to be looked at again; None: more than can be told."""
+        if self._of_usage:
+            return [snapshot.amounts(row) for row in rows]
+        if self._scoped is not None and not self._local:
+            return [self._scoped.seen_by(row) for row in rows]
+        return None
+
     def _within(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again as pods have come and gone; None: every row."""
         scoped, size = self._scoped, len(refresh.snapshot)
@@ -264,9 +286,8 @@ class CheckState(Remembered):
     """
 
     __slots__ = (
-        "_by_domains",
+        "_answers",
         "_moment",
-        "by_usage",
         "erring",
         "failing",
         "predicate",
@@ -278,11 +299,8 @@ class CheckState(Remembered):
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.footprint, info)
         self.predicate = predicate
-        self.by_usage = (
-            UsageAnswers(predicate) if not self.far and predicate.footprint.follows_from_usage(info) else None
-        )
-        """What it says of single rows, where that follows from the amounts there."""
-        self._by_domains: dict[SeenByRow, RowVerdict] = {}
+        self._of_usage = self._of_usage and not self.far
+        self._answers: Answers[RowVerdict] = Answers()
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
         self.unresolvable: Mask | None = None
@@ -313,7 +331,7 @@ class CheckState(Remembered):
         if rows and not self._patch(rows, self._row_verdicts(pod, rows, refresh)):
             rows = None
         if rows is None:
-            self._by_domains.clear()
+            self._answers.forget()
             self.verdict = self.predicate.check(pod, refresh.snapshot)
             self.failing = failing(self.verdict)
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
@@ -327,21 +345,30 @@ class CheckState(Remembered):
         reasons = tuple([reason for reason, mask in self.verdict.items() if mask[row]])
         return reasons, self.unresolvable is not None and bool(self.unresolvable[row])
 
+    @property
+    def says_beside(self) -> bool:
+        """Whether ``verdict_beside`` may be asked."""
+        return self._of_usage or not self.of_own_pods
+
+    def verdict_beside(self, row: int, pod: PodInfo, snapshot: Snapshot, added: Sequence[PodChange]) -> RowVerdict:
+        """What it says of a row of the whole cluster to which pods are hypothetically added."""
+        if not self._of_usage:
+            return self.row_verdict(row)
+
+        def ask(rows: tuple[int, ...]) -> list[RowVerdict]:
+            return row_verdicts(self.predicate, pod, snapshot.take(np.array(rows, np.int64)).what_if(added))
+
+        key = snapshot.amounts(row), tuple([change.info for change in added])
+        return self._answers.of((key,), (row,), ask)[0]
+
     def _row_verdicts(self, pod: PodInfo, rows: tuple[int, ...], refresh: Refresh) -> list[RowVerdict]:
         """What it says of some rows now; of a few, what it said before of rows that are alike to it."""
-        if len(rows) <= SINGLE_ROWS:
-            if self.by_usage is not None:
-                return [self.by_usage.of(row, pod, refresh.snapshot) for row in rows]
-            if self._scoped is not None and not self._local:
-                return [self._of_domains(self._scoped.seen_by(row), pod, row, refresh) for row in rows]
-        return row_verdicts(self.predicate, pod, refresh.part(rows)[1])
 
-    def _of_domains(self, seen: SeenByRow, pod: PodInfo, row: int, refresh: Refresh) -> RowVerdict:
-        """What it says of a row of which it sees that much."""
-        known = self._by_domains.get(seen)
-        if known is None:
-            known = self._by_domains[seen] = row_verdicts(self.predicate, pod, refresh.part((row,))[1])[0]
-        return known
+        def ask(new: tuple[int, ...]) -> list[RowVerdict]:
+            return row_verdicts(self.predicate, pod, refresh.part(new)[1])
+
+        seen = self._seen(rows, refresh.snapshot) if len(rows) <= SINGLE_ROWS else None
+        return ask(rows) if seen is None else self._answers.of(seen, rows, ask)
 
     def _patch(self, rows: tuple[int, ...], said: list[RowVerdict]) -> bool:
         """Puts in what is said of some rows, unless one of them fails for a reason that no row failed for; whether it
@@ -368,7 +395,7 @@ class ScoreState(Remembered):
     failed: the last time ended in an error.
     """
 
-    __slots__ = ("_known", "config", "failed", "raw", "reduced", "uniform")
+    __slots__ = ("_answers", "config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.footprint, info)
@@ -377,7 +404,7 @@ class ScoreState(Remembered):
         self.uniform: int | None = None
         self.reduced: dict[int, int] = {}
         self.failed = False
-        self._known: dict[Hashable, int] = {}
+        self._answers: Answers[int] = Answers()
 
     def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
@@ -401,14 +428,12 @@ class ScoreState(Remembered):
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""
         if rows is None:
-            self._known.clear()
+            self._answers.forget()
             self.raw = self.config.map(pod, refresh.snapshot)
             return True
-        if len(rows) <= FEW_ROWS:
-            if self.config.footprint.follows_from_usage(pod):
-                return self._put(rows, self._numbers(pod, refresh, rows, map(refresh.snapshot.amounts, rows)))
-            if self._scoped is not None and not self._local:
-                return self._put(rows, self._numbers(pod, refresh, rows, map(self._scoped.seen_by, rows)))
+        seen = self._seen(rows, refresh.snapshot) if len(rows) <= FEW_ROWS else None
+        if seen is not None:
+            return self._put(rows, self._answers.of(seen, rows, lambda new: self._numbers(pod, refresh, new)))
         at, part = refresh.part(rows)
         now = self.config.map(pod, part)
         if (self.raw[at] == now).all():
@@ -417,14 +442,9 @@ class ScoreState(Remembered):
         self.raw[at] = now
         return True
 
-    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...], seen: Iterable[Hashable]) -> list[int]:
-        """The numbers of a few rows, which are worked out once for those that look the same. seen: each of them."""
-        known, keys = self._known, list(seen)
-        if not all([key in known for key in keys]):  # noqa: C419
-            if len(known) >= MOST_NUMBERS:
-                known.clear()
-            known.update(zip(keys, self.config.map(pod, refresh.part(rows)[1]).tolist(), strict=True))
-        return [known[key] for key in keys]
+    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...]) -> list[int]:
+        numbers: list[int] = self.config.map(pod, refresh.part(rows)[1]).tolist()
+        return numbers
 
     def _put(self, rows: tuple[int, ...], numbers: list[int]) -> bool:
         """Sets the numbers of a few rows; whether one changed."""
@@ -442,92 +462,3 @@ def same_everywhere(numbers: IntArray) -> bool:
         return True
     first = numbers[0]
     return bool(numbers[-1] == first and numbers[len(numbers) // 2] == first and (numbers == first).all())
-
-
-MOST_ROWS = 1 << 14
-"""Amounts of which the answers are remembered."""
-
-RowAnswer = tuple[bool, tuple[int, ...]]
-"""(whether every check passes the row, the raw number of every score)."""
-
-
-class RowAnswers:
-    """Answers of some rules about single rows, for pods that are alike to them.
-
-    checks, scores: that read nothing but a row's node, its pods, and what does not change with pods. Rules whose answer
-    follows from the amounts on a row are run once for equal amounts, and all the others each time.
-    """
-
-    __slots__ = ("_by_usage", "_known", "_order", "_others", "by_usage", "checks")
-
-    def __init__(self, pod: PodInfo, checks: tuple[CheckState, ...], scores: tuple[ScoreState, ...]) -> None:
-        self.checks = checks
-        plain_checks = [check for check in checks if check.predicate.footprint.follows_from_usage(pod)]
-        plain_scores = [score for score in scores if score.config.footprint.follows_from_usage(pod)]
-        self._by_usage = _Rules(plain_checks, plain_scores)
-        self._others = _Rules(
-            [check for check in checks if check not in plain_checks],
-            [score for score in scores if score not in plain_scores],
-        )
-        found = [*plain_scores, *self._others.scores]
-        order = [found.index(score) for score in scores]
-        self._order = None if order == list(range(len(order))) else order
-        self.by_usage = not self._others
-        """Whether all answers follow from amounts; then those about equal amounts are the same object."""
-        self._known: dict[Amounts, RowAnswer] = {}
-
-    def of(self, rows: Sequence[int], pod: PodInfo, snapshot: Snapshot, most: int) -> list[RowAnswer] | None:
-        """What they say of rows of the whole cluster, (k,); None: the rules would have to be run for more than ``most``
-        of them. Raises as the rules do."""
-        if not self.by_usage and len(rows) > most:
-            return None
-        known = self._known
-        amounts = [snapshot.amounts(row) for row in rows]
-        plain = [known.get(one) for one in amounts]
-        if None in plain:
-            if plain.count(None) > most:
-                return None
-            plain = self._asked(dict(zip(amounts, rows, strict=True)), amounts, pod, snapshot)
-        if self.by_usage:
-            return plain  # type: ignore[return-value]
-        together = []
-        for one, (passes, numbers) in zip(plain, self._others.ask(pod, snapshot, rows), strict=True):
-            assert one is not None
-            every = (*one[1], *numbers)
-            if self._order is not None:
-                every = tuple([every[at] for at in self._order])
-            together.append((one[0] and passes, every))
-        return together
-
-    def _asked(
-        self, row_with: dict[Amounts, int], amounts: Sequence[Amounts], pod: PodInfo, snapshot: Snapshot
-    ) -> list[RowAnswer | None]:
-        """Of each of some amounts what the rules say of the row that has them, which are run for new amounts."""
-        known = self._known
-        if len(known) + len(row_with) > MOST_ROWS:
-            known.clear()
-        new = [one for one in row_with if one not in known]
-        known.update(zip(new, self._by_usage.ask(pod, snapshot, [row_with[one] for one in new]), strict=True))
-        return [known[one] for one in amounts]
-
-
-class _Rules:
-    """Some checks and scores."""
-
-    __slots__ = ("checks", "scores")
-
-    def __init__(self, checks: Sequence[CheckState], scores: Sequence[ScoreState]) -> None:
-        self.checks = checks
-        self.scores = scores
-
-    def __bool__(self) -> bool:
-        return bool(self.checks or self.scores)
-
-    def ask(self, pod: PodInfo, snapshot: Snapshot, rows: Sequence[int]) -> list[RowAnswer]:
-        """What they say of rows now, (k,)."""
-        there = snapshot.take(np.array(rows, np.int64))
-        masks = [mask for check in self.checks for mask in check.predicate.check(pod, there).values()]
-        refused = np.logical_or.reduce(masks).tolist() if masks else [False] * len(rows)
-        numbers = [score.config.map(pod, there).tolist() for score in self.scores]
-        every = zip(*numbers, strict=True) if numbers else [()] * len(rows)
-        return [(not no, found) for no, found in zip(refused, every, strict=True)]

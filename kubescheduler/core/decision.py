@@ -17,8 +17,7 @@ from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nomin
 from kubescheduler.core.evidence import Explainer, NodeExplanation, ScoreSource
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.lazy_results import LazyScores, Scores, ScoreTable
-from kubescheduler.core.not_pickled import CopiedAsItself
-from kubescheduler.core.turns import AT_ONCE, in_turn
+from kubescheduler.core.sharing import AT_ONCE, CopiedAsItself, in_turn
 from priorities.score_evidence import ScoreEvidence
 
 UNSTATED = {
@@ -64,6 +63,8 @@ def _named(nodes: Sequence[str]) -> str:
     return f"{len(nodes)} nodes ({', '.join(nodes[:FEW_NODES])}{', …' if len(nodes) > FEW_NODES else ''}) have"
 
 
+NO_NODES = "no nodes available to schedule pods"
+"""What every release says of a cluster without nodes."""
 LEGACY_SCALE, FRAMEWORK_SCALE = 10, 100
 """The highest score that one priority or plugin gives a node."""
 
@@ -327,14 +328,14 @@ class Decision(CopiedAsItself, FilterResults):
 ASK, SHARED = "_ask", "_shared"
 
 
-class DeferredDecision(Decision):
+class LazyDecision(Decision):
     """A Decision on a pod that was placed with others like it: what is not known of it is decided when it is first
     read."""
 
     __slots__ = (ASK, SHARED)
 
     @classmethod
-    def of(cls, ask: Callable[[], Decision], pod: Pod, host: str, shared: Mapping[str, Any]) -> DeferredDecision:
+    def of(cls, ask: Callable[[], Decision], pod: Pod, host: str, shared: Mapping[str, Any]) -> LazyDecision:
         """ask: the decision itself, with the same host. shared: see ``placed_by``."""
         out = object.__new__(cls)
         set_in = object.__setattr__
@@ -388,3 +389,27 @@ OWN = ("pod", "host")
 """The fields that each has of its own."""
 FIELDS = frozenset(field.name for field in attrs.fields(Decision))
 """What a Decision has."""
+
+
+def gave_up(decision: Decision | None) -> bool:
+    """Whether an error ended the attempt, so that nobody knows where the pod would go.
+
+    A cluster without nodes is an answer: the pod fits nowhere.
+    """
+    return decision is not None and decision.tried and decision.error not in (None, NO_NODES)
+
+
+def failures(decision: Decision) -> Iterator[str]:
+    """What a scheduler did instead of answering, as ``gave up: …``; nothing for a decision that is an answer.
+
+    A release goes on without scores that an extender does not send, and without an ignorable extender. Where the pod
+    would go with them is then unknown.
+    """
+    if decision.error is not None:
+        if decision.tried:
+            yield f"gave up: {decision.error}"
+        return
+    for trace in decision.extenders:
+        for error in (trace.filter_error, trace.prioritize_error):
+            if error is not None:
+                yield f"went on without its extender: {error}"

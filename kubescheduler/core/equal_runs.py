@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import attrs
@@ -16,12 +16,12 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import PODS, Reads
 from clusterstate.errors import SchedulingError, StaleDecisionError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import EquivalentClasses
+from clusterstate.hypothetical.added_pods import ClassesOfRun
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
-from kubescheduler.core.class_states import ClassState
-from kubescheduler.core.decision import Decision, DeferredDecision, kept_ranking_note, placed_by
+from kubescheduler.core.decision import Decision, LazyDecision, kept_ranking_note, placed_by
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import Choice, Choose, Placings, RunOfPods, RunOverError, RunRules
 from kubescheduler.core.selection import FirstByName, TieBreak
 
@@ -146,11 +146,11 @@ class ReadyRun(msgspec.Struct, frozen=True, eq=False):
         rules = RunRules.of(state, priorities, snapshot, nothing_scores)
         return None if rules is None else cls(cache, rules, state.feasible)
 
-    def over(self, alike: EquivalentPods) -> ReadyRun:
+    def over(self, alike: PodsOfOneClass) -> ReadyRun:
         """The same with its pods."""
         infos = alike.classes()
         return msgspec.structs.replace(
-            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=EquivalentClasses(infos))
+            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=ClassesOfRun(infos))
         )
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
@@ -220,7 +220,7 @@ def can_run(algorithm: Algorithm) -> bool:
     return all(priority.config.evidence is not None for priority in algorithm.priorities)
 
 
-class EquivalentPods(msgspec.Struct, frozen=True, eq=False):
+class PodsOfOneClass(msgspec.Struct, frozen=True, eq=False):
     """The first of some pods, as far as no rule can tell them apart."""
 
     pods: Sequence[Pod]
@@ -238,7 +238,7 @@ class EquivalentPods(msgspec.Struct, frozen=True, eq=False):
         cache: ClusterCache,
         state_of: Callable[[PodInfo], ClassState],
         is_held: Callable[[Pod], bool],
-    ) -> EquivalentPods | None:
+    ) -> PodsOfOneClass | None:
         """None: there are too few, or they need more than a node."""
         first = pods[0]
         if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
@@ -274,7 +274,7 @@ def placed_in_bulk(
     if not can_run(algorithm) or not cache.columns.listed_count:
         return None
     try:
-        alike = EquivalentPods.of(pods, cache, state_of, is_held)
+        alike = PodsOfOneClass.of(pods, cache, state_of, is_held)
         if alike is None:
             return None
         priorities = algorithm.priorities
@@ -302,26 +302,17 @@ ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_
 """What the placement of a pod does not change."""
 
 
-class AskedLater(msgspec.Struct, eq=False):
-    """What a Decision on one of the pods says beyond its node, as long as the cluster is as it was."""
-
-    cache: ClusterCache
-    pod: Pod
-    afresh: Callable[[Pod], Decision]
-    host: str
-    _position: int = -1
-
-    def __post_init__(self) -> None:
-        self._position = self.cache.columns.log.position
-
-    def decision(self) -> Decision:
-        """The whole decision. Raises StaleDecisionError once the cluster has changed."""
-        if self.cache.columns.log.position != self._position:
-            raise StaleDecisionError(
-                f"pod {self.pod.key} was placed with others like it, and the cluster has changed since; "
-                "ask for its scores before it is bound"
-            )
-        return attrs.evolve(self.afresh(self.pod), host=self.host)
+def _whole_decision(
+    cache: ClusterCache, pod: Pod, afresh: Callable[[Pod], Decision], host: str, position: int
+) -> Decision:
+    """What a Decision on one of the pods says beyond its node. position: of the log when it was made. Raises
+    StaleDecisionError once the cluster has changed."""
+    if cache.columns.log.position != position:
+        raise StaleDecisionError(
+            f"pod {pod.key} was placed with others like it, and the cluster has changed since; "
+            "ask for its scores before it is bound"
+        )
+    return attrs.evolve(afresh(pod), host=host)
 
 
 class Expected(msgspec.Struct, frozen=True, eq=False):
@@ -418,7 +409,8 @@ class RunAhead(msgspec.Struct, eq=False):
         if self._shared is None or self._shared["names"] is not names or self._shared["listed"] is not listed:
             self._shared = placed_by(self._like.release, names, listed, columns.node_count)
         host = names[row]
-        return DeferredDecision.of(AskedLater(cache, pod, self._like.afresh, host).decision, pod, host, self._shared)
+        ask = partial(_whole_decision, cache, pod, self._like.afresh, host, columns.log.position)
+        return LazyDecision.of(ask, pod, host, self._shared)
 
     @property
     def choice(self) -> Choice | None:

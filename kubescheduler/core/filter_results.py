@@ -11,8 +11,8 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
+from kubescheduler.core.sharing import AT_ONCE, Turn
 from kubescheduler.core.status import Code, Status
-from kubescheduler.core.turns import AT_ONCE, Turn
 from predicates.types import NodeError, Verdict
 from predicates.verdict_masks import failing
 

@@ -13,9 +13,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import nodes_to_find
 from predicates.types import FitPredicate, NodeError, Verdict
 

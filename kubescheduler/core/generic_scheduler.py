@@ -18,14 +18,14 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.class_states import ClassState, Memory, Sharing
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import NO_NODES, Decision
 from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.pod_classes import ClassState, Memory, Sharing
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.scoring import Scored, prioritize
@@ -37,8 +37,6 @@ from priorities.types import PriorityError
 
 if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun, RunAhead
-
-NO_NODES = "no nodes available to schedule pods"
 
 Steps = Callable[[str], object]
 """Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""

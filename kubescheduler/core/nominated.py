@@ -18,8 +18,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
 from kubescheduler.core.answers import SINGLE_ROWS, CheckState
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
@@ -155,7 +155,7 @@ def judge_with_added(
     every_change = [change for changes in added.values() for change in changes]
     if not stay_on_their_rows(every_change):
         return None
-    if len(added) <= SINGLE_ROWS and all(check.by_usage is not None or not check.of_own_pods for check in checks):
+    if len(added) <= SINGLE_ROWS and all(check.says_beside for check in checks):
         return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]
     return judge_rows(info, snapshot.take(np.array(list(added), np.int64)).what_if(every_change), checks, every=every)
 
@@ -164,11 +164,10 @@ def _judge_row(
     row: int, added: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
 ) -> NominatedJudgement:
     """Of one row by checks that follow from the amounts there, or from no pods."""
-    infos = tuple([change.info for change in added])
     out = FITS
     for check in checks:
-        by_usage, name = check.by_usage, check.predicate.name
-        reasons, beyond = check.row_verdict(row) if by_usage is None else by_usage.of(row, info, snapshot, infos)
+        name = check.predicate.name
+        reasons, beyond = check.verdict_beside(row, info, snapshot, added)
         if not reasons:
             continue
         error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)

@@ -18,11 +18,11 @@ from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,

@@ -11,13 +11,13 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError, EquivalentClasses
+from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError, ClassesOfRun
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.evidence import final_scores
+from kubescheduler.core.pod_classes import ClassState
 from predicates.types import FitPredicate, NodeError
 from predicates.verdict_masks import failing
 from priorities.types import PriorityConfig, PriorityError
@@ -45,7 +45,7 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
 
     info: PodInfo
     """The class that stands for all."""
-    likes: EquivalentClasses
+    likes: ClassesOfRun
     """The classes of the run's pods."""
     snapshot: Snapshot
     """The cluster before the run."""
@@ -94,7 +94,7 @@ class RunRules(msgspec.Struct, frozen=True, eq=False):
         moving = tuple(score for score in scores if score.config.footprint.reads_for(info) & PODS_OF_ROWS)
         return cls(
             info,
-            EquivalentClasses([info]),
+            ClassesOfRun([info]),
             snapshot,
             sum(weight * score for weight, score in constants) if weighted else nothing_scores,
             tuple(check for check in checks if check.footprint.reads_for(info) & PODS_OF_ROWS),

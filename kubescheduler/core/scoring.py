@@ -15,10 +15,10 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import ScoreState
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.lazy_results import Scores, one_for_all
+from kubescheduler.core.pod_classes import ClassState
 from priorities.types import PriorityConfig
 
 FIRST_ROW: IntArray = np.zeros(1, np.int64)

@@ -21,14 +21,13 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import (
     PASSES,
+    Answers,
     Refreshes,
-    RowAnswer,
-    RowAnswers,
     RowVerdict,
     ScoreState,
     with_rows,
 )
-from kubescheduler.core.class_states import ClassState
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.scoring import reduced
 from kubescheduler.core.total_tables import (
     AmountAnswers,
@@ -81,6 +80,10 @@ class VolatileRules:
             self._failures = {name: count - 1 for name, count in self._failures.items() if count > 1}
 
 
+RowAnswer = tuple[bool, tuple[int, ...]]
+"""(whether every check passes the row, the raw number of every score) of those that look at one row alone."""
+
+
 class SharedTotals:
     """Begun from one decision, and brought up to date by ``patch`` for the next ones, as long as it can be.
 
@@ -106,12 +109,14 @@ class SharedTotals:
         "_made_of",
         "_moving",
         "_names",
+        "_of_usage",
         "_own_checks",
         "_pods_version",
         "_position",
         "_raws",
         "_reduced",
-        "_rows",
+        "_row_answers",
+        "_row_checks",
         "_scored",
         "_seen",
         "_shared_raws",
@@ -183,7 +188,12 @@ class SharedTotals:
         made_of = checks, tuple(self._moving), self.version
         if made_of != self._made_of:
             self._made_of = made_of
-            self._rows = RowAnswers(state.info, *made_of[:2])
+            self._row_checks = checks
+            self._of_usage = all(
+                [check.predicate.footprint.follows_from_usage(info) for check in checks]
+                + [score.config.footprint.follows_from_usage(info) for score in self._moving]
+            )
+            self._row_answers: Answers[RowAnswer] = Answers()
             self._amount_answers = None
 
     def _read_checks(self, state: ClassState) -> None:
@@ -204,7 +214,7 @@ class SharedTotals:
         self._far_flags = tuple(sorted({flag for rule in far for flag in rule.far}))
         self._far_version = log.version_of(self._far_flags)
         self._by_amounts = (
-            self._rows.by_usage
+            self._of_usage
             and self._wide is not self.volatile.names
             and not any(rule.of_own_pods for rule in far)
             and not any(check.predicate.footprint.moment is not None for check in state.checks if not check.skipped)
@@ -298,7 +308,7 @@ class SharedTotals:
 
     def _table_by_amounts(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> AmountTable | None:
         """The table of all numbers; None: some total is too far from 0."""
-        own = self._rows.checks
+        own = self._row_checks
         asked = [check for check in state.checks if not check.skipped]
         self._own_checks = [asked.index(check) for check in own]
         lines = self._lines(state, self.feasible, self._raws)
@@ -320,7 +330,7 @@ class SharedTotals:
 
     def _note_looked_at(self, log: ChangeLog) -> None:
         """Verdicts that follow from the amounts on rows are as they were."""
-        for check in self._rows.checks:
+        for check in self._row_checks:
             check.position = log.position
 
     def _changed(self, log: ChangeLog) -> list[int] | None:
@@ -373,16 +383,31 @@ class SharedTotals:
     def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, RowAnswer] | None:
         """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
         rows with the same answers as the last time, where these follow from their amounts."""
-        answers = self._rows.of(rows, info, snapshot, FEW)
-        if answers is None:
+        if self._of_usage:
+            keys = [snapshot.amounts(row) for row in rows]
+            if self._row_answers.unknown(keys) > FEW:
+                return None
+            answers = self._row_answers.of(keys, rows, lambda new: self._ask(new, info, snapshot))
+        elif len(rows) > FEW:
             return None
+        else:
+            answers = self._ask(rows, info, snapshot)
         by_row = zip(rows, answers, strict=True)
-        if not self._rows.by_usage:
+        if not self._of_usage:
             return dict(by_row)
         known = self._answered
         found = {row: one for row, one in by_row if known.get(row) is not one}
         known.update(found)
         return found
+
+    def _ask(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> list[RowAnswer]:
+        """What the rules that look at one row alone say of rows of the whole cluster, (k,). Raises as they do."""
+        there = snapshot.take(np.array(rows, np.int64))
+        masks = [mask for check in self._row_checks for mask in check.predicate.check(info, there).values()]
+        refused = np.logical_or.reduce(masks).tolist() if masks else [False] * len(rows)
+        numbers = [score.config.map(info, there).tolist() for score in self._moving]
+        every = zip(*numbers, strict=True) if numbers else [()] * len(rows)
+        return [(not no, found) for no, found in zip(refused, every, strict=True)]
 
     def _check(
         self,
@@ -412,7 +437,7 @@ class SharedTotals:
 
     def _refuse_any(self, passes: Mapping[int, bool]) -> bool:
         """Whether one of these rows is refused now, or was the last time."""
-        local = [check.failing for check in self._rows.checks if check.failing is not None]
+        local = [check.failing for check in self._row_checks if check.failing is not None]
         return not all(passes.values()) or any(failing[row] for failing in local for row in passes)
 
     def _stand_as_seen(self) -> bool:

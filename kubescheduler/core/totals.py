@@ -19,8 +19,8 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.answers import Refreshes, ScoreState
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.lazy_results import LazyScores, Scores, WholeScores, one_for_all
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.scoring import raw_and_reduced
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig

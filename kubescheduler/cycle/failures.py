@@ -10,8 +10,8 @@ import attrs
 import msgspec
 import numpy as np
 
+from kubescheduler.core.decision import NO_NODES
 from kubescheduler.core.filter_results import items
-from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import attrs
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, nearest
 from clusterstate.objects import Pod
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.engine_proposals import checks_off, weights
 from kubescheduler.hinting.eviction_proposals import evictions, with_moves

@@ -14,8 +14,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, INIT_ANNOTATIONS, TOLERATIONS_ANNOTATION
 from clusterstate.objects import FrozenMap, Labels, Node, Pod
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.hinting.proposals import Goal, Hint, Proposal, Scale
 

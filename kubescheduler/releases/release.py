@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
-    from kubescheduler.core.fine_scores import Fine
     from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+    from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
@@ -231,7 +231,7 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """The search may end once enough nodes fit."""
     every_check: bool
     """All predicates run on every node, always."""
-    fine_scores: Callable[[], Mapping[str, Fine]]
+    scaled_scores: Callable[[], Mapping[str, ScaledForm]]
     """Gives priority → its formula from 0 to 100, for comparisons with releases that score so."""
     gated_predicates: frozenset[str]
     """Names that policies for other feature gates have; they are translated all the same."""

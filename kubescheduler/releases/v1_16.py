@@ -37,7 +37,7 @@ from predicates.taints import pod_tolerates_node_taints
 
 if TYPE_CHECKING:
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
-    from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
     from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -66,16 +66,16 @@ def no_domains_error(_: Iterable[str]) -> None:
     return
 
 
-def fine_scores() -> Mapping[str, Fine]:
+def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
-    from kubescheduler.core.fine_scores import ALIKE, fine_even, fine_image, fine_spread
+    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_even, scaled_image, scaled_spread
 
     return {
-        **ALIKE,
-        "ImageLocalityPriority": fine_image,
-        "SelectorSpreadPriority": fine_spread,
-        "ServiceSpreadingPriority": fine_spread,
-        "EvenPodsSpreadPriority": fine_even,
+        **SCALED_FORMS,
+        "ImageLocalityPriority": scaled_image,
+        "SelectorSpreadPriority": scaled_spread,
+        "ServiceSpreadingPriority": scaled_spread,
+        "EvenPodsSpreadPriority": scaled_even,
     }
 
 
@@ -281,7 +281,7 @@ LEGACY = replace(
     legacy_policy_flag=True,
     samples=True,
     every_check=False,
-    fine_scores=fine_scores,
+    scaled_scores=scaled_scores,
     gated_predicates=GATED_PREDICATES,
     gated_priorities=GATED_PRIORITIES,
     behaviour=LegacyBehaviour(places=AnsweredRows1_16),

@@ -53,7 +53,7 @@ from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
-    from kubescheduler.core.fine_scores import Fine
+    from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -84,17 +84,17 @@ def from_provider(_: str) -> str:
     return FATAL
 
 
-def fine_scores() -> Mapping[str, Fine]:
+def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
     from clusterstate.selectors.pod_owners import Kinds
-    from kubescheduler.core.fine_scores import ALIKE, fine_image_1_4, fine_spread_1_4
+    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_image_1_4, scaled_spread_1_4
     from priorities.selector_spread_1_4 import SPREADING
 
     return {
-        **ALIKE,
-        "ImageLocalityPriority": fine_image_1_4,
-        "SelectorSpreadPriority": fine_spread_1_4(SPREADING),
-        "ServiceSpreadingPriority": fine_spread_1_4(Kinds.SERVICES),
+        **SCALED_FORMS,
+        "ImageLocalityPriority": scaled_image_1_4,
+        "SelectorSpreadPriority": scaled_spread_1_4(SPREADING),
+        "ServiceSpreadingPriority": scaled_spread_1_4(Kinds.SERVICES),
     }
 
 
@@ -183,7 +183,7 @@ LEGACY = LegacyRules(
     legacy_policy_flag=False,
     samples=False,
     every_check=True,
-    fine_scores=fine_scores,
+    scaled_scores=scaled_scores,
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
     behaviour=LegacyBehaviour(

@@ -15,9 +15,8 @@ import msgspec
 from clusterstate.manifests.documents import SECTIONS
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.sources.sanitize import json_text

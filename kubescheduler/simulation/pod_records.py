@@ -9,8 +9,7 @@ import attrs
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import Decision, gave_up
 
 WAITING, RUNNING, FINISHED, PREEMPTED, LOST, WITHDRAWN, ERROR = (
     "pending",

@@ -10,9 +10,8 @@ from itertools import compress
 import msgspec
 
 from clusterstate.objects import ObjectMeta, Pod
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.equal_runs import PlacedRun
-from kubescheduler.core.failed_attempts import gave_up
 from kubescheduler.core.placing_in_order import MOST, placed_in_order
 from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import PodScheduler

@@ -24,8 +24,7 @@ from clusterstate.objects import ClusterObject, Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import failures
+from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for

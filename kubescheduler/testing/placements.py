@@ -13,8 +13,7 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.failed_attempts import gave_up
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among

@@ -14,8 +14,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.equal_runs import (
-    EquivalentPods,
     PlacedRun,
+    PodsOfOneClass,
     ReadyRun,
     RunAhead,
     RunSettings,
@@ -49,7 +49,7 @@ def placed_in_bulk(  # noqa: PLR0911
         return None
     snapshot = host.cache.snapshot()
     try:
-        alike = EquivalentPods.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
+        alike = PodsOfOneClass.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
         if alike is None:
             return None
         assert isinstance(alike.state, ProfileState)

@@ -17,8 +17,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.class_states import OF_PODS, ClassState, Sharing, unshared
 from kubescheduler.core.extender_calls import Extender
+from kubescheduler.core.pod_classes import OF_PODS, ClassState, Sharing, unshared
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
 from kubescheduler.framework.contract.profile import Point

@@ -19,13 +19,12 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.class_states import Memory, Sharing
-from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
+from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
-from kubescheduler.core.generic_scheduler import NO_NODES
 from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.pod_classes import Memory, Sharing
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status

@@ -8,8 +8,7 @@ from functools import partial
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.core.decision import Decision
-from kubescheduler.core.generic_scheduler import NO_NODES
+from kubescheduler.core.decision import NO_NODES, Decision
 from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.failures import SCHEDULER_ERROR, FailureRecord
 from kubescheduler.cycle.schedule_one import Attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.counting.tally import Tally
-from clusterstate.hypothetical.added_pods import BeyondRowsError, EquivalentClasses
+from clusterstate.hypothetical.added_pods import BeyondRowsError, ClassesOfRun
 from clusterstate.objects import Affinity, PodAffinity
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_pod
@@ -24,7 +24,7 @@ def counting(*names: str) -> Tally:
 
 def test_a_class_that_counts_alike_is_admitted() -> None:
     """As long as nothing was counted, any class is; then those that add the same to everything that was."""
-    classes = EquivalentClasses([info("a"), info("b")])
+    classes = ClassesOfRun([info("a"), info("b")])
     assert classes.admits(info("c"))
     assert classes.weight(counting("a", "b", "c")) == 1
     assert not classes.admits(info("d"))
@@ -34,7 +34,7 @@ def test_a_class_that_counts_alike_is_admitted() -> None:
 
 def test_what_is_counted_for_the_first_time_counts_for_all() -> None:
     """A class that was admitted before, and adds something else, is found out."""
-    classes = EquivalentClasses([info("a")])
+    classes = ClassesOfRun([info("a")])
     assert classes.admits(info("b"))
     with pytest.raises(BeyondRowsError, match="do not count alike"):
         classes.weight(counting("a"))
@@ -42,6 +42,6 @@ def test_what_is_counted_for_the_first_time_counts_for_all() -> None:
 
 def test_pods_with_affinity_are_not_admitted() -> None:
     """They may matter to where others go."""
-    classes = EquivalentClasses([info("a")])
+    classes = ClassesOfRun([info("a")])
     assert not classes.may_have_affinity
     assert not classes.admits(info("a", affinity=Affinity(pod_affinity=PodAffinity())))

@@ -20,9 +20,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, StaleDecisionError
 from kubescheduler import RELEASES, Cluster, Scheduler, migrate, pod
 from kubescheduler.api import scheduler
-from kubescheduler.core.decision import Decision, DeferredDecision
+from kubescheduler.core.decision import Decision, LazyDecision
 from kubescheduler.core.placing_in_order import placed_in_order
-from kubescheduler.core.turns import OneAtATime
+from kubescheduler.core.sharing import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16
 from tests.support.rich_worlds import DrawnCluster
@@ -316,7 +316,7 @@ def test_what_is_read_later_is_what_was_decided(engine: str) -> None:
         nonlocal read_of_runs
         plain, bulk = scheduler_of(given_runs, engine, tie), scheduler_of(given_runs, engine, tie)
         found = run_in_parts(bulk, given_runs)
-        of_runs = [at for at, decision in enumerate(found) if isinstance(decision, DeferredDecision)]
+        of_runs = [at for at, decision in enumerate(found) if isinstance(decision, LazyDecision)]
         places = of_runs or range(len(found))
         wanted = list(dict.fromkeys(places[pick % len(places)] for pick in picks))
         expected = {}
@@ -329,7 +329,7 @@ def test_what_is_read_later_is_what_was_decided(engine: str) -> None:
                 plain.bind(decision)
         for at in wanted:
             assert whole(found[at]) == expected[at]
-            read_of_runs += isinstance(found[at], DeferredDecision)
+            read_of_runs += isinstance(found[at], LazyDecision)
         assert state_of(bulk.running) == state_of(plain.running)
         assert bulk.cluster.objects == plain.cluster.objects
         assert line(one(bulk.running, small("later"))) == line(one(plain.running, small("later")))
@@ -343,7 +343,7 @@ def test_pods_that_are_alike_go_in_bulk(engine: str) -> None:
     """All of them but the node is worked out later; hints are those of the scheduler, for which the pod is bound."""
     scheduler = scheduler_of(plenty(), engine, "by name")
     found = scheduler.run(*plenty().pods)
-    assert {type(decision) for decision in found.values()} == {DeferredDecision}
+    assert {type(decision) for decision in found.values()} == {LazyDecision}
     last = found["default/p39"]
     with pytest.raises(DecodeError, match="to which it was bound"):
         last.hints(last.host)

@@ -11,11 +11,11 @@ import pytest
 
 from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.answers import CheckState, ScoreState
-from kubescheduler.core.class_states import ClassState
 from kubescheduler.core.nominated import KeptJudgements, RowWatch
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.shared_totals import SharedTotals
 from kubescheduler.core.total_tables import AmountTable, TotalTable
-from tests.kubescheduler.core.test_kept_totals import DOMAINS, Worlds, pod, said
+from tests.kubescheduler.core.test_totals import DOMAINS, Worlds, pod, said
 from tests.support.amount_steps import WITHOUT_TAINTS
 
 PLACES = {

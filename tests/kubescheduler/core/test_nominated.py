@@ -1,32 +1,106 @@
-"""Judging nodes beside the pods nominated to them: many at once, and again only where something changed."""
+"""Which rows are looked at again, and whether rows can be looked at one by one."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
+from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    ObjectMeta,
+    PodAffinity,
+    PodAffinityTerm,
+    PodDisruptionBudget,
+    PodResourceClaim,
+)
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
+from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.nominated import KeptJudgements, NominatedRefusals, judge, judge_rows
+from kubescheduler.core.nominated import (
+    KeptJudgements,
+    NominatedRefusals,
+    RowWatch,
+    judge,
+    judge_rows,
+    stay_on_their_rows,
+)
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod
+from tests.support.storage import claiming
+
+ROOM = FitPredicate("Room", lambda pod, snapshot: {})
+FAR = FitPredicate("Far", lambda pod, snapshot: {}, Footprint(LOCAL | Reads.NAMESPACES))
+POD = make_pod("in")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "stays"),
+    [
+        (make_pod("plain"), True),
+        (
+            make_pod("apart", affinity=Affinity(None, None, PodAffinity((PodAffinityTerm("zone", LabelSelector()),)))),
+            False,
+        ),
+        (claiming("claim"), False),
+        (make_pod("devices", resource_claims=(PodResourceClaim("c", "c"),)), False),
+    ],
+    ids=["plain", "terms", "claims", "devices"],
+)
+def test_rows_by_themselves(waiting: Any, stays: bool) -> None:
+    """Nobody who is added uses what pods elsewhere may use too, or keeps others out of a domain."""
+    cache = cache_of([make_node("a")])
+    plain = PodChange(0, cache.info(POD), 1, nominated=True, pod=POD)
+    change = PodChange(0, cache.info(waiting), 1, nominated=True, pod=waiting)
+    assert stay_on_their_rows([plain, change]) == stays
+
+
+def test_what_changed() -> None:
+    """Rows that changed or are waited for; everything when rules, what they read far away, or time moved on."""
+    cache = cache_of([make_node(name) for name in "abc"])
+    info, watch, now = cache.info(POD), RowWatch(cache), [1]
+    timed = msgspec.structs.replace(
+        FAR, footprint=msgspec.structs.replace(FAR.footprint, moment=lambda pod, snapshot: now[0])
+    )
+
+    def noticed(*given: Any) -> Any:
+        found = watch.changed(info, *given)
+        watch.noted()
+        return found
+
+    assert noticed([timed]) is None
+    assert noticed([timed]) == set()
+    cache.add_pod(make_pod("p", node="b"))
+    cache.nominate(make_pod("q"), "c")
+    cache.nominate(make_pod("r"), "ghost")
+    assert watch.changed(info, [timed]) == {1, 2}, "it was not noted, and is given again"
+    assert noticed([timed]) == {1, 2}
+    cache.add(PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(), 0))
+    assert noticed([timed]) is None
+    now[0] = 2
+    assert noticed([timed]) is None
+    assert noticed([ROOM]) is None
+    assert noticed([ROOM], "more") is None
+    assert noticed([ROOM], "more") == set()
+
 
 MASKS = st.lists(st.booleans(), min_size=3, max_size=3)
 RULES = st.lists(
     st.dictionaries(st.sampled_from(["r", "s", NodeError("{pod} broke")]), MASKS, max_size=2), min_size=1, max_size=3
 )
-POD = make_pod("in", priority=5)
+WAITING = make_pod("in", priority=5)
 
 
 def ruled(name: str, verdict: dict[str, list[bool]]) -> FitPredicate:
@@ -41,16 +115,16 @@ def test_judging_many_rows_is_judging_each(given_rules: list[dict[str, list[bool
     """The same predicates with the same reasons, and the same error."""
     cache = cache_of([make_node(name) for name in "abc"])
     rules = [ruled(f"rule {at}", verdict) for at, verdict in enumerate(given_rules)]
-    info, snapshot = cache.info(POD), cache.snapshot()
+    info, snapshot = cache.info(WAITING), cache.snapshot()
     for row, judgement in enumerate(
         judge_rows(info, snapshot, [CheckState(rule, info) for rule in rules], every=every)
     ):
         alone = snapshot.take(np.array([row]))
         if judgement.error is not None:
-            with pytest.raises(SchedulingError, match=f"^{re.escape(judgement.error[1].about(POD.key))}$"):
-                judge(POD, info, alone, rules, every=every)
+            with pytest.raises(SchedulingError, match=f"^{re.escape(judgement.error[1].about(WAITING.key))}$"):
+                judge(WAITING, info, alone, rules, every=every)
             continue
-        assert judgement.found == judge(POD, info, alone, rules, every=every)
+        assert judgement.found == judge(WAITING, info, alone, rules, every=every)
         hopeless = any("s" in reasons for _, reasons in judgement.found)
         worst = Code.UnschedulableAndUnresolvable if hopeless else Code.Unschedulable
         assert judgement.code == (worst if judgement.found else Code.Success)
@@ -141,5 +215,5 @@ def test_rules_that_look_further_remember_nothing(looks_further: bool) -> None:
     rule = FitPredicate("Far", Counting().check, Footprint(row_local=lambda pod, snapshot: not looks_further))
     kept = KeptJudgements(cache)
     for _ in range(2):
-        checks = [CheckState(rule, cache.info(POD))]
-        assert (kept.judge(POD, cache.info(POD), checks, None, every=False) is None) == looks_further
+        checks = [CheckState(rule, cache.info(WAITING))]
+        assert (kept.judge(WAITING, cache.info(WAITING), checks, None, every=False) is None) == looks_further

@@ -198,7 +198,7 @@ Make = Callable[[PodInfo, Sharing], ClassState]
 """Makes the state of a pod class that is new."""
 
 
-class Alike(msgspec.Struct, frozen=True, eq=False):
+class EqualSpec(msgspec.Struct, frozen=True, eq=False):
     """Stands for namespace, spec, named node and being deleted of some pods; found again by what they are."""
 
 
@@ -220,9 +220,9 @@ class Memory:
         self._narrow = whole_pod not in self._pod_keys
         self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
         self._key_as_read: dict[Hashable, tuple[Hashable, ...]] = {}
-        self._label_keys: dict[Alike, frozenset[str]] = {}
+        self._label_keys: dict[EqualSpec, frozenset[str]] = {}
         self._moment: Hashable = None
-        self._alike: OrderedDict[Hashable, Alike] = OrderedDict()
+        self._equal_specs: OrderedDict[Hashable, EqualSpec] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
         self._shared_totals: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
@@ -242,7 +242,7 @@ class Memory:
         if state is None:
             self._made = 0
             read = dict(zip(self._pod_keys, key[1:], strict=True))
-            state = self._states[key] = make(info, partial(self._share, self._alike_to(info), read))
+            state = self._states[key] = make(info, partial(self._share, self._equal_spec(info), read))
             state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:
@@ -252,7 +252,7 @@ class Memory:
 
     def _key(self, info: PodInfo, snapshot: Snapshot) -> tuple[Hashable, ...]:
         """Equal for pods that no rule can tell apart: what all are alike in, and what each rule reads besides."""
-        alike = self._alike_to(info)
+        alike = self._equal_spec(info)
         if not self._narrow:
             return (alike, *[of(info, snapshot) for of in self._pod_keys])
         keys = self._label_keys.get(alike)
@@ -272,18 +272,18 @@ class Memory:
             oldest, _ = self._states.popitem(last=False)
             self._size -= self._sizes.pop(oldest)
 
-    def _alike_to(self, info: PodInfo) -> Alike:
+    def _equal_spec(self, info: PodInfo) -> EqualSpec:
         key = (info.spec, info.namespace, info.node_name, info.terminating)
-        found = self._alike.get(key)
+        found = self._equal_specs.get(key)
         if found is None:
-            found = self._alike[key] = Alike()
-            if len(self._alike) > MOST_PODS:
-                self._alike.popitem(last=False)
+            found = self._equal_specs[key] = EqualSpec()
+            if len(self._equal_specs) > MOST_PODS:
+                self._equal_specs.popitem(last=False)
         return found
 
-    def _share(self, alike: Alike, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
+    def _share(self, spec: EqualSpec, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
         """What is remembered of a rule. read: what rules read of the pod besides its spec."""
-        key = (id(rule), alike, read.get(rule.footprint.pod_key))
+        key = (id(rule), spec, read.get(rule.footprint.pod_key))
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = make()

@@ -1,4 +1,4 @@
-"""One thread at a time: what a scheduler and its decisions read together changes while one decides."""
+"""What may be shared: by threads one at a time, and with other processes not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 Turn = AbstractContextManager[object]
 """What is held while one thread works; the same thread may hold it again."""
@@ -41,17 +41,40 @@ class TakesTurns(Protocol):
         """What is held meanwhile."""
 
 
-Self = TypeVar("Self", bound=TakesTurns)
-P = ParamSpec("P")
-R = TypeVar("R")
+TakesTurn = TypeVar("TakesTurn", bound=TakesTurns)
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
-def in_turn(method: Callable[Concatenate[Self, P], R]) -> Callable[Concatenate[Self, P], R]:
+def in_turn(method: Callable[Concatenate[TakesTurn, Given], Result]) -> Callable[Concatenate[TakesTurn, Given], Result]:
     """The method, while no other thread is in one of the same turn."""
 
     @wraps(method)
-    def waiting(self: Self, /, *args: P.args, **named: P.kwargs) -> R:
+    def waiting(self: TakesTurn, /, *args: Given.args, **named: Given.kwargs) -> Result:
         with self._turn:
             return method(self, *args, **named)
 
     return waiting
+
+
+class NotPickled:
+    """Says what to keep instead where somebody pickles or copies what holds rules, caches and locks."""
+
+    __slots__ = ()
+    _KEEP_INSTEAD: ClassVar[str]
+    """Ends the message."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {self._KEEP_INSTEAD}")
+
+
+class CopiedAsItself(NotPickled):
+    """The same of what never changes: a copy in this process is the object itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self

@@ -25,7 +25,7 @@ from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
 STEPS = MAX_NODE_SCORE // MAX_PRIORITY
 """Fine steps in a coarse one."""
 
-Fine = Callable[[PriorityConfig, PodInfo, Snapshot], IntArray | None]
+ScaledForm = Callable[[PriorityConfig, PodInfo, Snapshot], IntArray | None]
 """(n,) 0-100 of exactly the feasible rows; None where there is no finer form."""
 
 
@@ -58,18 +58,18 @@ def _turned(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return default_normalize_reversed(pod, view, config.map(pod, view))
 
 
-def fine_image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def scaled_image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     """(n,) of the bytes of the pod's images on each node, 1.16."""
     scores: IntArray = (np.clip(image_bytes(pod, view), MIN_BYTES, MAX_BYTES) - MIN_BYTES) * MAX_NODE_SCORE
     return scores // (MAX_BYTES - MIN_BYTES)
 
 
-def fine_spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def scaled_spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     """(n,) of SelectorSpreadPriority in 1.16."""
     return spread_scores_of_100(pod, view, config.map(pod, view))
 
 
-def fine_spread_1_4(kinds: Kinds) -> Fine:
+def scaled_spread_1_4(kinds: Kinds) -> ScaledForm:
     """SelectorSpreadPriority in 1.4. kinds: whose selectors count."""
 
     def fine(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
@@ -78,12 +78,12 @@ def fine_spread_1_4(kinds: Kinds) -> Fine:
     return fine
 
 
-def fine_even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
+def scaled_even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray | None:
     """None for a pod without soft constraints: all nodes have 0."""
     return None if config.constant(pod) is not None else even_scores_of_100(pod, view, config.map(pod, view))
 
 
-def fine_image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+def scaled_image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     """(n,) of the bytes of the pod's images on each node, 1.4."""
     return image_locality_of_100_1_4(pod, view)
 
@@ -98,7 +98,7 @@ def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return scores
 
 
-ALIKE: Mapping[str, Fine] = {
+SCALED_FORMS: Mapping[str, ScaledForm] = {
     "LeastRequestedPriority": _least,
     "MostRequestedPriority": _most,
     "BalancedResourceAllocation": _balanced,
@@ -109,8 +109,8 @@ ALIKE: Mapping[str, Fine] = {
 """Priority → its finer form, of those that have the same in 1.4 and 1.16."""
 
 
-def fine_scores(
-    config: PriorityConfig, forms: Mapping[str, Fine], pod: PodInfo, view: Snapshot, coarse: IntArray
+def scaled_scores(
+    config: PriorityConfig, forms: Mapping[str, ScaledForm], pod: PodInfo, view: Snapshot, coarse: IntArray
 ) -> IntArray:
     """(n,) 0-100 over exactly the feasible rows; ten times ``coarse`` where ``forms``, a release's, have no finer one.
 

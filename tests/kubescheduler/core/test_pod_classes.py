@@ -15,7 +15,7 @@ from algorithmprovider.custom_code import CustomCodeError
 from algorithmprovider.registration import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
-from kubescheduler.core.class_states import FEWEST_STATES, ClassState, Memory, Sharing
+from kubescheduler.core.pod_classes import FEWEST_STATES, ClassState, Memory, Sharing
 from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
@@ -265,7 +265,7 @@ def test_states_least_recently_decided_are_forgotten(
     memory: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the rows that they take; a few are remembered however large they are."""
-    monkeypatch.setattr("kubescheduler.core.class_states.MEMORY", memory)
+    monkeypatch.setattr("kubescheduler.core.pod_classes.MEMORY", memory)
     engine, decoder = engine_of("1.16"), Decoder()
     nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
     cache = cache_for(engine, nodes)
@@ -313,7 +313,7 @@ def test_a_rule_that_raised_is_asked_again(kind: str) -> None:
 
 def test_what_is_forgotten_of_a_class_takes_no_memory_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with totals that were kept, and before the garbage collector has looked for circles."""
-    monkeypatch.setattr("kubescheduler.core.class_states.MEMORY", 0)
+    monkeypatch.setattr("kubescheduler.core.pod_classes.MEMORY", 0)
     engine = EngineSpec.parse("release=1.16").engine(lambda _: None)
     decoder = Decoder()
     cache = cache_for(engine, [decoder.decode_object(node(at)) for at in range(3)])
