@@ -169,8 +169,8 @@ class Cluster(CopiedAsItself, WhatIf):
         >>> Cluster().pod("web-1", priority=7).find_pod("web-1").priority
         7
         """
-        found = self._find("Pod", name)
-        return found.obj if found is not None and isinstance(found.obj, Pod) else None
+        entry = self._find("Pod", name)
+        return entry.obj if entry is not None and isinstance(entry.obj, Pod) else None
 
     def manifests(self) -> list[dict[str, Any]]:
         """Every object in kubectl's form, as it was read.
@@ -326,10 +326,10 @@ class Cluster(CopiedAsItself, WhatIf):
         >>> Cluster().pods_from({"metadata": {"name": "web"}, "spec": {}})[0].key
         'default/web'
         """
-        found = self.to_place(given, what, validate=validate)
-        for note in found.notes:
+        to_place = self.to_place(given, what, validate=validate)
+        for note in to_place.notes:
             warnings.warn(note, UserWarning, stacklevel=2) if notice is None else notice(note)
-        return found.pods
+        return to_place.pods
 
     def to_place(
         self,
@@ -361,8 +361,8 @@ class Cluster(CopiedAsItself, WhatIf):
 
     def _find(self, kind: str, name: str) -> Entry | None:
         checked_name(name, kind)
-        found = self._entries.find((kind, name))
-        return found if found is not None or "/" in name else self._entries.find((kind, f"default/{name}"))
+        entry = self._entries.find((kind, name))
+        return entry if entry is not None or "/" in name else self._entries.find((kind, f"default/{name}"))
 
     def _known(self, kind: str, name: str) -> Entry:
         """Raises DecodeError for a name that is not there, with the nearest that is."""

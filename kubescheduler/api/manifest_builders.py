@@ -130,10 +130,10 @@ def taint(given: str | Mapping[str, Any]) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return dict(given)
-    found = _TAINT.fullmatch(given)
-    if found is None or found["effect"] not in EFFECTS:
+    parts = _TAINT.fullmatch(given)
+    if parts is None or parts["effect"] not in EFFECTS:
         raise DecodeError(f"taint {given!r}: write key=value:EFFECT or key:EFFECT with one of {', '.join(EFFECTS)}")
-    return _given(key=found["key"], value=found["value"], effect=found["effect"])
+    return _given(key=parts["key"], value=parts["value"], effect=parts["effect"])
 
 
 def toleration(given: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -144,13 +144,13 @@ def toleration(given: str | Mapping[str, Any]) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return dict(given)
-    found = _TOLERATION.fullmatch(given)
-    if found is None or (found["effect"] and found["effect"] not in EFFECTS):
+    parts = _TOLERATION.fullmatch(given)
+    if parts is None or (parts["effect"] and parts["effect"] not in EFFECTS):
         raise DecodeError(
             f"toleration {given!r}: write key=value:EFFECT, key:EFFECT or key with one of {', '.join(EFFECTS)}"
         )
-    operator = "Exists" if found["value"] is None else "Equal"
-    return _given(key=found["key"] or None, operator=operator, value=found["value"], effect=found["effect"] or None)
+    operator = "Exists" if parts["value"] is None else "Equal"
+    return _given(key=parts["key"] or None, operator=operator, value=parts["value"], effect=parts["effect"] or None)
 
 
 def as_annotation(name: str, entries: list[dict[str, Any]]) -> dict[str, str]:
@@ -187,8 +187,8 @@ Edit = Callable[[Manifest], Manifest]
 
 
 def _inside(manifest: Manifest, section: str) -> Mapping[str, Any]:
-    found = manifest.get(section)
-    return found if isinstance(found, Mapping) else {}
+    inner = manifest.get(section)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def _with(manifest: Manifest, section: str, **changes: Any) -> Manifest:

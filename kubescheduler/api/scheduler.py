@@ -132,9 +132,9 @@ class ReplayedRun(msgspec.Struct, eq=False):
         one = partial(decided_and_placed, scheduler)
         for _ in placed_in_order(scheduler, self.pods[self._at : at], one):
             pass
-        found = one(self.pods[at])
+        decision = one(self.pods[at])
         self._scheduler, self._at = scheduler, at + 1
-        return found
+        return decision
 
 
 def decided_and_placed(scheduler: PodScheduler, pod: Pod) -> Decision:
@@ -394,16 +394,16 @@ class Scheduler(NotPickled):
         return decision
 
     def _pods(self, given: Any, what: str) -> list[Pod]:
-        found = self._read.to_place(given, what)
-        pods = found.pods
-        for note in (*found.notes, *found.controllers):
+        to_place = self._read.to_place(given, what)
+        pods = to_place.pods
+        for note in (*to_place.notes, *to_place.controllers):
             self._notes.setdefault(note)
         taken = ((pod, self._bound.get(key_of(pod)[1])) for pod in pods)
         if problems := [f"{named(pod)}: it runs on {bound[1]}, to which it was bound" for pod, bound in taken if bound]:
             raise DecodeError(problems)
-        for obj in found.objects:
+        for obj in to_place.objects:
             self._running.cache.add(obj)
             self._journal.added(obj)
             self._hinting = None
-        self._read = self._read.with_accompanying(found.accompanying)
+        self._read = self._read.with_accompanying(to_place.accompanying)
         return pods

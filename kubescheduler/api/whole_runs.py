@@ -116,8 +116,8 @@ def compare(  # noqa: PLR0913
         picked = without_stayers(asked.pods)
     how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds, "ties": ties}
     objects = joined(without(seen, picked.pods), asked.objects)
-    found = run(objects, picked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
-    return attrs.evolve(found, notes=(*asked.notes, *asked.controllers, *picked.notes, *found.notes))
+    comparison = run(objects, picked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
+    return attrs.evolve(comparison, notes=(*asked.notes, *asked.controllers, *picked.notes, *comparison.notes))
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
@@ -172,11 +172,11 @@ def simulate(
     if listen is not None and not callable(listen):
         faults.append(f"listen: expected a function, found {shown_argument(listen)}")
     refuse(faults)
-    found, notes = workload_of(cluster, workload, pending=pending)
+    arriving, notes = workload_of(cluster, workload, pending=pending)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     scheduler = Scheduler(cluster, **options)
-    return Simulation(scheduler.running, found, preempt=preempt, grace=grace, listen=listen).run()
+    return Simulation(scheduler.running, arriving, preempt=preempt, grace=grace, listen=listen).run()
 
 
 def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workload, list[str]]:
@@ -220,8 +220,8 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
         warnings.warn(note, UserWarning, stacklevel=2)
     kinds = asked.distinct()
     if len(kinds) != 1:
-        found = ", ".join(key_of(each)[1] for pods in kinds for each in pods) or "none"
-        raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {found}")
+        names = ", ".join(key_of(each)[1] for pods in kinds for each in pods) or "none"
+        raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {names}")
     running = Scheduler(cluster.with_accompanying(asked.accompanying), **options).running
     return room_of(kinds[0], running, limit=limit)
 

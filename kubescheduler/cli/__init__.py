@@ -59,8 +59,8 @@ class LazyGroup(click.Group):
         """The commands in groups."""
         from kubescheduler.cli.help_groups import write_commands
 
-        found = {name: self.get_command(ctx, name) for name in COMMANDS}
-        write_commands({name: command for name, command in found.items() if command is not None}, formatter)
+        commands = {name: self.get_command(ctx, name) for name in COMMANDS}
+        write_commands({name: command for name, command in commands.items() if command is not None}, formatter)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of a name, its module imported now; None for an unknown one."""
@@ -136,14 +136,14 @@ def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Map
     """Settings that are lists or tables where an option takes one value, each once though it is set for all."""
     from clusterstate.manifests.fields import describe
 
-    found: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for command, given in settings.items():
         for name, value in given.items():
             option = options[command].get(name)
             several = value if isinstance(value, list) and option is not None and option.multiple else [value]
             if option is not None and (wrong := [one for one in several if isinstance(one, list | dict)]):
-                found.setdefault(name, f"{name}: must be one value, not {describe(wrong[0])}")
-    return list(found.values())
+                faults.setdefault(name, f"{name}: must be one value, not {describe(wrong[0])}")
+    return list(faults.values())
 
 
 def _value(option: click.Option | None, value: Any) -> Any:

@@ -89,13 +89,13 @@ def capacity(
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        found = attempt(problems, read_shown, cluster, release, defaulting, validate=validate, gates=gates)
-        asked = attempt(problems, read_pods_for, found, pod_files, release, defaulting, validate)
-        if configured is None or found is None or asked is None or problems:
+        there = attempt(problems, read_shown, cluster, release, defaulting, validate=validate, gates=gates)
+        asked = attempt(problems, read_pods_for, there, pod_files, release, defaulting, validate)
+        if configured is None or there is None or asked is None or problems:
             raise InputError(problems)
-        found = found.with_accompanying(asked.accompanying)
-        scheduler = engine.scheduler(configured, found)
-    remarks((*notes_on_cluster(found), *asked.notes, *asked.controllers))
+        there = there.with_accompanying(asked.accompanying)
+        scheduler = engine.scheduler(configured, there)
+    remarks((*notes_on_cluster(there), *asked.notes, *asked.controllers))
     passed_over = PassedOverExtenders()
     rooms = [_room(pods, scheduler, limit, passed_over.note) for pods in asked.distinct()]
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]

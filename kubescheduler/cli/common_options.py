@@ -35,10 +35,10 @@ def specs(_: click.Context, __: click.Parameter, begun: str) -> Completions:
     key, given, value = last.partition("=")
     said = dict(pair.partition("=")[::2] for pair in before.split(",") if pair)
     if not given:
-        found = [f"{name}=" for name in beginning(key, (name for name in KEYS if name not in said))]
+        values = [f"{name}=" for name in beginning(key, (name for name in KEYS if name not in said))]
     else:
-        found = [f"{key}={choice}" for choice in beginning(value, _values(key, value, _release(said)))]
-    return [f"{before}{comma}{text}" for text in found]
+        values = [f"{key}={choice}" for choice in beginning(value, _values(key, value, _release(said)))]
+    return [f"{before}{comma}{text}" for text in values]
 
 
 def _values(key: str, value: str, release: str) -> Iterable[str]:

@@ -168,18 +168,20 @@ def compare(
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs, "ties": ties}
-    found = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
+    comparison = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     advice: tuple[str, ...] = ()
-    if output in ("table", "wide", "html") and found.differs(tolerated) and not found.errors:
+    if output in ("table", "wide", "html") and comparison.differs(tolerated) and not comparison.errors:
         from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 
         engines = [engine for _, engine in sides]
         how = {"mode": mode, "preempt": preempt, "ties": ties}
         place = " ".join(each if isinstance(each, str) else "CLUSTER" for each in cluster) or "CLUSTER"
-        advice = what_now(found, tolerated, ComparisonInputs(inputs[0], inputs[1][:limit], specs, engines, how, place))
-    for piece in rendered_comparison(found, output, tolerated, screen_of(sys.stdout), advice):
+        advice = what_now(
+            comparison, tolerated, ComparisonInputs(inputs[0], inputs[1][:limit], specs, engines, how, place)
+        )
+    for piece in rendered_comparison(comparison, output, tolerated, screen_of(sys.stdout), advice):
         click.echo(piece, nl=False)
-    return _status(found, tolerated)
+    return _status(comparison, tolerated)
 
 
 def _status(found: Comparison, tolerated: frozenset[Cause]) -> int:
@@ -240,15 +242,15 @@ def engines_of(
         spec = spec if spec.record.framework is None else msgspec.structs.replace(spec, plugins=own)
         return spec, spec.engine(remark)
 
-    found: list[tuple[EngineSpec, Engine]] = []
+    made_sides: list[tuple[EngineSpec, Engine]] = []
     for option, text in (("--old", old), *(("--new", text) for text in new)):
         faults: list[str] = []
         side = attempt(faults, made, text)
         problems += (f"{option}: {fault}" for fault in faults)
-        found += [] if side is None else [side]
+        made_sides += [] if side is None else [side]
     if problems:
         raise ConfigError(problems)
-    return found
+    return made_sides
 
 
 def causes(text: str) -> frozenset[Cause]:
@@ -311,7 +313,7 @@ def _read(
         _tell([*notes_on_cluster(there), *picked.notes])
         return there.objects, picked.pods
     if not files:
-        found = read_inputs(
+        inputs = read_inputs(
             cluster,
             (),
             pending=True,
@@ -321,8 +323,8 @@ def _read(
             validate=validate,
             gates=gates,
         )
-        _tell(found.notes)
-        return found.cluster.objects, found.pods
+        _tell(inputs.notes)
+        return inputs.cluster.objects, inputs.pods
     there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
     judged = judged_like(there, validate)
     workload, notes = read_workload(
@@ -353,8 +355,8 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
     from kubescheduler.simulation.object_traffic import came_later
 
     release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
-    found, workload = mirrored_inputs(path, release, newest_gates(specs))
-    objects = [*found.objects, *came_later(workload.updates, found.objects), *workload.accompanying()]
+    cluster, workload = mirrored_inputs(path, release, newest_gates(specs))
+    objects = [*cluster.objects, *came_later(workload.updates, cluster.objects), *workload.accompanying()]
     nodes: dict[str, Node] = {}
     for obj in objects:
         if isinstance(obj, Node):

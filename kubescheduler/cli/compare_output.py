@@ -166,10 +166,10 @@ def _difference(change: HostChange) -> str:
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
     from kubescheduler.comparison.comparing import MEANINGS
 
-    found = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
-    found.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
+    causes = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
+    causes.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
     rows = [("CAUSE", *comparison.titles[1:], "MEANING")]
-    for cause in found:
+    for cause in causes:
         meaning = MEANINGS[cause] + " (tolerated)" * (cause in tolerated)
         rows.append((str(cause), *(str(counts.get(cause, 0)) for counts in comparison.summary), meaning))
     return rows
@@ -199,8 +199,8 @@ def _effects(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def _use(effects: Effects, resource: str, field: str) -> str:
-    found = (getattr(use, field) for use in effects.utilisation if use.resource == resource)
-    return next(map(_percent, found), NONE)
+    values = (getattr(use, field) for use in effects.utilisation if use.resource == resource)
+    return next(map(_percent, values), NONE)
 
 
 def _percent(share: float) -> str:

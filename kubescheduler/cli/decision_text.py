@@ -23,13 +23,13 @@ def message_line(decision: Decision) -> str:
 
 def would_evict(decision: Decision) -> str:
     """The victims on the node that the release would pick, the first by name if it may pick several."""
-    found = decision.preemption
-    if found is None:
+    preemption = decision.preemption
+    if preemption is None:
         return ""
-    if not found.chosen:
+    if not preemption.chosen:
         return "" if decision.post_filter_message else "Preemption would not help."
-    node = found.chosen[0]
-    victims = ", ".join(pod.key for pod in found.candidates[node].pods)
+    node = preemption.chosen[0]
+    victims = ", ".join(pod.key for pod in preemption.candidates[node].pods)
     return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
 
 

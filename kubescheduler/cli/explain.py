@@ -53,13 +53,13 @@ def explain(rule: tuple[str, ...]) -> int:
     from kubescheduler.report.rule_pages import all_pages, pages_about
 
     wanted, pages = " ".join(rule).strip(), all_pages()
-    found = pages_about(wanted, pages) if wanted else []
-    if not found:
+    matching = pages_about(wanted, pages) if wanted else []
+    if not matching:
         names = sorted({page.name for page in pages})
         raise InputError(f"no predicate, priority, plugin or reason is {wanted!r}{nearest(wanted, names)}")
     shown_on = screen_of(sys.stdout)
     screen = Screen(min(shown_on.width or LINE, LINE), shown_on.colour)
-    click.echo("\n\n\n".join(shown_page(page, screen) for page in found))
+    click.echo("\n\n\n".join(shown_page(page, screen) for page in matching))
     return 0
 
 

@@ -55,10 +55,12 @@ def _failed_calls(decision: Decision) -> str:
 
 def pre_filter_text(decision: Decision) -> str:
     """What a PreFilter plugin said that rejected the pod whatever the node."""
-    found = decision.pre_filter_rejection
-    if found is None:
+    rejection = decision.pre_filter_rejection
+    if rejection is None:
         return ""
-    return f"{found.plugin} rejects the pod before any node is looked at: {found.message} ({found.code.name})"
+    return (
+        f"{rejection.plugin} rejects the pod before any node is looked at: {rejection.message} ({rejection.code.name})"
+    )
 
 
 # --- scores --------------------------------------------------------------------------------
@@ -92,10 +94,10 @@ def scores(decision: Decision, screen: Screen, top: int | None) -> str:
 
 
 def _score_table(decision: Decision, screen: Screen, top: int | None) -> str:
-    found = _columns(decision)
+    columns = _columns(decision)
     order = by_total(decision)
-    telling = {name: by_node for name, by_node in found.items() if set(by_node.values()) != {NOTHING}}
-    silent = [name for name in found if name not in telling]
+    telling = {name: by_node for name, by_node in columns.items() if set(by_node.values()) != {NOTHING}}
+    silent = [name for name in columns if name not in telling]
     parts = [_laid_out(decision, telling, order[:top], screen)]
     if any("(" in score for by_node in telling.values() for score in by_node.values()):
         parts.append(screen.filled(RAW))
@@ -107,13 +109,13 @@ def _score_table(decision: Decision, screen: Screen, top: int | None) -> str:
 
 
 def _columns(decision: Decision) -> Scores:
-    found: dict[str, Mapping[str, str]] = {}
+    columns: dict[str, Mapping[str, str]] = {}
     for name in decision.scores:
-        found[f"{name}*{decision.weights[name]}"] = _with_raw(decision, name)
+        columns[f"{name}*{decision.weights[name]}"] = _with_raw(decision, name)
     for trace in decision.extenders:
         if trace.scores is not None:
-            found[f"{trace.name}*{trace.weight}"] = {host: str(score) for host, score in trace.scores}
-    return found
+            columns[f"{trace.name}*{trace.weight}"] = {host: str(score) for host, score in trace.scores}
+    return columns
 
 
 def _with_raw(decision: Decision, name: str) -> dict[str, str]:
@@ -260,8 +262,8 @@ def _outside(decision: Decision, reason: str) -> str:
 
 def candidates(decision: Decision, screen: Screen) -> str:
     """Whom preemption would evict on each node where that would help."""
-    found = decision.preemption
-    if found is None or not found.candidates:
+    preemption = decision.preemption
+    if preemption is None or not preemption.candidates:
         return ""
     rows = [
         (
@@ -269,10 +271,10 @@ def candidates(decision: Decision, screen: Screen) -> str:
             ", ".join(f"{pod.key} ({pod.priority})" for pod in victims.pods) or NONE,
             str(victims.violations),
             Toned("chosen", "good")
-            if node == found.chosen[0]
-            else Toned("alike" if node in found.chosen else "", "even"),
+            if node == preemption.chosen[0]
+            else Toned("alike" if node in preemption.chosen else "", "even"),
         )
-        for node, victims in sorted(found.candidates.items(), key=lambda item: item[0].encode())
+        for node, victims in sorted(preemption.candidates.items(), key=lambda item: item[0].encode())
     ]
     return table([("NODE", "WOULD EVICT (PRIORITY)", "BUDGETS VIOLATED", ""), *rows], screen, gives_way=1)
 
@@ -284,8 +286,8 @@ def node_evidence(decision: Decision, node: str, screen: Screen) -> str:
         return screen.paint(screen.filled(f"{node} was not looked at."), "head")
     paragraphs = [screen.paint(screen.filled(_verdict(decision, node, fitting=fitting)), "head")]
     if fitting:
-        found = decision.thorough().score_evidence(node)
-        paragraphs += [_paragraph(_score_head(score), _score_lines(score), screen) for score in found]
+        evidence = decision.thorough().score_evidence(node)
+        paragraphs += [_paragraph(_score_head(score), _score_lines(score), screen) for score in evidence]
     else:
         reported = set(decision.reasons().get(node, ()))
         for refusal in decision.why(node).refusals:

@@ -100,8 +100,8 @@ def hint(
     if configured is None or inputs is None or problems:
         raise InputError(problems)
     remarks(inputs.notes)
-    found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
-    return _printed(found, inputs, output, applied, engine.notes(configured))
+    hints = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
+    return _printed(hints, inputs, output, applied, engine.notes(configured))
 
 
 def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: int | None, notes: Sequence[str]) -> int:
@@ -131,12 +131,12 @@ def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) 
     for _, alike in groupby(inputs.pods, key=_workload):
         pods = list(alike)
         for at, pod in enumerate(pods):
-            found = search.hints(pod, node=node, top=top, pairs=pairs, others=pods[at + 1 :])
-            yield found
-            if not found.reached:
+            answer = search.hints(pod, node=node, top=top, pairs=pairs, others=pods[at + 1 :])
+            yield answer
+            if not answer.reached:
                 break
-            if found.host is not None and not node:
-                search.cache.assume_pod(pod, found.host)
+            if answer.host is not None and not node:
+                search.cache.assume_pod(pod, answer.host)
 
 
 def _workload(pod: Pod) -> object:

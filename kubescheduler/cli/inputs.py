@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import click
 import msgspec
@@ -51,25 +52,23 @@ def read_inputs(
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
 
-    def _cluster(keep: bool) -> Cluster:
-        return read_shown(cluster, release, defaulting, keep_manifests=keep, validate=validate, gates=gates)
-
-    found = attempt(problems, _cluster, keep_manifests)
+    how: dict[str, Any] = {"keep_manifests": keep_manifests, "validate": validate, "gates": gates}
+    there = attempt(problems, read_shown, cluster, release, defaulting, **how)
     asked: PodsToPlace | None = None
     if not pending:
-        asked = attempt(problems, read_pods_for, found, pod_files, release, defaulting, validate)
-    elif found is not None:
-        asked = PodsToPlace(found.pending())
-    if found is None or asked is None:
+        asked = attempt(problems, read_pods_for, there, pod_files, release, defaulting, validate)
+    elif there is not None:
+        asked = PodsToPlace(there.pending())
+    if there is None or asked is None:
         raise DecodeError(problems)
     if not pending:
-        found = _without(found, {pod.key for pod in asked.pods}, problems)
-    problems += uid_problems(found.pods if pending else [*found.pods, *asked.pods])
+        there = _without(there, {pod.key for pod in asked.pods}, problems)
+    problems += uid_problems(there.pods if pending else [*there.pods, *asked.pods])
     if problems:
         raise DecodeError(problems)
-    found = found.with_accompanying(asked.accompanying)
+    there = there.with_accompanying(asked.accompanying)
     none = ("no pending pods in the cluster",) if pending and not asked.pods else ()
-    return Inputs(found, asked.pods, (*notes_on_cluster(found), *asked.notes, *asked.controllers, *none))
+    return Inputs(there, asked.pods, (*notes_on_cluster(there), *asked.notes, *asked.controllers, *none))
 
 
 def notes_on_cluster(cluster: Cluster) -> tuple[str, ...]:
@@ -156,7 +155,7 @@ def mirrored_inputs(path: str, release: str, gates: Mapping[str, bool] | None = 
     from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 
     traffic = MirroredTraffic.read(path)
-    found = Cluster(*traffic.start(), release=release, defaulting=False, validate="ignore", gates=gates)
-    workload, notes = traffic.workload(found.objects)
+    cluster = Cluster(*traffic.start(), release=release, defaulting=False, validate="ignore", gates=gates)
+    workload, notes = traffic.workload(cluster.objects)
     remarks(notes)
-    return found, workload
+    return cluster, workload

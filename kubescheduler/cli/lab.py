@@ -174,10 +174,10 @@ def list_exercises() -> int:
     from kubescheduler.cli.output import screen_of, table
     from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names
 
-    found = [shipped_exercise(name) for name in shipped_names()]
+    exercises = [shipped_exercise(name) for name in shipped_names()]
     rows = [
         (one.name, one.scheduler.release, str(one.minutes), str(one.teacher_minutes), one.title, one.summary)
-        for one in found
+        for one in exercises
     ]
     head = ("NAME", "RELEASE", "MINUTES", "TEACHER", "TITLE", "ABOUT")
     click.echo(table([head, *rows], screen_of(sys.stdout), gives_way=5, keys=1))
@@ -279,9 +279,9 @@ def _check_all(folder: Path, work: str | None, tier: int | None, output: str) ->
 
     if work is not None or tier is not None or output == "junit":
         raise click.UsageError("--all goes with neither --work, --hint nor -o junit")
-    found = ClassBoard(folder).checked()
-    rows = as_rows(found)
-    every = [cell for cells in found.values() for cell in cells.values()]
+    board = ClassBoard(folder).checked()
+    rows = as_rows(board)
+    every = [cell for cells in board.values() for cell in cells.values()]
     if output == "json":
         click.echo(json_text({"kind": "ClassBoard", **rows}, 2))
     else:
@@ -295,7 +295,7 @@ def _check_all(folder: Path, work: str | None, tier: int | None, output: str) ->
             ]
             lines.append((student["name"], *texts, str(student["done"])))
         click.echo(table(lines, screen_of(sys.stdout), keys=1))
-        for student, cells in found.items():
+        for student, cells in board.items():
             for name, cell in cells.items():
                 if not cell.checks:
                     click.echo(f"error: {student}, {name}: {cell.said}", err=True)

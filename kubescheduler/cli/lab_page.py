@@ -116,13 +116,13 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     side = attempt(problems, _side, engine)
     places = cluster or (str(bundled.CLUSTER),)
     with nothing_collected():
-        found = attempt(problems, read_shown, places, engine.release, True, keep_manifests=True)
-    if found is None or side is None or problems:
+        there = attempt(problems, read_shown, places, engine.release, True, keep_manifests=True)
+    if there is None or side is None or problems:
         raise InputError(problems)
     pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
     title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
-    state = Scene.opened(found, pods=pods, sides=[side], title=title).state
-    return msgspec.structs.replace(state, notes=tuple(dict.fromkeys((*notes_on_cluster(found), *state.notes))))
+    state = Scene.opened(there, pods=pods, sides=[side], title=title).state
+    return msgspec.structs.replace(state, notes=tuple(dict.fromkeys((*notes_on_cluster(there), *state.notes))))
 
 
 def with_plugin_files(state: SceneState, files: Sequence[PluginFile]) -> SceneState:

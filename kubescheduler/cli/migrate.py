@@ -156,9 +156,9 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     from kubescheduler.sources.cluster_input import read_cluster
     from kubescheduler.translate.weighed_notes import weighed
 
-    found = read_cluster(cluster, filling=release_named(translation.from_release).filling)
-    remarks(found.notes)
-    return msgspec.structs.replace(translation, notes=weighed(translation.notes, found.objects))
+    there = read_cluster(cluster, filling=release_named(translation.from_release).filling)
+    remarks(there.notes)
+    return msgspec.structs.replace(translation, notes=weighed(translation.notes, there.objects))
 
 
 def _text(policy: str) -> str:

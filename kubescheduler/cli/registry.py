@@ -45,8 +45,8 @@ def registry(engine: EngineOptions, output: str) -> int:
     from kubescheduler.releases.lookup import RELEASES
 
     if RELEASES[engine.release].framework is not None:
-        found = profiles_of(engine)
-        shown = plugins_table(found) if output == "table" else _text(plugins_document(found), output)
+        plugins = profiles_of(engine)
+        shown = plugins_table(plugins) if output == "table" else _text(plugins_document(plugins), output)
     else:
         known = _algorithms(engine)
         shown = registry_table(known) if output == "table" else _text(registry_document(engine.release, known), output)

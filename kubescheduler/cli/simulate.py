@@ -205,16 +205,16 @@ def _inputs(
     from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
-    found = read_shown(cluster, engine.release, defaulting, validate=validate, gates=engine.gates)
+    there = read_shown(cluster, engine.release, defaulting, validate=validate, gates=engine.gates)
     workload, notes = read_workload(
         files,
-        found,
+        there,
         stdin=sys.stdin.buffer,
         defaulting=defaulting,
         pending=pending,
         release=engine.release,
-        strictness=judged_like(found, validate),
+        strictness=judged_like(there, validate),
     )
     nodes = [arrival.node for arrival in workload.nodes]
-    remarks((*(found.notes if nodes else notes_on_cluster(found)), *notes, *workload.controllers))
-    return found, workload
+    remarks((*(there.notes if nodes else notes_on_cluster(there)), *notes, *workload.controllers))
+    return there, workload

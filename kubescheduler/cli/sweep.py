@@ -133,7 +133,7 @@ def sweep(
     if pod_files and running is not None:
         raise click.UsageError("say which pods to schedule: either --pods FILE or --running")
     problems: list[str] = []
-    found = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
+    clusters = attempt(problems, lambda: find_snapshots(_files_of(snapshots, out), whole_folders=whole_folders))
     configurations = attempt(problems, _configurations, config_specs, grid_files, extenders)
     numbers = attempt(problems, lambda: () if seeds is None else parse_seeds(seeds))
     pods = attempt(problems, _pod_files, pod_files)
@@ -141,7 +141,7 @@ def sweep(
     attempt(problems, check_output, out)
     if scheduler is not None:
         attempt(problems, check_dask, scheduler)
-    if found is None or configurations is None or numbers is None or pods is None or modules is None or problems:
+    if clusters is None or configurations is None or numbers is None or pods is None or modules is None or problems:
         raise InputError(problems)
     sent = [one if scheduler is None else with_certificates(one, modules) for one in configurations]
     options = SweepOptions(
@@ -154,8 +154,8 @@ def sweep(
         defaulting=not no_defaulting,
         modules=modules,
     )
-    cases = cases_of(found, sent, numbers, options)
-    _tell_of_twins(len(found) * len(sent) * max(1, len(numbers)) - len(cases))
+    cases = cases_of(clusters, sent, numbers, options)
+    _tell_of_twins(len(clusters) * len(sent) * max(1, len(numbers)) - len(cases))
     rows = open_rows(out, columns_of(**wanted, running=running is not None))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)

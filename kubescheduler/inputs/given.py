@@ -152,7 +152,7 @@ def decoded(
     strictness: Strictness = BY_ORIGIN,
 ) -> tuple[list[Entry], list[str]]:
     """Entries in order, objects last, and notes on what was left out. Raises DecodeError with every fault."""
-    found = decode_items(
+    decoding = decode_items(
         given.items,
         given.problems,
         priority_classes=(*priority_classes, *(obj for obj in given.objects if isinstance(obj, PriorityClass))),
@@ -163,9 +163,9 @@ def decoded(
     )
     read = [
         Entry(obj, item.source, item if keep_manifests else None)
-        for obj, item in zip(found.objects, found.items, strict=True)
+        for obj, item in zip(decoding.objects, decoding.items, strict=True)
     ]
-    return [*read, *map(Entry, given.objects)], found.notes
+    return [*read, *map(Entry, given.objects)], decoding.notes
 
 
 # --- arguments of the wrong type, told in one sentence each instead of what happens to break first --------------

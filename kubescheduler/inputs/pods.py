@@ -47,22 +47,22 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
     def read(self, given: Any, what: str) -> PodsToPlace:
         """The pods, and what else is given. what: their name in errors. Raises DecodeError with every fault."""
         problems: list[str] = []
-        found = PodsToPlace([])
+        to_place = PodsToPlace([])
         for thing in flat(given):
             try:
-                found = merged([found, self._of_one(thing, what, found.objects)])
+                to_place = merged([to_place, self._of_one(thing, what, to_place.objects)])
             except DecodeError as error:
                 problems += error.problems
         if not self.running:
-            problems += (f"{named(pod)}: {fault}" for pod in found.pods if (fault := self._runs(pod)))
-        if len(found.pods) > 1:
-            problems += repeated_names(found.pods, what)
-            problems += uid_problems(found.pods, option="defaulting=False")
-        if not (problems or found.pods or found.controllers):
-            problems.append(nothing_to_place(what, found.objects, found.notes))
+            problems += (f"{named(pod)}: {fault}" for pod in to_place.pods if (fault := self._runs(pod)))
+        if len(to_place.pods) > 1:
+            problems += repeated_names(to_place.pods, what)
+            problems += uid_problems(to_place.pods, option="defaulting=False")
+        if not (problems or to_place.pods or to_place.controllers):
+            problems.append(nothing_to_place(what, to_place.objects, to_place.notes))
         if problems:
             raise DecodeError(problems)
-        return found
+        return to_place
 
     def _of_one(self, thing: Any, what: str, accompanying: Sequence[ClusterObject]) -> PodsToPlace:
         """Of one thing. accompanying: what was given before it."""

@@ -172,8 +172,8 @@ def comparison_columns(compared: Comparison) -> Columns:
 
 def _drawn(compared: Comparison) -> Sequence[str]:
     """The new columns, if there were runs that draw among equal totals; else nothing."""
-    found = any(change.moves is not None for pod in compared.pods for change in pod.changes)
-    return compared.names[1:] if found else ()
+    draws = any(change.moves is not None for pod in compared.pods for change in pod.changes)
+    return compared.names[1:] if draws else ()
 
 
 def _share(change: HostChange) -> float | None:

@@ -85,7 +85,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 def _change(
     change: HostChange, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]
 ) -> dict[str, Any]:
-    found = {
+    fields = {
         "text": change.text,
         "terms": [_term(term, terms, texts) for term in change.contributions],
         "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
@@ -94,7 +94,7 @@ def _change(
     }
     return {
         "cause": change.cause,
-        **_filled(found),
+        **_filled(fields),
         **(
             {"old": _exact(change.old_difference), "new": _exact(change.new_difference)} if change.contributions else {}
         ),
@@ -119,8 +119,8 @@ def _exact(value: int | None) -> int | str | None:
 
 def _some(names: Iterable[str]) -> list[Any] | None:
     """[how many, the first of them]."""
-    found = list(names)
-    return [len(found), found[:MOST_NAMES]] if found else None
+    listed = list(names)
+    return [len(listed), listed[:MOST_NAMES]] if listed else None
 
 
 def _filled(fields: dict[str, Any]) -> dict[str, Any]:
@@ -154,14 +154,14 @@ def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
     refused = sum(pod.changes[column].cause is Cause.DIFFERENT_REASONS for pod in pods)
     evicting = sum(pod.changes[column].cause is Cause.DIFFERENT_VICTIMS for pod in pods)
     lost = sum(old is not None and new is None for old, new in hosts)
-    found = sum(old is None and new is not None for old, new in hosts)
+    placed = sum(old is None and new is not None for old, new in hosts)
     old, new = comparison.effects[0], comparison.effects[column + 1]
     yield "pods compared", f"{len(pods):,}", ""
     yield "go elsewhere", f"{moved:,}", f"of {len(pods):,}, {moved / len(pods):.0%}" if pods else ""
     yield (
         "without a node",
         f"{sum(host is None for host, _ in hosts):,} → {sum(host is None for _, host in hosts):,}",
-        f"{lost:,} newly without, {found:,} newly placed" if lost or found else "",
+        f"{lost:,} newly without, {placed:,} newly placed" if lost or placed else "",
     )
     if chance:
         yield "could have been", f"{chance:,}", "on one of the old scheduler's equal best"
@@ -248,20 +248,20 @@ def _number_rows(columns: Sequence[Effects], comparison: Comparison) -> Iterator
     if any(e.daemons for e in columns):
         yield row("pods of DaemonSets and static pods, not counted above", lambda e: f"{e.daemons:,}")
     for resource in resources(comparison):
-        found = [next((u for u in e.utilisation if u.resource == resource), None) for e in columns]
+        uses = [next((u for u in e.utilisation if u.resource == resource), None) for e in columns]
         for name, text in (
-            ("mean", [f"{u.mean:.1%}" if u else "–" for u in found]),
-            ("least to most", [f"{u.least:.0%} to {u.most:.0%}" if u else "–" for u in found]),
-            ("deviation", [f"{u.deviation:.1%}" if u else "–" for u in found]),
+            ("mean", [f"{u.mean:.1%}" if u else "–" for u in uses]),
+            ("least to most", [f"{u.least:.0%} to {u.most:.0%}" if u else "–" for u in uses]),
+            ("deviation", [f"{u.deviation:.1%}" if u else "–" for u in uses]),
         ):
             yield f"{resource}, {name}", text
 
 
 def resources(comparison: Comparison) -> list[str]:
     """Cpu and memory first, then the others that some node has."""
-    found = dict.fromkeys(u.resource for effects in comparison.effects for u in effects.utilisation)
-    rest = [name for name in found if name not in FIRST_RESOURCES]
-    return [*(name for name in FIRST_RESOURCES if name in found), *rest][:MOST_RESOURCES]
+    names = dict.fromkeys(u.resource for effects in comparison.effects for u in effects.utilisation)
+    rest = [name for name in names if name not in FIRST_RESOURCES]
+    return [*(name for name in FIRST_RESOURCES if name in names), *rest][:MOST_RESOURCES]
 
 
 def histograms(comparison: Comparison) -> str:
@@ -379,12 +379,12 @@ ANYTHING = "pods of no workload"
 
 def workloads(comparison: Comparison) -> str:
     """A section with a table for each new column; empty where no workload differs."""
-    found = by_controller(comparison.pods)
-    if not found:
+    summaries = by_controller(comparison.pods)
+    if not summaries:
         return ""
     several = len(comparison.titles) > 2
     tables = "".join(
-        f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{_table(found, at)}</div>'
+        f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{_table(summaries, at)}</div>'
         for at, name in enumerate(comparison.titles[1:])
     )
     return (

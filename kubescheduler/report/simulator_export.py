@@ -118,20 +118,20 @@ def _filters(decision: Decision, names: Sequence[str]) -> dict[str, dict[str, st
     """Node → plugin → passed, or why not; up to the first that refuses the node."""
     if decision.pre_filter_rejection is not None:
         return {}
-    found: dict[int, tuple[str, str]] = {}
+    refusals: dict[int, tuple[str, str]] = {}
     for row, failures in decision.with_nominated.items():
         name, reasons = failures[0]
-        found[row] = (name, ", ".join(reasons))
+        refusals[row] = (name, ", ".join(reasons))
     for name, verdict in decision.verdicts:
         here: dict[int, list[str]] = {}
         for reason, mask in verdict.items():
             for row in mask.nonzero()[0].tolist():
                 here.setdefault(row, []).append(str(reason))
         for row, texts in here.items():
-            found.setdefault(row, (name, ", ".join(texts)))
+            refusals.setdefault(row, (name, ", ".join(texts)))
     out: dict[str, dict[str, str]] = {}
     for row in decision.listed.nonzero()[0].tolist():
-        out[decision.names[row]] = _until(names, *found.get(row, ("", "")))
+        out[decision.names[row]] = _until(names, *refusals.get(row, ("", "")))
     return out
 
 
@@ -145,10 +145,10 @@ def _until(names: Sequence[str], last: str, message: str) -> dict[str, str]:
 
 
 def _post_filter(decision: Decision) -> dict[str, dict[str, str]]:
-    found = decision.preemption
-    if found is None:
+    preemption = decision.preemption
+    if preemption is None:
         return {}
-    nominated = found.chosen[0] if found.chosen else None
+    nominated = preemption.chosen[0] if preemption.chosen else None
     return {
         name: {"DefaultPreemption": VICTIM} if name == nominated else {}
         for row, name in enumerate(decision.names)
@@ -204,9 +204,9 @@ def fitting(results: Mapping[str, str], earlier: Sequence[Any], room: int) -> di
     attempts = [*earlier, {PREFIX + name: text for name, text in results.items()}]
     while attempts:
         dropped = [] if len(attempts) > len(earlier) else ["earlier attempts"]
-        found = {**results, HISTORY: msgspec.json.encode(attempts).decode(), **_said(dropped)}
-        if size_of(found) <= room:
-            return found
+        annotations = {**results, HISTORY: msgspec.json.encode(attempts).decode(), **_said(dropped)}
+        if size_of(annotations) <= room:
+            return annotations
         del attempts[0]
     left = dict(results)
     longest = sorted(results, key=lambda name: (-len(results[name]), name))
@@ -230,10 +230,10 @@ def _earlier(before: str | None) -> list[Any]:
     if before is None:
         return []
     try:
-        found = msgspec.json.decode(before)
+        attempts = msgspec.json.decode(before)
     except msgspec.DecodeError:
         return []
-    return found if isinstance(found, list) else []
+    return attempts if isinstance(attempts, list) else []
 
 
 def annotated(

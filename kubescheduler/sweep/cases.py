@@ -43,12 +43,12 @@ def manifests(path: str) -> tuple[str, ...]:
     if not folder.is_dir():
         return (path,)
     hidden = {below for below in folder.rglob(".*") if below.is_dir()}
-    found = (
+    files = (
         file
         for file in folder.rglob("*")
         if is_manifest(file) and not is_special(file) and not hidden.intersection(file.parents)
     )
-    return tuple(sorted(map(str, found)))
+    return tuple(sorted(map(str, files)))
 
 
 def digest_of(files: Iterable[str]) -> str:
@@ -383,10 +383,10 @@ def find_snapshots(arguments: Iterable[str], *, whole_folders: bool = False) -> 
     names: list[str] = []
     problems: list[str] = []
     for argument in arguments:
-        found = [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
-        if not found:
+        matching = [argument] if os.path.lexists(argument) else sorted(glob.glob(argument, recursive=True))
+        if not matching:
             problems.append(f"{argument}: no such file or folder; check the path")
-        for name in found:
+        for name in matching:
             if os.path.isdir(name) and not whole_folders:
                 below = list(_snapshots_in(name))
                 if not below:

@@ -11,7 +11,7 @@ import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from clusterstate.errors import InputError
 from kubescheduler.sources.file_bytes import whole_file, write_whole
@@ -109,18 +109,19 @@ LONGEST = 1 << 30
 """Characters of a cell."""
 
 
-class Rows(Protocol):
-    """rows: by the id of the case, the last one written; a file's first, then as they come."""
+class Rows:
+    """A file of rows."""
 
-    @property
-    def rows(self) -> dict[str, Row]:
-        """The rows there are, by the id of their case."""
+    rows: dict[str, Row]
+    """By the id of the case, the last one written; a file's first, then as they come."""
 
     def append(self, row: Row) -> None:
         """Writes a further row."""
+        raise NotImplementedError
 
     def finish(self, order: Iterable[str]) -> None:
         """Closes the file, with its rows in the order of these ids."""
+        raise NotImplementedError
 
 
 def open_rows(path: str, columns: Sequence[Column]) -> Rows:
@@ -153,14 +154,14 @@ def ordered(rows: dict[str, Row], order: Iterable[str]) -> list[Row]:
     return [row for case, row in rows.items() if case in others] + [rows[case] for case in own]
 
 
-class CsvRows:
+class CsvRows(Rows):
     """A CSV file. Every row is written when it comes; a line that was cut off is taken out at the start."""
 
     def __init__(self, path: str, columns: Sequence[Column]) -> None:
         self._path = os.path.realpath(path)
         self._columns = columns
         self._name = path
-        self.rows: dict[str, Row] = {}
+        self.rows = {}
         self._unlock = weakref.finalize(self, os.close, _locked(self._path, path))
         data = Path(self._path).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
@@ -250,7 +251,7 @@ def _records(data: bytes, name: str) -> list[list[str]]:
         csv.field_size_limit(limit)
 
 
-class ParquetRows:
+class ParquetRows(Rows):
     """A Parquet file, written when the sweep ends or is stopped; until then rows are in a journal beside it."""
 
     def __init__(self, path: str, columns: Sequence[Column]) -> None:
@@ -263,7 +264,7 @@ class ParquetRows:
             if not self._journal.rows:
                 self._journal.discard()
             raise
-        self.rows: dict[str, Row] = before | self._journal.rows
+        self.rows = before | self._journal.rows
 
     def _before(self, name: str) -> Iterator[Row]:
         if not os.path.exists(self._path):

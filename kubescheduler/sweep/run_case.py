@@ -116,10 +116,10 @@ def gained(case: Case, contents: Contents, here: FileLocations) -> bytes:
         return b""
     try:
         with open(here.path(name), "rb") as file:
-            found = file.read()
+            data = file.read()
     except OSError:  # nothing was asked
         return b""
-    return found[len(zlib.decompress(contents[name])) if name in contents else 0 :]
+    return data[len(zlib.decompress(contents[name])) if name in contents else 0 :]
 
 
 REMEMBERED = 2
@@ -150,18 +150,18 @@ class InputsReader:
         options = case.options
         how = options.defaulting, options.validate, options.running, release, gates
         key = (case.snapshot, options.pod_files, case.pods_digest, how)
-        found = self._read.get(key)
-        if found is None:
+        held = self._read.get(key)
+        if held is None:
             files = (*case.snapshot.files, *case.options.pod_files)
             with placed(contents, files) as here:
                 try:
-                    found = _read(case, here, release)
+                    held = _read(case, here, release)
                 except InputError as error:
                     raise InputError(here.by_given_names(problem) for problem in error.problems) from error
-        self._read[key] = found
+        self._read[key] = held
         for old in list(self._read)[:-REMEMBERED]:
             self._read.pop(old, None)
-        return found
+        return held
 
 
 def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:

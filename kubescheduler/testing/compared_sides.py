@@ -90,9 +90,9 @@ def to_compare(  # noqa: PLR0913
         *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes)),
     ]
     judged = attempt(problems, judgement, validate)
-    found = attempt(problems, cluster_of, cluster, folders or [Path.cwd()], judged)
+    shared = attempt(problems, cluster_of, cluster, folders or [Path.cwd()], judged)
     if folders is None:
-        folders = [Path.cwd()] if found is None else found.folders
+        folders = [Path.cwd()] if shared is None else shared.folders
     sides = [_side(problems, side, given, folders, extenders) for side, given in zip(SIDES, (old, new), strict=True)]
     known = [spec for spec, _ in sides if spec is not None]
     engines = [engine for _, engine in sides if engine is not None]
@@ -100,14 +100,14 @@ def to_compare(  # noqa: PLR0913
     gates = attempt([], newest_gates, known)
     asked: dict[str, Any] = {"validate": judged, "gates": gates, "running": True}
     objects, picked, decoded = [], None, None
-    if found is not None and running:
-        objects = attempt(problems, found.objects_for, *releases) or []
+    if shared is not None and running:
+        objects = attempt(problems, shared.objects_for, *releases) or []
         picked = attempt(problems, running_pods, objects, ALL if running is True else running)
-    elif found is not None and pods is not None:
-        decoded = attempt(problems, pods_of, pods, found, *releases, **asked)
-    if found is not None and decoded is not None:
+    elif shared is not None and pods is not None:
+        decoded = attempt(problems, pods_of, pods, shared, *releases, **asked)
+    if shared is not None and decoded is not None:
         picked = without_stayers(decoded.pods)
-        objects = joined(without(found.objects_for(*releases), picked.pods), decoded.objects)
+        objects = joined(without(shared.objects_for(*releases), picked.pods), decoded.objects)
     if picked is None or problems:
         raise ConfigError(problems)
     note(picked.notes)

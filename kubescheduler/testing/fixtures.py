@@ -51,8 +51,8 @@ def scheduler_for(request: pytest.FixtureRequest, cluster: Any) -> Placer:
     """cluster: what the fixture of that name gives, which a project may have replaced by its own."""
     problems: list[str] = []
     spec = attempt(problems, _spec, request)
-    found = attempt(problems, cluster_of, cluster, folders_of(request))
-    placer = None if spec is None or found is None else attempt(problems, Placer, spec, found)
+    shared = attempt(problems, cluster_of, cluster, folders_of(request))
+    placer = None if spec is None or shared is None else attempt(problems, Placer, spec, shared)
     if placer is None:
         _fail(problems)
     note(placer.notes)

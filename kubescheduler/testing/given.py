@@ -50,10 +50,10 @@ def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
 
 def manifests(text: str) -> list[Any]:
     """The documents of YAML text. Raises DecodeError."""
-    found = parse_yaml("YAML text", text.encode())
-    if not found:
+    documents = parse_yaml("YAML text", text.encode())
+    if not documents:
         raise DecodeError("YAML text: no objects in it")
-    return found
+    return documents
 
 
 def standard_input(documents: Sequence[Any]) -> io.BytesIO:
@@ -84,11 +84,11 @@ def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> Engin
         spec = msgspec.structs.replace(spec, extenders=extenders)
     problems: list[str] = []
     named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
-    found: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
+    paths: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
     access = attempt(problems, _record_located, spec.extenders, folders)
     if problems:
         raise ConfigError(problems)
-    return msgspec.structs.replace(spec, **found, extenders=access or spec.extenders)
+    return msgspec.structs.replace(spec, **paths, extenders=access or spec.extenders)
 
 
 def _record_located(said: str, folders: Sequence[Path]) -> str:
@@ -151,9 +151,9 @@ class SharedCluster:
     def _found(self, release: str) -> Cluster:
         paths = [*self.files, *([STDIN] if self.manifests else [])]
         stdin = standard_input(self.manifests) if self.manifests else None
-        found = in_manifests(Cluster.read, *paths, release=release, stdin=stdin, validate=self.validate)
-        note(found.notes)
-        return found.add(self.given) if self.given else found
+        there = in_manifests(Cluster.read, *paths, release=release, stdin=stdin, validate=self.validate)
+        note(there.notes)
+        return there.add(self.given) if self.given else there
 
 
 def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None = None) -> SharedCluster:
@@ -182,8 +182,8 @@ def _told_apart(given: Any, folders: Sequence[Path], what: str) -> tuple[list[st
         if is_text(thing):
             documents += attempt(problems, manifests, thing) or ()
         elif isinstance(thing, str | os.PathLike):
-            found = attempt(problems, located, thing, folders)
-            files += [found] if found else []
+            path = attempt(problems, located, thing, folders)
+            files += [path] if path else []
         elif isinstance(thing, Mapping):
             documents.append(thing)
         elif isinstance(thing, tuple(KINDS.values())):
@@ -222,23 +222,23 @@ def pods_of(
     usual = STRICT if cluster.front is None else cluster.front.strictness
     accepted = newest(releases).accepted_values(gates)
     strictness = strictness_of(validate or cluster.validate, usual).under(accepted)
-    found = PodsToPlace([])
+    to_place = PodsToPlace([])
     things = list(flat(given))
     for thing in things:
-        reader = _PodReader(cluster.folders, joined(objects, found.objects), releases, strictness)
-        found = merged([found, attempt(problems, reader.read, thing) or PodsToPlace([])])
-    pods = found.pods
+        reader = _PodReader(cluster.folders, joined(objects, to_place.objects), releases, strictness)
+        to_place = merged([to_place, attempt(problems, reader.read, thing) or PodsToPlace([])])
+    pods = to_place.pods
     if not things:
         problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
-    elif not (pods or found.controllers or problems):
-        problems.append(nothing_to_place("pods", found.objects, found.notes))
+    elif not (pods or to_place.controllers or problems):
+        problems.append(nothing_to_place("pods", to_place.objects, to_place.notes))
     problems += _twice("metadata.name", map(key_of, pods))
     problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
     problems += () if running else running_among(pods, objects)
     if problems:
         raise DecodeError(problems)
-    note((*found.notes, *found.controllers))
-    return found
+    note((*to_place.notes, *to_place.controllers))
+    return to_place
 
 
 class _PodReader(msgspec.Struct, frozen=True):

@@ -195,10 +195,10 @@ class Placer:
         self.cluster = cluster
         self.notes: list[str] = []
         engine = attempt(problems, spec.engine, self.notes.append)
-        found = attempt(problems, cluster.cluster_for, spec.release)
-        if engine is None or found is None:
+        there = attempt(problems, cluster.cluster_for, spec.release)
+        if engine is None or there is None:
             raise DecodeError(problems)
-        self.running: PodScheduler = Scheduler.of_engine(engine, found).running
+        self.running: PodScheduler = Scheduler.of_engine(engine, there).running
 
     def __repr__(self) -> str:
         return f"<Placer of release {self.spec.release}>"
@@ -240,19 +240,21 @@ class Placer:
         return Placements(decisions)
 
     def _pods(self, given: Any, validate: str | None) -> list[Pod]:
-        found = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate), gates=self.spec.gates)
-        if problems := list(running_among(found.pods, self.running.cache.pods())):
+        to_place = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate), gates=self.spec.gates)
+        if problems := list(running_among(to_place.pods, self.running.cache.pods())):
             raise DecodeError(problems)
-        for obj in found.objects:
+        for obj in to_place.objects:
             self.running.cache.add(obj)
-        return found.pods
+        return to_place.pods
 
 
 def explained(left: object, right: object) -> list[str] | None:
     """What ``assert left == right`` shows if one of the two is placements; None for anything else."""
-    found, expected = (left, right) if isinstance(left, Placements) else (right, left)
-    if not isinstance(found, Placements) or not isinstance(expected, Mapping):
+    placements, expected = (left, right) if isinstance(left, Placements) else (right, left)
+    if not isinstance(placements, Placements) or not isinstance(expected, Mapping):
         return None
-    lines = found.differences(expected)
-    pods = len({key for key in (*found, *expected) if found.get(key, found) != expected.get(key, expected)})
-    return [f"{pods} of {len(found)} pods are elsewhere than expected", *lines] if lines else None
+    lines = placements.differences(expected)
+    pods = len(
+        {key for key in (*placements, *expected) if placements.get(key, placements) != expected.get(key, expected)}
+    )
+    return [f"{pods} of {len(placements)} pods are elsewhere than expected", *lines] if lines else None

@@ -143,16 +143,16 @@ def read(path: Path) -> dict[str, RecordedPlacement]:
     if not isinstance(entries, list):
         raise ConfigError(f"{path}: pods: must be a list, one entry a pod, not {describe(entries)}")
     problems: list[str] = []
-    found = {}
+    recorded = {}
     for index, entry in enumerate(entries):
         wrong = list(_entry_faults(entry))
         problems += (f"{path}: pods[{index}]{fault}" for fault in wrong)
         if not wrong:
             tied, message = tuple(entry.get("tied") or ()), entry.get("message") or ""
-            found[entry["pod"]] = RecordedPlacement(entry["pod"], entry["host"], entry.get("total"), tied, message)
+            recorded[entry["pod"]] = RecordedPlacement(entry["pod"], entry["host"], entry.get("total"), tied, message)
     if problems:
         raise ConfigError(problems)
-    return found
+    return recorded
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
