@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-VECTORS = Path(__file__).resolve().parents[2] / "tests" / "vectors"
+VECTORS = Path(__file__).resolve().parents[1] / "tests" / "vectors"
 MOST_BYTES = 30_000
 """Of a document that is mutated; longer ones make slow cases and no new ones."""
 

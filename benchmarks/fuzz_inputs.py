@@ -165,7 +165,7 @@ def _value(rng: Random) -> str:
     return rng.choice(rng.choice((NUMBERS, TEXTS, FILES)))
 
 
-SHIPPED = Path(__file__).parents[2] / "kubescheduler" / "lab" / "exercises" / "shipped"
+SHIPPED = Path(__file__).parents[1] / "kubescheduler" / "lab" / "exercises" / "shipped"
 Command = tuple[str, ...]
 LEGACY = RELEASE_NAMES[:3]
 ASKING = dumped({"kind": "Policy", "apiVersion": "v1", "extenders": [{**EXTENDER, "nodeCacheCapable": True}]})

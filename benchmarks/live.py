@@ -36,6 +36,9 @@ import aiohttp
 import attrs
 import click
 
+if not __package__:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from benchmarks.workloads import HOSTNAME, Manifest, node, pod
 
 GROUPS = 50
@@ -239,10 +242,6 @@ def _placed(index: int, nodes: int) -> Manifest:
     made = pod(f"running-{index}", "default", cpu="10m", labels={"app": "running"})
     made["spec"] |= {"nodeName": node(index % nodes, ())["metadata"]["name"]}
     return _anonymous(made)
-
-
-if not __package__:
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 OURS = f"{sys.executable} -m kubescheduler run --release {{release}} --"

@@ -154,10 +154,6 @@ def _plain_text(text: str) -> str:
     return text.replace("events.k8s.io/v1beta1", "events.k8s.io/v1")
 
 
-if not __package__:
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-
 TOLERATED = {
     "names": "what the server or the process made up: the ends of event names, uids, hosts, addresses",
     "versions": "resourceVersion, also as the number of a list; managedFields",
