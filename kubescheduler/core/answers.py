@@ -1,4 +1,9 @@
-"""What rules say of rows for pods of one class, remembered and brought up to date for dirty rows."""
+"""What rules say of rows for pods of one class, remembered and brought up to date for dirty rows.
+
+``Answers`` remembers what is said of a row that looks like this. ``CheckState`` and ``ScoreState`` have one rule's
+verdict or number on all rows; its footprint says which of them are dirty. Arrays are never written to once they were
+handed out: bringing them up to date makes new ones.
+"""
 
 from __future__ import annotations
 

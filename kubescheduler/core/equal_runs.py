@@ -298,6 +298,8 @@ def _leaves_room(cache: ClusterCache, pod: Pod) -> bool:
     return any(other.priority >= pod.priority for pods in waiting.values() for other in pods)
 
 
+# --- one pod at a time, each placed before the next is decided on ----------------------------------
+
 ELSE = tuple(flag.value for flag in Reads if flag not in (Reads.PODS, Reads.ALL_PODS))
 """What the placement of a pod does not change."""
 

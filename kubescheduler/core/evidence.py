@@ -16,6 +16,7 @@ from clusterstate.objects import FrozenMap, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
+from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import FilterResults
@@ -183,14 +184,6 @@ class ScoredDecision(Protocol):
         """What the extenders answered."""
 
 
-class Weighted(Protocol):
-    """A rule with its weight."""
-
-    @property
-    def config(self) -> PriorityConfig:
-        """The rule."""
-
-
 class ScoreSource:
     """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
 
@@ -212,7 +205,7 @@ class ScoreSource:
         self,
         pod: PodInfo,
         view: Callable[[], Snapshot],
-        priorities: Sequence[Weighted],
+        priorities: Sequence[WeightedPriority],
         log: ChangeLog,
         extender_scale: int = 1,
         rows: IntArray | None = None,
@@ -307,21 +300,9 @@ def _at(scores: IntArray | int, at: int) -> int:
     return scores if isinstance(scores, int) else int(scores[at])
 
 
+# --- why a node was refused or fits -------------------------------------------------------------
+
 PLUGINS_PAGE = "docs/reference/plugins.md"
-
-
-class Reported(Protocol):
-    """What is read off an extender's trace."""
-
-    @property
-    def name(self) -> str:
-        """The extender's name."""
-        ...
-
-    @property
-    def failed(self) -> Mapping[str, str] | None:
-        """Node → why the extender's filter refused it; None when it was not asked."""
-        ...
 
 
 class RefusalEvidence(msgspec.Struct, frozen=True):
@@ -443,7 +424,9 @@ class Explainer:
             self._thorough = self._again()
         return self._thorough
 
-    def node(self, found: FilterResults, name: str, *, fits: bool, extenders: Sequence[Reported]) -> NodeExplanation:
+    def node(
+        self, found: FilterResults, name: str, *, fits: bool, extenders: Sequence[ExtenderTrace]
+    ) -> NodeExplanation:
         """Raises InputError for a node that was not there, StaleDecisionError once the cluster has changed in a way
         that a check which refused the node reads."""
         if name not in self._kept:
@@ -502,7 +485,7 @@ def _stale(found: FilterResults, row: int) -> StaleDecisionError:
     )
 
 
-def _without_a_check(found: FilterResults, row: int, extenders: Sequence[Reported]) -> Iterator[RefusalEvidence]:
+def _without_a_check(found: FilterResults, row: int, extenders: Sequence[ExtenderTrace]) -> Iterator[RefusalEvidence]:
     """What no Filter said: a PreFilter plugin, or an extender."""
     name = found.names[row]
     if found.absent is not None and found.listed[row] and not found.looked_at[row]:

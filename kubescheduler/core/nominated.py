@@ -24,6 +24,8 @@ from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.verdict_masks import failing, unresolvable
 
+# --- which rows to look at again -------------------------------------------------------------------
+
 
 class RowWatch:
     """Notices what has changed since the last time: rows, nominations to them, and what is bound to no row.
@@ -94,6 +96,9 @@ def _stays(info: PodInfo) -> bool:
 
 Found = tuple[tuple[str, tuple[str, ...]], ...]
 """(predicate, its reasons) of one node."""
+
+
+# --- judging ---------------------------------------------------------------------------------------
 
 
 def nominated_changes(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange]:
@@ -226,6 +231,8 @@ def _judge_by(check: CheckState, info: PodInfo, snapshot: Snapshot) -> tuple[Ver
     hopeless = None if check.unresolvable is None else check.unresolvable[rows]
     return {reason: mask[rows] for reason, mask in check.verdict.items()}, refused, hopeless
 
+
+# --- what is remembered ----------------------------------------------------------------------------
 
 MOST_STATES = 256
 """Classes of pods of which judgements are remembered."""

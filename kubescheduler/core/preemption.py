@@ -1,4 +1,8 @@
-"""Preemption: which pods would have to go so that a pod fits, and on which node that hurts least."""
+"""Preemption: which pods would have to go so that a pod fits, and on which node that hurts least.
+
+Read ``preempt`` first. ``preemption_trials.py`` tries nodes without some of their pods, ``preemption_choice.py`` says
+what that costs and which node a release picks; what was found for a pod class is remembered here.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +53,8 @@ from kubescheduler.core.preemption_trials import (
     trials,
 )
 from predicates.types import FitPredicate
+
+# --- what is remembered for a pod class ------------------------------------------------------------
 
 UNKNOWN = NOWHERE - 1
 """The kind of a row that was not tried."""
@@ -352,6 +358,9 @@ class PreemptionMemory:
 def _protection(budget: PodDisruptionBudget) -> tuple[object, ...]:
     """All that a budget protects pods by."""
     return budget.metadata.namespace, budget.selector, budget.disruptions_allowed, budget.disrupted_pods
+
+
+# --- what preemption would do ----------------------------------------------------------------------
 
 
 def preempt(

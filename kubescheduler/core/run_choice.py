@@ -22,6 +22,8 @@ from predicates.types import FitPredicate, NodeError
 from predicates.verdict_masks import failing
 from priorities.types import PriorityConfig, PriorityError
 
+# --- what a node totals after it has taken some of the pods ----------------------------------------
+
 PODS_OF_ROWS = Reads.PODS | Reads.ALL_PODS
 """What changes when a node takes a pod of a run; pods with terms of affinity or claims are in no run, so the flags that
 these change are not among them."""
@@ -204,6 +206,8 @@ def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:
     values, counts = np.unique(score.raw[rows], return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
+
+# --- the best node again and again -----------------------------------------------------------------
 
 FULL = None
 """Stands in place of the next total of a node that takes no more."""
