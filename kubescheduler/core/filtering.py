@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.objects import Pod
+from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 
 
@@ -28,7 +29,10 @@ class Filtered(msgspec.Struct, eq=False):
     everywhere: bool = False
     """``feasible`` are all rows there are, in order."""
     verdicts: tuple[tuple[str, Verdict], ...] = ()
+    unresolvable: Mapping[str, Mask] = FrozenMap()
+    pending: Mapping[str, Mask] = FrozenMap()
     with_nominated: RowValues[Found] = NO_VALUES
+    nominated_codes: RowValues[Code] = NO_VALUES
 
 
 def find_feasible(
@@ -54,7 +58,7 @@ def find_feasible(
     if any(check.erring for check in state.checks):
         _raise_errors(pod, state, listed, nominated, algorithm)
     verdicts = tuple([(check.predicate.name, check.verdict) for check in state.checks])
-    return Filtered(listed, feasible, everywhere, verdicts, nominated)
+    return Filtered(listed, feasible, everywhere, verdicts, with_nominated=nominated)
 
 
 def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValues[Found], algorithm: Algorithm) -> None:

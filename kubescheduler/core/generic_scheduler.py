@@ -1,4 +1,4 @@
-"""GenericScheduler: filter, score, select."""
+"""GenericScheduler: deciding by predicates and priorities. ``schedule_one`` has an attempt from top to bottom."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
-import msgspec
-import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -23,15 +21,14 @@ from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.pod_classes import ClassState, Memory, Sharing
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption
-from kubescheduler.core.scoring import Scored, prioritize
+from kubescheduler.core.schedule_one import Attempt
+from kubescheduler.core.scoring import prioritize
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
-from kubescheduler.core.totals import kept_totals
 from predicates.types import Verdict
 from priorities.types import PriorityError
 
@@ -46,22 +43,6 @@ def no_steps(_: str) -> None:
     """Nobody listens."""
 
 
-class _Attempt(msgspec.Struct):
-    """What an attempt has found so far."""
-
-    filtered: Filtered
-    scored: Scored = msgspec.field(default_factory=Scored)
-    traces: tuple[ExtenderTrace, ...] = ()
-    idle: tuple[tuple[str, Verdict], ...] = ()
-    source: ScoreSource | None = None
-    held: LazyScores | None = None
-    """The scores instead of ``scored``, where they were patched."""
-    host: str | None = None
-    error: str | None = None
-    reached: str = "filter"
-    """The point that it has come to."""
-
-
 class GenericScheduler:
     """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
 
@@ -73,10 +54,9 @@ class GenericScheduler:
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self._memory = Memory((*algorithm.predicates, *(p.config for p in algorithm.priorities)))
-        self._checks = (*algorithm.predicates, *algorithm.idle)
+        self.checks = (*algorithm.predicates, *algorithm.idle)
         self._preemption = PreemptionMemory(cache)
-        self._nominated = NominatedMemory(cache)
-        self._keeps = not algorithm.extenders and algorithm.percentage_of_nodes_to_score >= 100
+        self.nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
@@ -114,7 +94,7 @@ class GenericScheduler:
             return self._left_alone(pod, text)
         try:
             self.steps("")
-            decision = self._attempt(pod, thorough)
+            decision = self._attempt(pod, thorough=thorough).decide()
             preempt = preempt and self.algorithm.behaviour.preempts
             if not preempt or decision.host is not None or decision.error is not None:
                 return decision
@@ -171,13 +151,13 @@ class GenericScheduler:
 
         rows: (n,) of the cluster. Extenders' filters are called, and have no say.
         """
-        return GenericScheduler(self.algorithm, self.cache)._attempt(pod, True, rows)
+        return GenericScheduler(self.algorithm, self.cache)._attempt(pod, thorough=True, instead=rows).decide()
 
     def _with_preemption(self, pod: Pod, decision: Decision) -> Decision:
         """A decision that found no node, with what preemption would do."""
         self.steps("")
         try:
-            state = self._state(self._ready(pod))
+            state = self.state(self._attempt(pod).ready())
             found = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
@@ -189,146 +169,131 @@ class GenericScheduler:
         total = self.cache.columns.node_count
         return Decision(pod, self.algorithm.release, names, listed, total, error=text, tried=False)
 
-    def _attempt(self, pod: Pod, thorough: bool, instead: IntArray | None = None) -> Decision:
-        """instead: the rows to score in place of those that pass; None: these."""
-        columns = self.cache.columns
-        names, listed = columns.published
-        found = _Attempt(Filtered(listed=listed))
-        try:
-            self._run(pod, thorough, instead, found)
-        except SchedulingError as e:
-            found.error, found.host = str(e), None
-            if isinstance(e, PriorityError):
-                found.error = self.algorithm.behaviour.priority_error(e, len(found.filtered.feasible))
-            found.filtered.feasible, found.scored, found.source = np.zeros(0, np.int64), Scored(), None
-            found.held = None
-        except CustomCodeError as e:
-            e.at = found.reached
-            raise
-        return Decision(
-            pod=pod,
-            release=self.algorithm.release,
-            names=names,
-            listed=found.filtered.listed,
-            nodes_total=columns.node_count,
-            verdicts=found.filtered.verdicts,
-            idle=found.idle,
-            with_nominated=found.filtered.with_nominated,
-            every_reason=self.algorithm.always_check_all_predicates,
-            feasible=found.filtered.feasible,
-            totals=found.scored.totals,
-            scores=found.scored.scores,
-            held=found.held,
-            weights=self._weights,
-            extenders=found.traces,
-            score_source=found.source,
-            refused=_refused(found.traces) if found.traces else {},
-            appends=True,
-            host=found.host,
-            error=found.error,
-            error_at="" if found.error is None else found.reached,
-            known=columns.known,
-            fit_error=self.algorithm.behaviour.fit_error,
-            explainer=Explainer(self.cache, self._checks, partial(self._again, pod)),
-        )
+    def _attempt(self, pod: Pod, *, thorough: bool = False, instead: IntArray | None = None) -> PredicatesAttempt:
+        """Before anything is decided. instead: the rows to score in place of those that pass; None: these."""
+        cache = self.cache
+        filtered = Filtered(cache.columns.published[1])
+        given = (pod, cache, self.algorithm, self.tie_break, self._weights, thorough, instead)
+        return PredicatesAttempt(*given, scheduler=self, filtered=filtered)
 
-    def _run(self, pod: Pod, thorough: bool, instead: IntArray | None, found: _Attempt) -> None:
-        """Filter, score and select. Raises SchedulingError; what was found until then is in ``found``."""
-        columns, algorithm = self.cache.columns, self.algorithm
-        names = columns.published[0]
-        info = self._ready(pod)
-        snapshot = self.cache.snapshot()
-        state = self._state(info)
-        keeps = self._keeps and not thorough and instead is None and not self._leaves_room
-        if keeps and self._patch(state, snapshot, found):
-            return
-        state.kept = None
-        filtered = found.filtered = find_feasible(pod, state, self.cache, algorithm, self._nominated)
-        found.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if thorough)
-        places = algorithm.behaviour.places(snapshot)
-        if algorithm.extenders:
-            filtered.feasible, found.traces = filter_with_extenders(pod, algorithm.extenders, places, filtered.feasible)
-            filtered.everywhere = False
-        if instead is not None:
-            filtered.feasible, filtered.everywhere = instead, False
-        self.steps("predicate_evaluation" if len(filtered.feasible) else "")
-        if len(filtered.feasible) > (0 if thorough or algorithm.behaviour.scores_single else 1):
-            found.reached = "score"
-            found.scored, found.source, found.traces = self._scores(pod, state, filtered, places, found.traces)
-            if keeps:
-                listed, ranks = filtered.listed, columns.ranks
-                state.kept = kept_totals(state, snapshot, columns.log, found.scored, self._weights, listed, ranks)
-            found.host = names[self._select(filtered.feasible, found.scored.totals)]
-        elif len(filtered.feasible):
-            found.host = names[int(filtered.feasible[0])]
-        self.steps("" if found.host is None else "priority_evaluation")
-
-    @property
-    def _leaves_room(self) -> bool:
-        """Whether pods are nominated to nodes that this one may have to leave room for."""
-        return self.algorithm.behaviour.nominates and bool(self.cache.nominated())
-
-    def _patch(self, state: ClassState, snapshot: Snapshot, found: _Attempt) -> bool:
-        """Decides by what is kept of the last decision on a pod of the class, if that can be brought up to date."""
-        kept, columns, algorithm = state.kept, self.cache.columns, self.algorithm
-        names, listed = columns.published
-        held = None if kept is None else kept.patch(state, snapshot, columns.log, listed, columns.ranks)
-        if held is None:
-            return False
-        shared = state.shared
-        found.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
-        self.steps("predicate_evaluation")
-        found.reached = "score"
-        found.held = held
-        found.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, columns.log)
-        found.host = names[kept.choose(held, self.tie_break)]
-        self.steps("priority_evaluation")
-        return True
-
-    def _scores(
-        self,
-        pod: Pod,
-        state: ClassState,
-        filtered: Filtered,
-        places: SnapshotRows,
-        traces: tuple[ExtenderTrace, ...],
-    ) -> tuple[Scored, ScoreSource, tuple[ExtenderTrace, ...]]:
-        """The scores of the nodes that are left, what they were made of, and what extenders said."""
-        algorithm, log = self.algorithm, self.cache.columns.log
-        views = places.views(pod, self.cache, self._weights, filtered.feasible)
-        scored = prioritize(state, places.snapshot, filtered, algorithm, log, views)
-        source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
-        if algorithm.extenders:
-            sums, traces = score_with_extenders(pod, algorithm.extenders, traces, places, filtered.feasible)
-            scored.totals = scored.totals + sums
-        return scored, source, traces
-
-    def _again(self, pod: Pod) -> Decision:
+    def again(self, pod: Pod) -> Decision:
         """The same with every score, and without a say in the choice among equal totals."""
         return GenericScheduler(self.algorithm, self.cache).decide(pod, thorough=True)
 
-    def _ready(self, pod: Pod) -> PodInfo:
-        """The pod's class, once it is known that it can be scheduled at all."""
-        info = self.cache.info(pod)
-        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
-            error = self.algorithm.behaviour.waits(info, self.cache.objects)
-            if error is not None:
-                raise SchedulingError(error)
-        if not self.cache.columns.listed_count:
-            raise SchedulingError(NO_NODES)
-        return info.naming(pod.node_name)
-
-    def _state(self, info: PodInfo) -> ClassState:
+    def state(self, info: PodInfo) -> ClassState:
         """What is remembered for pods like one of this class."""
         return self._memory.state(info, self.cache.snapshot(), self.cache.columns.log, self._new_state)
 
     def _new_state(self, info: PodInfo, share: Sharing) -> ClassState:
         return ClassState(info, self.algorithm, share)
 
-    def _select(self, feasible: IntArray, totals: IntArray) -> int:
-        first = int(totals.argmax())
-        tied = np.flatnonzero(totals == totals[first])
-        return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)
+
+class PredicatesAttempt(Attempt, eq=False, kw_only=True):
+    """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
+
+    scheduler: GenericScheduler
+    filtered: Filtered
+    reached: str = "filter"
+    traces: tuple[ExtenderTrace, ...] = ()
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    places: SnapshotRows | None = None
+    """The rows of the nodes, with what is made of the node objects that extenders answer."""
+
+    def ready(self) -> PodInfo:
+        """Claims have to be there first."""
+        info = self.cache.info(self.pod)
+        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
+            error = self.algorithm.behaviour.waits(info, self.cache.objects)
+            if error is not None:
+                raise SchedulingError(error)
+        if not self.cache.columns.listed_count:
+            raise SchedulingError(NO_NODES)
+        return info.naming(self.pod.node_name)
+
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:  # noqa: ARG002
+        """What is remembered for pods of this class."""
+        return self.scheduler.state(info)
+
+    def keeps(self) -> bool:
+        """Not where extenders have a say, nor where room may have to be left for nominated pods."""
+        algorithm = self.algorithm
+        if self.thorough or self.instead is not None or algorithm.extenders:
+            return False
+        nominates = algorithm.behaviour.nominates and bool(self.cache.nominated())
+        return algorithm.percentage_of_nodes_to_score >= 100 and not nominates
+
+    def found_by_totals(self, state: ClassState, listed: Mask) -> None:
+        """The nodes that fit are those that are kept for the class."""
+        shared = state.shared
+        self.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
+        self.scheduler.steps("predicate_evaluation")
+
+    def chosen_by_totals(self, host: str) -> None:  # noqa: ARG002
+        """The priorities are over."""
+        self.scheduler.steps("priority_evaluation")
+
+    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
+        """Predicates, then extenders."""
+        algorithm, info = self.algorithm, state.info
+        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm, self.scheduler.nominated)
+        self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
+        self.places = algorithm.behaviour.places(snapshot)
+        if algorithm.extenders:
+            filtered.feasible, self.traces = filter_with_extenders(
+                self.pod, algorithm.extenders, self.places, filtered.feasible
+            )
+            filtered.everywhere = False
+        if self.instead is not None:
+            filtered.feasible, filtered.everywhere = self.instead, False
+        self.scheduler.steps("predicate_evaluation" if len(filtered.feasible) else "")
+        return filtered.feasible
+
+    def scores(self, feasible: IntArray) -> bool:
+        """1.4 scores a single node, too."""
+        return super().scores(feasible) or (self.algorithm.behaviour.scores_single and len(feasible) > 0)
+
+    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
+        """Priorities, then extenders."""
+        algorithm, log, places = self.algorithm, self.cache.columns.log, self.places
+        assert places is not None
+        views = places.views(self.pod, self.cache, self.weights, feasible)
+        self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
+        self.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
+        if algorithm.extenders:
+            sums, self.traces = score_with_extenders(self.pod, algorithm.extenders, self.traces, places, feasible)
+            self.scored.totals = self.scored.totals + sums
+        elif self.keeps():
+            self.keep_totals(state, snapshot)
+
+    def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:  # noqa: ARG002
+        """The priorities are over."""
+        self.scheduler.steps("" if host is None else "priority_evaluation")
+
+    def given_up(self, error: SchedulingError) -> str:
+        """1.4 tells some errors of priorities as often as there are nodes."""
+        text = str(error)
+        if isinstance(error, PriorityError):
+            text = self.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
+        self.filtered.feasible = NO_NUMBERS
+        return text
+
+    def outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:  # noqa: ARG002
+        """What all this comes to."""
+        scheduler, filtered = self.scheduler, self.filtered
+        return self.decision(
+            names,
+            filtered,
+            host,
+            error,
+            verdicts=filtered.verdicts,
+            idle=self.idle,
+            feasible=filtered.feasible,
+            extenders=self.traces,
+            refused=_refused(self.traces) if self.traces else {},
+            appends=True,
+            fit_error=self.algorithm.behaviour.fit_error,
+            explainer=Explainer(self.cache, scheduler.checks, partial(scheduler.again, self.pod)),
+        )
 
 
 def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:

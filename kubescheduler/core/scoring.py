@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from kubescheduler.core.pod_classes import ClassState
 from priorities.types import PriorityConfig
 
 FIRST_ROW: IntArray = np.zeros(1, np.int64)
-NO_RAWS: Mapping[str, Scores] = FrozenMap()
 
 
 class Scored(msgspec.Struct, eq=False):
@@ -30,11 +29,22 @@ class Scored(msgspec.Struct, eq=False):
 
     totals: IntArray = NO_NUMBERS
     scores: dict[str, Scores] = msgspec.field(default_factory=dict)
+    raws: dict[str, Scores] = msgspec.field(default_factory=dict)
+    """Before they were normalised, where the release keeps these."""
 
-    @property
-    def raws(self) -> Mapping[str, Scores]:
-        """They are not kept."""
-        return NO_RAWS
+
+def weighted_sum(given: Iterable[tuple[Scores, int]], size: int, constant: int = 0) -> IntArray:
+    """(n,) int64: the sum of scores times their weights, and a constant, wrapping at 64 bits."""
+    totals: IntArray | None = None
+    for scores, weight in given:
+        if isinstance(scores, int):
+            constant += weight * scores
+        else:
+            weighted = scores if weight == 1 else np.int64(weight) * scores
+            totals = weighted if totals is None else totals + weighted
+    if totals is None:
+        totals = np.zeros(size, np.int64)
+    return totals + np.int64(wrap(constant))
 
 
 def prioritize(
@@ -53,25 +63,17 @@ def prioritize(
     state.score(snapshot, log)
     feasible = None if filtered.everywhere else filtered.feasible
     view = snapshot if feasible is None else snapshot.take(feasible)
-    constant = 0 if algorithm.priorities or algorithm.extenders else 1
-    totals: IntArray | None = None
-    scored = Scored()
+    scored, given = Scored(), []
     for priority in algorithm.priorities:
-        name, weight = priority.config.name, priority.weight
+        name = priority.config.name
         scores: Scores | None = state.constants.get(name)
         if name in views and scores is None:
             scores = _seen(priority.config, *views[name])
         if scores is None:
             scores = reduced(state.info, state.scores[name], view, feasible)
         scored.scores[name] = scores
-        if isinstance(scores, int):
-            constant += weight * scores
-        else:
-            weighted = scores if weight == 1 else np.int64(weight) * scores
-            totals = weighted if totals is None else totals + weighted
-    if totals is None:
-        totals = np.zeros(len(view), np.int64)
-    scored.totals = totals + np.int64(wrap(constant))
+        given.append((scores, priority.weight))
+    scored.totals = weighted_sum(given, len(view), 0 if algorithm.priorities or algorithm.extenders else 1)
     return scored
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
+from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.lazy_results import row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, NominatedRefusals, apart_from, nominated_changes
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -24,19 +25,6 @@ from predicates.verdict_masks import failing, unresolvable
 
 ErrorText = Callable[[str, str, str], str]
 """Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""
-
-
-class Passed(msgspec.Struct, eq=False):
-    """What Filter plugins found; see Decision."""
-
-    listed: Mask
-    feasible: IntArray = NO_NUMBERS
-    everywhere: bool = False
-    verdicts: tuple[tuple[str, Verdict], ...] = ()
-    unresolvable: Mapping[str, Mask] = msgspec.field(default_factory=dict)
-    pending: Mapping[str, Mask] = msgspec.field(default_factory=dict)
-    with_nominated: RowValues[Found] = NO_VALUES
-    nominated_codes: RowValues[Code] = NO_VALUES
 
 
 class Filtering(msgspec.Struct, frozen=True, eq=False):
@@ -85,7 +73,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 out.append(self.own[name].predicate)
         return out
 
-    def run(self, rows: Mask | None, *, every: bool) -> Passed:
+    def run(self, rows: Mask | None, *, every: bool) -> Filtered:
         """Judges the listed rows (of ``rows`` only, if given). every: custom plugins judge all rows, not just
         those that are left.
 
@@ -100,7 +88,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         looked_at = listed if rows is None else listed & rows
         every = every or self.compiled.algorithm.always_check_all_predicates
         verdicts = self._columns() if not own else self._with_own(snapshot, looked_at, every)
-        passed = Passed(listed, feasible, everywhere, tuple(verdicts), self._unresolvable())
+        passed = Filtered(listed, feasible, everywhere, tuple(verdicts), self._unresolvable())
         if own:
             self._narrow_by_own(passed, snapshot)
         if rows is not None:
@@ -125,7 +113,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 return not any(isinstance(reason, NodeError) for reason in reasons)
         return False
 
-    def raise_error(self, passed: Passed, rows: Mask | None) -> None:
+    def raise_error(self, passed: Filtered, rows: Mask | None) -> None:
         """Raises SchedulingError when a plugin erred on a row that was looked at (of ``rows`` only, if given)."""
         if self.own or any(check.erring for check in self.state.checks):
             self._raise_error(passed, passed.listed if rows is None else passed.listed & rows)
@@ -162,7 +150,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 if refused is not None and not every:
                     left &= ~refused
 
-    def _narrow_by_own(self, passed: Passed, snapshot: Snapshot) -> None:
+    def _narrow_by_own(self, passed: Filtered, snapshot: Snapshot) -> None:
         fits = np.zeros(len(passed.listed), np.bool_)
         fits[passed.feasible] = True
         beyond, waiting = dict(passed.unresolvable), {}
@@ -177,7 +165,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
 
     # --- nominated pods --------------------------------------------------------------------
 
-    def _judge_nominated(self, passed: Passed, rows: Mask) -> None:
+    def _judge_nominated(self, passed: Filtered, rows: Mask) -> None:
         """Rows where the pod does not fit with the pods that are nominated there fail for that."""
         kept = None if self.own else self.memory.of(self.state)
         every = self.compiled.algorithm.always_check_all_predicates
@@ -244,7 +232,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 text = reason.about(self.pod.key)
                 raise SchedulingError(self.error_text(plugin, self.pod.metadata.name, text))
 
-    def _raise_error(self, passed: Passed, rows: Mask) -> None:
+    def _raise_error(self, passed: Filtered, rows: Mask) -> None:
         """Raises for the first row with an error that no earlier plugin has refused."""
         alive = rows.copy()
         alive[passed.with_nominated.rows] = False

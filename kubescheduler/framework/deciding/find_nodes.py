@@ -19,6 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import Extender, FilterAnswer, filter_with_extenders
 from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.lazy_results import NO_VALUES
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.preemption import PreemptionMemory
@@ -31,7 +32,7 @@ from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame, ProfileState
-from kubescheduler.framework.deciding.filter_plugins import ErrorText, Filtering, Passed
+from kubescheduler.framework.deciding.filter_plugins import ErrorText, Filtering
 from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch, Signature, Turn
 from kubescheduler.framework.deciding.post_filter_plugins import Collect
 from kubescheduler.framework.deciding.score_plugins import HeapTie
@@ -277,7 +278,7 @@ class Finding(msgspec.Struct, eq=False):
     """The pod passes on that node, and no other is looked at."""
     narrowed: PreFilterOutcome = ALL_NODES
     filtering: Filtering | None = None
-    passed: Passed | None = None
+    passed: Filtered | None = None
     filtered: LeftByExtenders | None = None
     traces: tuple[ExtenderTrace, ...] = ()
     judged: Mask | None = None
@@ -423,7 +424,7 @@ class Finding(msgspec.Struct, eq=False):
     def _samples(self) -> bool:
         return self.host.compiled.algorithm.percentage_of_nodes_to_score < 100
 
-    def _walk(self, passed: Passed) -> None:
+    def _walk(self, passed: Filtered) -> None:
         """Puts the rows in the order of the node list, and ends where enough were met."""
         host = self.host
         total = host.cache.columns.node_count

@@ -1,4 +1,7 @@
-"""Deciding: one pod's node by PreFilter, Filter, Score and select, and PostFilter when nothing fits."""
+"""Deciding by a profile: what the steps of an attempt are for plugins, and PostFilter when nothing fits.
+
+``core.schedule_one`` has an attempt from top to bottom.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import msgspec
 import numpy as np
 
-from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
@@ -19,23 +20,22 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision
+from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
-from kubescheduler.core.lazy_results import LazyScores
+from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.nominated import NominatedMemory
-from kubescheduler.core.pod_classes import Memory, Sharing
+from kubescheduler.core.pod_classes import ClassState, Memory, Sharing
 from kubescheduler.core.preemption import PreemptionMemory
+from kubescheduler.core.schedule_one import Attempt
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
-from kubescheduler.core.totals import kept_totals
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import score_failed
 from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame, ProfileState
-from kubescheduler.framework.deciding.filter_plugins import Passed
 from kubescheduler.framework.deciding.find_nodes import (
     NO_ROWS,
     SCALE,
@@ -50,7 +50,6 @@ from kubescheduler.framework.deciding.post_filter_plugins import run_post_filter
 from kubescheduler.framework.deciding.preemption_search import Search
 from kubescheduler.framework.deciding.score_plugins import (
     EmptiedNodes,
-    FrameworkScores,
     HeapTie,
     Scoring,
     heap_root,
@@ -67,24 +66,15 @@ def _emptied(cache: ClusterCache) -> EmptiedNodes:
     return EmptiedNodes.of(cache.snapshot())
 
 
-class Deciding(msgspec.Struct, eq=False):
-    """One pod's decision under way."""
+class ProfileAttempt(Attempt, eq=False, kw_only=True):
+    """An attempt by the plugins of a profile. Upstream: schedulePod."""
 
     scheduler: Host
-    pod: Pod
     cycle: CycleState
-    thorough: bool
     found: Finding
     turn: Turn | None = None
     """Which attempt of a scheduler's it is; None: a question on its own."""
-    instead: IntArray | None = None
-    """(n,) the rows to score in place of those that pass; None: these."""
-    scored: FrameworkScores = msgspec.field(default_factory=FrameworkScores)
-    held: LazyScores | None = None
-    """The scores instead of ``scored``, where they were patched."""
-    source: ScoreSource | None = None
-    scoring: bool = False
-    """Whether nodes are scored by now."""
+    reached: str = "preFilter"
 
     @classmethod
     def of(
@@ -96,48 +86,22 @@ class Deciding(msgspec.Struct, eq=False):
         thorough: bool,
         turn: Turn | None = None,
         instead: IntArray | None = None,
-    ) -> Deciding:
+    ) -> ProfileAttempt:
         """Before anything is decided."""
         laps = None if scheduler.watch is None else scheduler.watch.laps("PreFilter")
         found = Finding(scheduler, pod, cycle, thorough, turn, laps=laps)
-        return cls(scheduler, pod, cycle, thorough, found, turn, instead)
+        compiled = scheduler.compiled
+        given = (pod, scheduler.cache, compiled.algorithm, scheduler.tie_break, compiled.weights, thorough, instead)
+        return cls(*given, scheduler=scheduler, cycle=cycle, found=found, turn=turn)
 
-    def decide(self) -> Decision:
-        """The whole attempt: PreFilter, Filter, extenders, Score, and the choice of a node."""
-        scheduler = self.scheduler
-        names, listed = scheduler.cache.columns.published
-        host = error = None
-        try:
-            info = self._ready()
-            snapshot = scheduler.cache.snapshot()
-            state = scheduler.state(info, snapshot)
-            if (row := self._patched(state, snapshot, listed)) is not None:
-                self._batch_unsigned(names[row])
-                return self._decision(names, listed, names[row], None)
-            feasible = self.found.find(state, snapshot, listed)
-            if self.instead is not None:
-                feasible = self.found.take_instead(self.instead)
-            names = self._with_added(names)
-            if len(feasible) > (0 if self.thorough else 1) and not self.found.only:
-                host = names[self._score(state, snapshot, feasible, names)]
-            elif len(feasible):
-                host = names[int(feasible[0])]
-            if host is not None:
-                self._keep(host, feasible, names)
-        except SchedulingError as e:
-            error, host = str(e), None
-            if self.found.laps is not None:
-                self.found.laps.end(Status.failure(error))
-            self.scored, self.source = FrameworkScores(), None
-            self.found.forget()
-        except CustomCodeError as e:
-            e.at = self._reached
-            raise
-        return self._decision(names, listed, host, error)
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
+        """What is remembered for pods of this class."""
+        return self.scheduler.state(info, snapshot)
 
-    @property
-    def _keeps(self) -> bool:
-        """Whether the totals may be kept from the pod before, and for the next one."""
+    # --- totals that are kept ----------------------------------------------------------------
+
+    def keeps(self) -> bool:
+        """Not where custom plugins or extenders have a say, nor where something else does than the pod's class."""
         scheduler, found = self.scheduler, self.found
         return (
             scheduler.compiled.keeps
@@ -150,90 +114,58 @@ class Deciding(msgspec.Struct, eq=False):
             and not isinstance(scheduler.tie_break, HeapTie)
         )
 
-    def _patched(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> int | None:
-        """The row chosen by what is kept of the last decision on a pod of the class; None: that cannot be brought up
-        to date."""
-        scheduler, kept, shared = self.scheduler, state.kept, state.shared
-        state.kept = None
-        if kept is None or not self._keeps:
-            return None
-        columns = scheduler.cache.columns
-        self.held = kept.patch(state, snapshot, columns.log, listed, columns.ranks)
-        if self.held is None:
-            return None
-        state.kept = kept
-        self.scoring = True
+    def found_by_totals(self, state: ProfileState, listed: Mask) -> None:
+        """The nodes that fit, and the plugins that skip, are those that are kept for the class."""
+        shared = state.shared
         self.cycle.skip_filter |= state.skips[0]
         self.cycle.skip_score |= state.skips[1]
-        self.found.passed = Passed(listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable)
-        priorities = scheduler.compiled.algorithm.priorities
-        self.source = ScoreSource(state.info, scheduler.cache.snapshot, priorities, columns.log, extender_scale=SCALE)
-        row: int = kept.choose(self.held, scheduler.tie_break)
-        return row
+        self.found.passed = Filtered(
+            listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable
+        )
 
-    def _batch_unsigned(self, host: str) -> None:
+    def chosen_by_totals(self, host: str) -> None:
         """A pod without a signature took no hint, and leaves none."""
         batch, turn = self.scheduler.batch, self.turn
         if batch is not None and turn is not None:
             batch.hint(turn, None, lambda _: None)
             batch.store(turn, None, "", host, None, others=max(0, len(self.found.feasible) - 1))
 
-    def _keep_totals(self, state: ProfileState, snapshot: Snapshot) -> None:
-        """Keeps the totals for the next pod of the class."""
+    def keep_totals(self, state: Any, snapshot: Snapshot) -> None:
+        """With the plugins that skip; not where the search was narrowed."""
         found = self.found
-        narrowed = found.narrowed.nodes is not None or found.judged is not None
-        if narrowed or not self._keeps:
-            return
-        scheduler = self.scheduler
-        columns, weights = scheduler.cache.columns, scheduler.compiled.weights
-        listed = columns.published[1]
-        state.skips = frozenset(self.cycle.skip_filter), frozenset(self.cycle.skip_score)
-        state.kept = kept_totals(state, snapshot, columns.log, self.scored, weights, listed, columns.ranks)
+        if found.narrowed.nodes is None and found.judged is None and self.keeps():
+            state.skips = frozenset(self.cycle.skip_filter), frozenset(self.cycle.skip_score)
+            super().keep_totals(state, snapshot)
 
-    @property
-    def _reached(self) -> str:
-        """The point that the attempt has come to."""
-        if self.scoring:
-            return "score"
-        return "preFilter" if self.found.filtering is None else "filter"
+    def source_of(self, state: ClassState) -> ScoreSource:
+        """Extenders score on another scale."""
+        priorities, log = self.algorithm.priorities, self.cache.columns.log
+        return ScoreSource(state.info, self.cache.snapshot, priorities, log, extender_scale=SCALE)
 
-    def _with_added(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Row → name, also of the nodes that an extender answered and the cluster does not have."""
+    # --- filter ------------------------------------------------------------------------------
+
+    def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
+        """PreFilter, Filter and extenders."""
+        try:
+            feasible = self.found.find(state, snapshot, listed)
+        finally:
+            if self.found.filtering is not None:
+                self.reached = "filter"
+        return feasible if self.instead is None else self.found.take_instead(self.instead)
+
+    def named(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Also of the nodes that an extender answered and the cluster does not have."""
         filtered = self.found.filtered
         return names if filtered is None else names + filtered.answered.added_names
 
-    def _ready(self) -> PodInfo:
-        scheduler = self.scheduler
-        if not scheduler.cache.columns.listed_count:
-            raise SchedulingError(NO_NODES)
-        return scheduler.cache.info(self.pod).naming(self.pod.node_name)
-
-    def _keep(self, host: str, feasible: IntArray, names: tuple[str, ...]) -> None:
-        """Keeps the ranking for the next pod."""
-        batch, turn, signature = self.scheduler.batch, self.turn, self.found.signature
-        if batch is None or turn is None:
-            return
-        watch = self.scheduler.watch
-        started, ranking = 0.0 if watch is None else watch.now(), None
-        if signature is not None and len(self.scored.totals):
-            columns = self.scheduler.cache.columns
-            ranking = KeptRanking(
-                names,
-                feasible.copy(),
-                self.scored.totals.copy(),
-                columns.ranks.copy(),
-                self.scheduler.tie_break,
-                columns.row_of[host],
-            )
-        batch.store(turn, signature, self.found.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
-        if watch is not None:
-            watch.results_stored(started)
+    def scores(self, feasible: IntArray) -> bool:
+        """Not the nominated or hinted node, which is enough."""
+        return super().scores(feasible) and not self.found.only
 
     # --- score -----------------------------------------------------------------------------
 
-    def _score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray, names: tuple[str, ...]) -> int:
-        """The chosen row."""
-        self.scoring = True
+    def score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray) -> None:
+        """PreScore and Score, then extenders."""
         scheduler = self.scheduler
         passed, filtered = self.found.passed, self.found.filtered
         everywhere = passed is not None and passed.everywhere and filtered is None
@@ -266,7 +198,7 @@ class Deciding(msgspec.Struct, eq=False):
             self.found.laps,
         )
         self.scored = scoring.run(log)
-        self._keep_totals(state, snapshot)
+        self.keep_totals(state, snapshot)
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
             assert filtered is not None
@@ -274,7 +206,6 @@ class Deciding(msgspec.Struct, eq=False):
                 self.pod, extenders, self.found.traces, filtered.answered, feasible, SCALE
             )
             self.scored.totals = self.scored.totals + sums
-        return self._select(feasible, self.scored.totals, cache.columns.ranks, names)
 
     def _cannot_score(self, name: str) -> None:
         """A node that is not there makes the first Score plugin fail. Upstream: 1.20."""
@@ -282,13 +213,11 @@ class Deciding(msgspec.Struct, eq=False):
             text = f'getting node "{name}" from Snapshot: {node_not_found(name)}'
             raise SchedulingError(score_failed(plugin, text))
 
-    def _select(self, feasible: IntArray, totals: IntArray, ranks: IntArray, names: tuple[str, ...]) -> int:
-        tie_break = self.scheduler.tie_break
-        if isinstance(tie_break, HeapTie):
-            return self._heap(feasible, totals, tie_break.rng, names)
-        first = int(totals.argmax())
-        tied = np.flatnonzero(totals == totals[first])
-        return tie_break.choose(feasible[tied], ranks)
+    def select(self, feasible: IntArray, totals: IntArray, names: tuple[str, ...]) -> int:
+        """By a heap, where that is the release's own choice."""
+        if isinstance(self.tie_break, HeapTie):
+            return self._heap(feasible, totals, self.tie_break.rng, names)
+        return super().select(feasible, totals, names)
 
     def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random, names: tuple[str, ...]) -> int:
         """Upstream's own choice."""
@@ -299,39 +228,57 @@ class Deciding(msgspec.Struct, eq=False):
         ranks = random_ranks(len(feasible), scored, rng) if len(scored) else None
         return int(feasible[heap_root(totals, ranks)])
 
+    def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:
+        """Keeps the ranking for the next pod."""
+        batch, turn, signature = self.scheduler.batch, self.turn, self.found.signature
+        if host is None or batch is None or turn is None:
+            return
+        watch = self.scheduler.watch
+        started, ranking = 0.0 if watch is None else watch.now(), None
+        if signature is not None and len(self.scored.totals):
+            columns = self.cache.columns
+            ranking = KeptRanking(
+                names,
+                feasible.copy(),
+                self.scored.totals.copy(),
+                columns.ranks.copy(),
+                self.tie_break,
+                columns.row_of[host],
+            )
+        batch.store(turn, signature, self.found.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
+        if watch is not None:
+            watch.results_stored(started)
+
+    def given_up(self, error: SchedulingError) -> str:
+        """The point that was under way ends with the error."""
+        text = str(error)
+        if self.found.laps is not None:
+            self.found.laps.end(Status.failure(text))
+        self.found.forget()
+        return text
+
     # --- the outcome -----------------------------------------------------------------------
 
-    def _decision(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
+    def outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
+        """What all this comes to."""
         scheduler = self.scheduler
         compiled, found = scheduler.compiled, self.found
-        passed, narrowed = found.passed or Passed(listed), found.narrowed
+        passed, narrowed = found.passed or Filtered(listed), found.narrowed
         absent = rejected = narrowed.status
         if rejected is None and narrowed.nodes is not None:
             absent = outside(narrowed.plugins)
         verdicts, idle = passed.verdicts, ()
         if rejected is not None and self.thorough:
             verdicts, idle = self._own_words(passed, len(names))
-        return Decision(
-            pod=self.pod,
-            release=scheduler.frame.release,
-            names=names,
-            listed=passed.listed,
-            nodes_total=scheduler.cache.columns.node_count,
+        return self.decision(
+            names,
+            passed,
+            host,
+            error,
             verdicts=verdicts,
             idle=idle,
-            with_nominated=passed.with_nominated,
-            every_reason=compiled.algorithm.always_check_all_predicates,
             feasible=found.feasible if error is None else NO_ROWS,
-            totals=self.scored.totals,
-            scores=self.scored.scores,
-            held=self.held,
-            weights=compiled.weights,
             extenders=found.traces,
-            score_source=self.source,
-            host=host,
-            error=error,
-            error_at="" if error is None else self._reached,
-            known=scheduler.cache.columns.known,
             fit_error=scheduler.rules.fit_error,
             coded=True,
             scale=FRAMEWORK_SCALE,
@@ -349,7 +296,7 @@ class Deciding(msgspec.Struct, eq=False):
             from_kept_ranking=found.by_hint and host is not None,
         )
 
-    def _own_words(self, passed: Passed, rows: int) -> tuple[Any, Any]:
+    def _own_words(self, passed: Filtered, rows: int) -> tuple[Any, Any]:
         """(verdicts, what PreFilter plugins say of single nodes): a plugin that rejects the pod is not run on nodes."""
         everywhere = np.ones(rows, np.bool_)
         assert self.found.filtering is not None
@@ -458,7 +405,7 @@ class FrameworkScheduler:
         turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
         own, which no earlier attempt has a say in.
         """
-        attempt = Deciding.of(self, pod, CycleState() if cycle is None else cycle, thorough=thorough, turn=turn)
+        attempt = ProfileAttempt.of(self, pod, CycleState() if cycle is None else cycle, thorough=thorough, turn=turn)
         decision = attempt.decide()
         if not preempt or decision.host is not None or decision.error is not None:
             return decision
@@ -491,7 +438,7 @@ class FrameworkScheduler:
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``."""
-        return Deciding.of(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
+        return ProfileAttempt.of(self._fresh(), pod, CycleState(), thorough=True, instead=rows).decide()
 
     def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
         """What is kept for pods like one of this class."""

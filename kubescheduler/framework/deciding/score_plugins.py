@@ -10,12 +10,11 @@ import numpy as np
 from clusterstate.changes import ChangeLog
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import wrap
 from kubescheduler.core.lazy_results import Scores
-from kubescheduler.core.scoring import normalised, raw_and_reduced
+from kubescheduler.core.scoring import Scored, normalised, raw_and_reduced, weighted_sum
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -27,14 +26,6 @@ from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
 """What a node scores when nothing scores at all."""
-
-
-class FrameworkScores(msgspec.Struct, eq=False):
-    """See Decision for the fields."""
-
-    totals: IntArray = NO_NUMBERS
-    scores: dict[str, Scores] = msgspec.field(default_factory=dict)
-    raws: dict[str, Scores] = msgspec.field(default_factory=dict)
 
 
 class Scoring(msgspec.Struct, frozen=True, eq=False):
@@ -54,11 +45,11 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
     laps: Laps | None = None
     """What times the points; None where nothing is measured."""
 
-    def run(self, log: ChangeLog) -> FrameworkScores:
+    def run(self, log: ChangeLog) -> Scored:
         """Raises SchedulingError with the release's text when a plugin fails."""
         compiled = self.compiled
         if not compiled.scores and not compiled.algorithm.extenders:
-            return FrameworkScores(np.full(len(self.view), EVERY_NODE, np.int64))
+            return Scored(np.full(len(self.view), EVERY_NODE, np.int64))
         if self.laps is not None:
             self.laps.end(then="PreScore")
         skipped = self._pre_score(log)
@@ -67,23 +58,14 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
         emptied = isinstance(self.view, EmptiedNodes)
         if not emptied:
             self.state.score(self.snapshot, log)
-        scored = FrameworkScores()
-        constant = 0
-        totals: IntArray | None = None
+        scored = Scored()
+        given = []
         for name in compiled.scores:
             if name in skipped:
                 continue
-            raw, final = self._one(name, emptied=emptied)
-            scored.raws[name], scored.scores[name] = raw, final
-            weight = compiled.weights[name]
-            if isinstance(final, int):
-                constant += weight * final
-            else:
-                weighted = final if weight == 1 else np.int64(weight) * final
-                totals = weighted if totals is None else totals + weighted
-        if totals is None:
-            totals = np.zeros(len(self.view), np.int64)
-        scored.totals = totals + np.int64(wrap(constant))
+            scored.raws[name], scored.scores[name] = self._one(name, emptied=emptied)
+            given.append((scored.scores[name], compiled.weights[name]))
+        scored.totals = weighted_sum(given, len(self.view))
         if self.laps is not None:
             self.laps.end()
         return scored
