@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from algorithmprovider.custom_columns import (
+from algorithmprovider.pernode import (
     checked_predicate,
     checked_priority,
     checked_reduce,
     column_predicate,
     column_priority,
+    per_node_predicate,
+    per_node_priority,
 )
-from algorithmprovider.pernode import per_node_predicate, per_node_priority
 from algorithmprovider.registry import Arguments, Provider, valid_name
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError

@@ -16,7 +16,7 @@ from predicates.resources import RESOURCES_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
 from predicates.taints import TAINTS_1_4
 from predicates.types import FitPredicateFactory
-from predicates.volume_counts_1_4 import VOLUME_COUNTS_1_4
+from predicates.volume_counts import VOLUME_COUNTS_1_4
 from predicates.volume_zone import VOLUME_ZONE_1_4
 from priorities.image_locality import IMAGE_LOCALITY_1_4
 from priorities.interpod_1_4 import INTERPOD_1_4 as INTERPOD_PRIORITIES_1_4

@@ -10,7 +10,6 @@ from typing import Any
 
 from algorithmprovider import registry
 from algorithmprovider.registry import Registry
-from algorithmprovider.rule_docs import rule_text
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
@@ -19,6 +18,18 @@ from priorities.capacity_ratio import capacity_ratio_factory
 from priorities.node_label import node_label_factory
 from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityFactory
+
+SOURCE = "Upstream:"
+"""Where the part of a docstring begins that is for developers: the function and release that it is, shapes, errors."""
+
+
+def rule_text(rule: Callable[..., Any]) -> str:
+    """What a rule does, in Markdown, for people who configure a scheduler: its docstring up to ``Upstream:``.
+
+    rule: the function or class registered under the rule's name. Empty without a docstring, as under ``python -OO``.
+    """
+    return inspect.cleandoc(rule.__doc__ or "").partition(SOURCE)[0].strip()
+
 
 RELEASE = "1.16"
 """Described in full; of the others, what differs."""

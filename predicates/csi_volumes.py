@@ -1,6 +1,13 @@
-"""MaxCSIVolumeCountPred, and NodeVolumeLimits of 1.20: a node attaches no more volumes of a CSI driver than it can."""
+"""MaxCSIVolumeCountPred and NodeVolumeLimits: a node attaches no more volumes of a CSI driver than it can.
+
+Since 1.36 CSINode alone says how many, and a driver's volumes on a node are those of the pods there and those that
+VolumeAttachments hold beside them.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 import msgspec
 import numpy as np
@@ -9,6 +16,7 @@ from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import CSI
 from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import is_attachable_volume_resource
 from clusterstate.selectors.pod_keys import spec_alone
@@ -22,9 +30,10 @@ from clusterstate.volumes.claims import (
     has_claims,
     unnamed_claims,
 )
+from clusterstate.volumes.claims_framework import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
 from clusterstate.volumes.csi_migration import migrated_groups
 from clusterstate.volumes.storage_keys import bound_storage
-from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Refusal, predicate_evidence
+from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -169,6 +178,244 @@ def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
         has_claims,
         evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
     )
+
+
+# --- NodeVolumeLimits of 1.36: what nodes allow and hold ---------------------------------------
+
+NOBODY: frozenset[str] = frozenset()
+
+Used = Counter[tuple[int, str]]
+"""(row, volume) → the pods that use it."""
+
+
+class ByRow(msgspec.Struct, frozen=True):
+    """Numbers of some rows of the whole cluster; both arrays are as long as there are such rows."""
+
+    rows: IntArray
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, numbers: dict[int, int]) -> ByRow:
+        """Of row → number."""
+        return cls(_array(numbers.keys()), _array(numbers.values()))
+
+    def spread(self, snapshot: Snapshot, default: int) -> IntArray:
+        """(n,) the numbers, ``default`` elsewhere."""
+        at = snapshot.row_numbers
+        table: IntArray = np.full(max(at.max(initial=-1), self.rows.max(initial=-1)) + 1, default, np.int64)
+        table[self.rows] = self.numbers
+        return table[at]
+
+
+class Drivers(msgspec.Struct, frozen=True):
+    """What the CSINode objects say. rows: those with a CSINode, limited: with any limit. By driver: installed: the rows
+    that have it, limits: the most volumes of it."""
+
+    rows: IntArray
+    limited: IntArray
+    installed: dict[str, IntArray]
+    limits: dict[str, ByRow]
+
+
+def _drivers(snapshot: Snapshot) -> Drivers:
+    return snapshot.derived("csi drivers", Reads.CSI_NODES | Reads.ALL_NODES, lambda: _read_drivers(snapshot))
+
+
+def _read_drivers(snapshot: Snapshot) -> Drivers:
+    rows, limited = [], []
+    installed: dict[str, list[int]] = {}
+    limits: dict[str, dict[int, int]] = {}
+    for name, csi_node in snapshot.objects.csi_nodes.items():
+        row = snapshot.row_of(name)
+        if row is None:
+            continue
+        rows.append(row)
+        for driver in csi_node.drivers:
+            installed.setdefault(driver.name, []).append(row)
+            if driver.count is not None:
+                limits.setdefault(driver.name, {})[row] = driver.count
+                limited.append(row)
+    return Drivers(
+        _array(rows),
+        _array(limited),
+        {name: _array(at) for name, at in installed.items()},
+        {name: ByRow.of(counts) for name, counts in limits.items()},
+    )
+
+
+def _array(numbers: Collection[int]) -> IntArray:
+    return np.fromiter(numbers, np.int64, len(numbers))
+
+
+def _among(snapshot: Snapshot, rows: IntArray) -> Mask:
+    out: Mask = np.isin(snapshot.row_numbers, rows)
+    return out
+
+
+def _attachments(snapshot: Snapshot) -> dict[str, dict[int, frozenset[str]]]:
+    """Driver → row → the volumes (``driver/handle``) that VolumeAttachments hold there."""
+    reads = Reads.ATTACHMENTS | Reads.ALL_NODES
+    return snapshot.derived("volume attachments", reads, lambda: _read_attachments(snapshot))
+
+
+def _read_attachments(snapshot: Snapshot) -> dict[str, dict[int, frozenset[str]]]:
+    found: dict[str, dict[int, set[str]]] = {}
+    objects = snapshot.objects
+    for attachment in objects.volume_attachments.values():
+        row = snapshot.row_of(attachment.node_name)
+        volume = objects.persistent_volumes.get(attachment.volume_name)
+        if row is not None and attachment.attacher and volume is not None and isinstance(volume.source, CSI):
+            held = found.setdefault(attachment.attacher, {}).setdefault(row, set())
+            held.add(f"{attachment.attacher}/{volume.source.volume_handle}")
+    return {driver: {row: frozenset(held) for row, held in rows.items()} for driver, rows in found.items()}
+
+
+def _left_behind(snapshot: Snapshot, driver: str) -> IntArray:
+    """(n,) the volumes of a driver that VolumeAttachments hold and no pod on the node uses."""
+    held = _attachments(snapshot).get(driver)
+    if not held:
+        return np.zeros(len(snapshot), np.int64)
+    reads = Reads.STORAGE | Reads.ALL_NODES | Reads.ALL_PODS
+    used, left = snapshot.derived(("left behind", driver), reads, lambda: _count_left(snapshot, driver, held))
+    out = left.spread(snapshot, 0)
+    if snapshot.changes:
+        ids = csi_use_of(driver, snapshot.objects)
+        used = used.copy()
+        for change in snapshot.changes:
+            for name in ids(change.info):
+                used[change.row, name] += change.sign
+        for row in {change.row for change in snapshot.changes}:
+            out[snapshot.row_numbers == row] = sum(used[row, name] <= 0 for name in held.get(row, ()))
+    return out
+
+
+def _count_left(snapshot: Snapshot, driver: str, held: dict[int, frozenset[str]]) -> tuple[Used, ByRow]:
+    used = _used_1_36(snapshot, driver)
+    left = {row: sum((row, name) not in used for name in names) for row, names in held.items()}
+    return used, ByRow.of(left)
+
+
+def _used_1_36(snapshot: Snapshot, driver: str) -> Used:
+    ids = csi_use_of(driver, snapshot.objects)
+    out: Used = Counter()
+    for info in snapshot.running():
+        if may_use_csi(info):
+            for name in ids(info):
+                for row, count in info.rows.items():
+                    out[row, name] += count
+    return out
+
+
+# --- NodeVolumeLimits of 1.36: the rule --------------------------------------------------------
+
+
+def csi_limits_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where volumes that no pod uses there yet raise a driver above its limit.
+
+    A claim that is not there is a reason of its own; a claim without a name or of another pod, and an inline volume
+    that its driver cannot know, are errors. Upstream: 1.36 CSILimits.
+    """
+    return _limits(pod, snapshot, scaling=False)
+
+
+def csi_limits_with_scaling(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same with gate VolumeLimitScaling: a driver may have to be installed."""
+    return _limits(pod, snapshot, scaling=True)
+
+
+def _limits(pod: PodInfo, snapshot: Snapshot, *, scaling: bool) -> Verdict:
+    if not may_use_csi(pod):
+        return PASS
+    use = csi_use(pod, snapshot.objects)
+    drivers = _drivers(snapshot)
+    verdict: Verdict = {}
+    undecided = np.ones(len(snapshot), np.bool_)
+    for reason, mask in _refusals(use, snapshot, drivers, scaling):
+        _add(verdict, reason, undecided & mask)
+        undecided = undecided & ~mask
+    if not use.volumes or not undecided.any():
+        return verdict
+    for error, mask in _errors_of_others(snapshot, undecided & _among(snapshot, drivers.limited)):
+        _add(verdict, error, mask)
+        undecided = undecided & ~mask
+    exceeded = np.zeros(len(snapshot), np.bool_)
+    for driver, names in use.volumes.items():
+        if driver in drivers.limits:
+            exceeded |= _exceeded(snapshot, driver, names, drivers)
+    return {**verdict, TOO_MANY_VOLUMES: exceeded & undecided}
+
+
+def _add(verdict: Verdict, reason: str, rows: Mask) -> None:
+    verdict[reason] = verdict[reason] | rows if reason in verdict else rows
+
+
+def _refusals(use: CSIUse, snapshot: Snapshot, drivers: Drivers, scaling: bool) -> Iterator[tuple[str, Mask]]:
+    """(reason, (n,) bool) in the order in which they are met, before anything is counted."""
+    everywhere = np.ones(len(snapshot), np.bool_)
+    for problem in use.problems:
+        text = problem.text if problem.missing else NodeError(problem.text)
+        yield text, _among(snapshot, drivers.rows) if problem.with_driver else everywhere
+    for driver in sorted(use.volumes) if scaling else ():
+        found = snapshot.objects.csi_drivers.get(driver)
+        if found is not None and found.prevent_pod_scheduling_if_missing:
+            installed = _among(snapshot, drivers.installed.get(driver, _array(())))
+            yield f"{driver} CSI driver is not installed on the node", ~installed
+
+
+def _exceeded(snapshot: Snapshot, driver: str, names: frozenset[str], drivers: Drivers) -> Mask:
+    there, together = _in_use(snapshot, driver, NOBODY), _in_use(snapshot, driver, names)
+    out: Mask = (together > there) & (
+        together + _left_behind(snapshot, driver) > drivers.limits[driver].spread(snapshot, NO_LIMIT)
+    )
+    return out
+
+
+def _in_use(snapshot: Snapshot, driver: str, new: frozenset[str]) -> IntArray:
+    """(n,) the distinct volumes of a driver that pods use, with ``new`` on top."""
+    ids = csi_use_of(driver, snapshot.objects)
+    return snapshot.union_sizes(("NodeVolumeLimits", driver), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
+
+
+def _errors_of_others(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeError, Mask]]:
+    """(error, (n,) bool): where a pod that is there already has volumes that cannot be counted."""
+    objects = snapshot.objects
+
+    def ids(pod: PodInfo) -> frozenset[str]:
+        error = first_error(pod, objects) if may_use_csi(pod) else None
+        return NOBODY if error is None else frozenset({error})
+
+    counts = snapshot.union_sizes("NodeVolumeLimits errors", ids, NOBODY, snapshot.version(Reads.STORAGE_CLASSES))
+    left = rows & (counts > 0)
+    if not left.any():
+        return
+    places = [(info, list(info.rows)) for info in snapshot.running()]
+    places += [(change.info, [change.row]) for change in snapshot.changes if change.sign > 0]
+    for info, at in places:
+        for error in ids(info):
+            hit = left & _among(snapshot, _array(at))
+            left = left & ~hit
+            if hit.any():
+                yield NodeError(error), hit
+
+
+def is_unresolvable(reason: str) -> bool:
+    """Taking pods away makes room, but brings no claim."""
+    return reason.startswith("looking up PVC ")
+
+
+def explain_limits_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """By driver how many volumes there would be, and the CSINode's limit; or what is missing before they count."""
+    use, drivers = csi_use(pod, snapshot.objects), _drivers(snapshot)
+    if reason != TOO_MANY_VOLUMES:
+        masks = [mask for text, mask in _refusals(use, snapshot, drivers, scaling=True) if text == reason]
+        return Unmet((Need("volumes that can be counted", reason, not any(mask[0] for mask in masks)),))
+    limits = []
+    for driver, names in use.volumes.items():
+        limit = int(drivers.limits[driver].spread(snapshot, NO_LIMIT)[0]) if driver in drivers.limits else NO_LIMIT
+        left = int(_left_behind(snapshot, driver)[0])
+        there, together = (int(_in_use(snapshot, driver, ids)[0]) + left for ids in (NOBODY, names))
+        limits.append(LimitReached(driver, there, together, None if limit == NO_LIMIT else limit))
+    return LimitsReached(tuple(limits))
 
 
 CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count}

@@ -31,8 +31,16 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from predicates.evidence_texts import devices_text, requests_text, terms_text
-from predicates.refusal_evidence import Need, Refusal, Unmet, few, filter_evidence
+from predicates.refusal_evidence import (
+    Need,
+    Refusal,
+    Unmet,
+    devices_text,
+    few,
+    filter_evidence,
+    requests_text,
+    terms_text,
+)
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, NodeError, PreFiltered, Verdict, always
 
 IN_USE = "resourceclaim in use"

@@ -18,11 +18,11 @@ from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
-from predicates.evidence_texts import affinity_term_text
 from predicates.refusal_evidence import (
     Need,
     Refusal,
     Unmet,
+    affinity_term_text,
     few,
     label_of,
     label_text,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.counting.tally import Tally
 from clusterstate.footprint import Footprint
-from clusterstate.objects import Labels
+from clusterstate.growable import IntArray, Mask
+from clusterstate.node_order import zone_key_stable
+from clusterstate.objects import Labels, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
-from clusterstate.selectors.node_selection import node_selector_mask
+from clusterstate.selectors.node_selection import labelled_mask, node_selector_mask
 from clusterstate.selectors.pod_owners import services_of
-from clusterstate.snapshot import Snapshot
+from clusterstate.snapshot import PodChange, Snapshot
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Explain, Refusal, Unmet, label_need, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
@@ -159,3 +164,115 @@ def _factory(
         )
 
     return make
+
+
+# --- ServiceAffinity: the peers of a pod are a list, of which the first one decides -------------
+
+NODE_NOT_FOUND = "node not found"
+
+
+def check_service_affinity_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where the node differs in ``labels`` from the pod's nodeSelector or, for what that leaves open, from the
+    node of its first peer; an error when that one is not bound yet. Upstream: 1.20 ServiceAffinity.
+    """
+    wanted = wanted_labels_1_20(labels, pod, snapshot)
+    if isinstance(wanted, NodeError):
+        return {wanted: np.ones(len(snapshot), np.bool_)}
+    return {AFFINITY_VIOLATED: ~labelled_mask(snapshot, wanted)} if wanted else PASS
+
+
+def wanted_labels_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> dict[str, str] | NodeError:
+    """The labels that a node must have, or the error of a first peer that is not bound yet."""
+    wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
+    if any(label not in wanted for label in labels) and services_of(pod, snapshot):
+        peers = _peers(pod, snapshot)
+        if peers.unbound:
+            return NodeError(NODE_NOT_FOUND)
+        node = None if peers.row is None else snapshot.node(peers.row)
+        theirs: Mapping[str, str] = {} if node is None else node.metadata.labels
+        wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
+    return wanted
+
+
+def explain_peers_1_20(labels: tuple[str, ...]) -> Explain:
+    """The labels that the nodeSelector or the first peer's node ask for, and the node's."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        found = wanted_labels_1_20(labels, pod, snapshot)
+        pairs = {} if isinstance(found, NodeError) else found
+        return Unmet(tuple(label_need(snapshot, Requirement(key, "In", (value,))) for key, value in pairs.items()))
+
+    return explain
+
+
+class _First(msgspec.Struct, frozen=True):
+    """Where the first peer is; unbound: it is only nominated. Neither: there is none."""
+
+    row: int | None = None
+    unbound: bool = False
+
+
+def _peers(pod: PodInfo, snapshot: Snapshot) -> _First:
+    """The first pod of the same namespace that has all of this pod's labels.
+
+    Pods that run come in the order of the node list; those that are hypothetically added come after them, in
+    their order, as does a pod that was removed before.
+    """
+    pairs = pod.labels.items()
+
+    def weight(info: PodInfo) -> int:
+        return int(info.namespace == pod.namespace and pairs <= info.labels.items())
+
+    tally = snapshot.tally(("ServiceAffinity", pod.namespace, pod.labels), None, weight)
+    added: dict[Hashable, PodChange] = {}
+    gone: Counter[int] = Counter()
+    for change in snapshot.changes:
+        if not weight(change.info):
+            continue
+        key = (change.row, change.info) if change.pod is None else change.pod.key
+        if change.sign > 0:
+            added[key] = change
+        elif added.pop(key, None) is None:
+            gone[change.row] += 1
+    row = _first_row(_there(tally, gone, snapshot.whole().until(0)), snapshot)
+    if row is not None:
+        return _First(row)
+    first = next(iter(added.values()), None)
+    if first is None:
+        return _First()
+    return _First(unbound=True) if first.nominated else _First(first.row)
+
+
+def _there(tally: Tally, gone: Mapping[int, int], unchanged: Snapshot) -> Mask:
+    """(N,) bool: the listed rows with a running peer that was not hypothetically removed."""
+    counts: IntArray = unchanged.counts(tally).copy()
+    for row, number in gone.items():
+        counts[row] -= number
+    there: Mask = (counts > 0) & unchanged.has_node
+    return there
+
+
+def _first_row(there: Mask, snapshot: Snapshot) -> int | None:
+    rows = np.flatnonzero(there)
+    return int(rows[_places(snapshot)[rows].argmin()]) if len(rows) else None
+
+
+def _places(snapshot: Snapshot) -> IntArray:
+    """(N,) each row's place in the node list; rows without a node come last.
+
+    The first node of every zone, then the second of every zone, and so on: zones in the order in which they turn
+    up, the nodes of a zone in row order. Upstream: 1.20 nodeTree.list.
+    """
+    return snapshot.derived("node list 1.20", Reads.ALL_NODES, lambda: _listed(snapshot.whole()))
+
+
+def _listed(snapshot: Snapshot) -> IntArray:
+    codes, _ = snapshot.property_codes(zone_key_stable)
+    rows = np.flatnonzero(snapshot.has_node)
+    by_zone = rows[np.argsort(codes[rows], kind="stable")]
+    zones = codes[by_zone]
+    turns = np.arange(len(rows))
+    begin = np.maximum.accumulate(np.where(np.diff(zones, prepend=-1) != 0, turns, 0))
+    places = np.full(len(snapshot), len(rows), np.int64)
+    places[by_zone[np.lexsort((by_zone[begin], turns - begin))]] = turns
+    return places

@@ -1,4 +1,4 @@
-"""EvenPodsSpread: no domain of a topology gets too far ahead of the emptiest.
+"""EvenPodsSpread, and PodTopologySpread as a filter: no domain of a topology gets too far ahead of the emptiest.
 
 pods in the domain + 1 if the pod counts itself - pods in the emptiest domain <= maxSkew
 """
@@ -16,9 +16,32 @@ from clusterstate.selectors.matching import SelectorError, compile_label_selecto
 from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
-from clusterstate.topology.spread_counts import HARD, Constraints, any_pods, constraints_of, spread_over
-from predicates.refusal_evidence import AnyOf, Refusal, Uneven, label_of, predicate_evidence
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+from clusterstate.topology.spread_constraints import Constraints, SpreadRules
+from clusterstate.topology.spread_counts import HARD, any_pods, constraints_of, spread_over
+from clusterstate.topology.spread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
+from predicates.refusal_evidence import (
+    AnyOf,
+    Explain,
+    Need,
+    Refusal,
+    Uneven,
+    Unmet,
+    filter_evidence,
+    label_of,
+    label_text,
+    predicate_evidence,
+)
+from predicates.types import (
+    GO_ON,
+    PASS,
+    SKIP,
+    FitPredicate,
+    FitPredicateFactory,
+    NodeError,
+    PredicateArgs,
+    PreFiltered,
+    Verdict,
+)
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"
 NO_METADATA = "metadata not pre-computed for EvenPodsSpreadPredicate"
@@ -81,7 +104,7 @@ def explain_spread(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
 
 
 def _applies(pod: PodInfo) -> bool:
-    constraints: Constraints = pod.spec.topology_spread_constraints
+    constraints = pod.spec.topology_spread_constraints
     return bool(constraints) and bool(constraints_of(pod, HARD))
 
 
@@ -101,6 +124,120 @@ def make_even_pods_spread(_: PredicateArgs) -> FitPredicate:
         Footprint(LOCAL | Reads.ALL_NODES | Reads.ALL_PODS, pod_key=spread_labels),
         _applies,
         evidence=EVIDENCE,
+    )
+
+
+# --- PodTopologySpread ------------------------------------------------------------------------
+
+MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
+ERROR_1_20 = "obtaining pod's hard topology spread constraints: "
+ERROR_1_36 = "get constraints from pod: " + ERROR_1_20
+
+
+def judge_spread(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, grounds: Grounds) -> Verdict:
+    """The first constraint that a row fails decides: it lacks the topology key, or its domain is too full."""
+    plan = plan_of(pod, snapshot.whole(), constraints, grounds)
+    missing: Mask | None = None
+    crowded: Mask | None = None
+    for at, (totals, least) in enumerate(counts_of(pod, snapshot, plan)):
+        lacks, full = _step(snapshot, plan, at, totals > constraints[at].max_skew + least - plan.own[at])
+        failed = missing if crowded is None else crowded if missing is None else missing | crowded
+        missing = _either(missing, lacks, failed)
+        crowded = _either(crowded, full, failed)
+    steps = {NOT_SPREAD: crowded, MISSING_LABEL: missing}
+    verdict = {reason: mask for reason, mask in steps.items() if mask is not None}
+    return verdict or PASS
+
+
+def _step(snapshot: Snapshot, plan: Plan, at: int, too_full: Mask) -> tuple[Mask | None, Mask | None]:
+    """(rows that lack one constraint's key, rows in its domains that are too full), None: no row."""
+    too_full[ABSENT] = False
+    codes = snapshot.label_codes(plan.constraints[at].topology_key)[0]
+    if snapshot.rows is None:
+        key = plan.constraints[at].topology_key
+        return plan.lacking[at], plan.rows_in(key, too_full, codes) if too_full.any() else None
+    return codes == ABSENT, too_full[codes]
+
+
+def _either(mask: Mask | None, more: Mask | None, failed: Mask | None) -> Mask | None:
+    """``mask`` with those of ``more`` added that have not failed before."""
+    if more is None:
+        return mask
+    first: Mask = more if failed is None else more & ~failed
+    if mask is None:
+        return first
+    out: Mask = mask | first
+    return out
+
+
+def explain_spread_framework(rules: SpreadRules, grounds: Grounds) -> Explain:
+    """By constraint the label that it needs, or the pods of the node's domain and of the emptiest."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        constraints = rules.constraints(pod, snapshot, HARD)
+        values = [label_of(snapshot, c.topology_key) for c in constraints]
+        if reason == MISSING_LABEL:
+            return Unmet(
+                tuple(
+                    Need(f"label {c.topology_key}", label_text(value), value is not None)
+                    for c, value in zip(constraints, values, strict=True)
+                )
+            )
+        plan = plan_of(pod, snapshot.whole(), constraints, grounds)
+        parts = []
+        for at, (totals, least) in enumerate(counts_of(pod, snapshot, plan)):
+            constraint, value = constraints[at], values[at]
+            there = int(totals[int(snapshot.label_codes(constraint.topology_key)[0][0])])
+            parts.append(
+                Uneven(constraint.topology_key, value, there, plan.own[at], int(least), constraint.max_skew, False)
+            )
+        return AnyOf(tuple(parts))
+
+    return explain
+
+
+def pod_topology_spread_1_20(rules: SpreadRules) -> FitPredicate:
+    """PodTopologySpread's filter. Upstream: 1.20."""
+    return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON)
+
+
+def pod_topology_spread_1_36(rules: SpreadRules) -> FitPredicate:
+    """PodTopologySpread's filter; without hard constraints it skips. Upstream: 1.36."""
+    return _predicate(rules, grounds_1_36, ERROR_1_36, SKIP)
+
+
+def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: PreFiltered) -> FitPredicate:
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        try:
+            constraints = rules.constraints(pod, snapshot, HARD)
+        except SelectorError as error:
+            return {NodeError(f"{error_text}{error}"): np.ones(len(snapshot), np.bool_)}
+        return judge_spread(pod, snapshot, constraints, grounds) if constraints else PASS
+
+    def pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        try:
+            return GO_ON if rules.constraints(pod, snapshot, HARD) else without
+        except SelectorError as error:
+            return PreFiltered(reasons=(NodeError(f"{error_text}{error}"),))
+
+    def applies(pod: PodInfo) -> bool:
+        return rules.may_have(pod, HARD)
+
+    def alone(pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not rules.constraints(pod, snapshot, HARD)
+
+    def narrow(pod: PodInfo) -> Reads:
+        return reads if not pod.spec.topology_spread_constraints else reads & ~Reads.SERVICES
+
+    reads = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
+    return FitPredicate(
+        "PodTopologySpread",
+        check,
+        Footprint(reads, narrow=narrow, pod_key=rules.pod_key, row_local=alone, pre_reads=Reads.SERVICES),
+        applies,
+        pre_filter=pre_filter,
+        unresolvable=MISSING_LABEL.__eq__,
+        evidence=filter_evidence("PodTopologySpread", explain_spread_framework(rules, grounds)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import msgspec
+import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
@@ -115,3 +116,26 @@ def node_predicate(
     return FitPredicate(
         name, check, Footprint(Reads.NODE, pod_key=spec_alone), applies, evidence=predicate_evidence(name, explain)
     )
+
+
+def failing(verdict: Verdict) -> Mask | None:
+    """(n,) bool, the rows that fail for any reason; None when none does."""
+    out: Mask | None = None
+    for mask in verdict.values():
+        if np.count_nonzero(mask):
+            out = mask if out is None else out | mask
+    return out
+
+
+def unresolvable(
+    predicate: FitPredicate, pod: PodInfo, snapshot: Snapshot, verdict: Verdict, failing: Mask | None
+) -> Mask | None:
+    """(n,) bool, the failing rows that taking pods away cannot mend; None when there is none."""
+    if failing is None:
+        return None
+    beyond = None if predicate.beyond is None else failing & predicate.beyond(pod, snapshot)
+    if predicate.unresolvable is not never:
+        for reason, mask in verdict.items():
+            if not isinstance(reason, NodeError) and predicate.unresolvable(reason):
+                beyond = mask if beyond is None else beyond | mask
+    return beyond

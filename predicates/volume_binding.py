@@ -1,26 +1,46 @@
-"""CheckVolumeBinding: the node can use the pod's bound volumes, and its other claims can be bound or provisioned."""
+"""CheckVolumeBinding and VolumeBinding: the node can use the pod's bound volumes and get its other claims bound."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
-from clusterstate.objects import PersistentVolumeClaim
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import RULES_1_16, decide
+from clusterstate.volumes.claim_matching import RULES_1_16, BindingRules, Delayed, decide
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
+from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
+from clusterstate.volumes.csi_migration import (
+    ALL_PLUGINS,
+    TranslationError,
+    migrated_mask,
+    plugin_of,
+    translated_affinity,
+)
 from clusterstate.volumes.storage_keys import storage_to_bind
+from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims
 from kubecel.api_names import go_quote
-from predicates.evidence_texts import bound_text, delayed_need
-from predicates.refusal_evidence import Need, Refusal, Unmet, predicate_evidence
-from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
+from predicates.refusal_evidence import Need, Refusal, Unmet, bound_text, delayed_need, predicate_evidence
+from predicates.types import (
+    GO_ON,
+    PASS,
+    FitPredicate,
+    FitPredicateFactory,
+    NodeError,
+    PredicateArgs,
+    PreFiltered,
+    Verdict,
+)
 
 NODE_CONFLICT = "node(s) had volume node affinity conflict"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -111,6 +131,159 @@ def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
         has_claims,
         evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
     )
+
+
+# --- VolumeBinding -----------------------------------------------------------------------------
+
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+
+
+class BindingTexts(msgspec.Struct, frozen=True):
+    """node_conflict, volume_lost: the reasons about bound claims."""
+
+    node_conflict: str
+    volume_lost: str
+
+
+class VolumeBindingRule(msgspec.Struct, frozen=True):
+    """One release's rule.
+
+    problem: why a pod's claims cannot be used yet, None when they can. plugins: the in-tree plugins that nodes may have
+    handed over to CSI drivers.
+    """
+
+    problem: Callable[[PodInfo, ClusterObjects], str | None]
+    texts: BindingTexts
+    rules: BindingRules
+    plugins: frozenset[str] = frozenset()
+
+    def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+        """Refuses a pod whose claims are missing, going or unbound though they should not wait for it."""
+        problem = self.problem(pod, snapshot.objects)
+        if problem is not None:
+            return PreFiltered(reasons=(problem,))
+        try:
+            claims = all_claims(pod, snapshot.objects)
+        except VolumeError as error:
+            return PreFiltered(reasons=(NodeError(str(error)),))
+        return PreFiltered(reasons=(UNBOUND_IMMEDIATE,)) if claims.immediate else GO_ON
+
+    def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        """Fails where a bound volume cannot be used or is gone, and where the other claims can be neither bound nor
+        provisioned; both may be reported. A pod that ``pre_filter`` refuses passes.
+        """
+        if not leads_to_claims(pod):
+            return PASS
+        try:
+            claims = all_claims(pod, snapshot.objects)
+        except VolumeError:
+            return PASS
+        if claims.immediate:
+            return PASS
+        node_conflict, lost, errors = self._bound(claims.bound, snapshot)
+        rows = np.ones(len(snapshot), np.bool_)
+        for mask in errors.values():
+            rows = rows & ~mask
+        decision = decide(claims.delayed, snapshot, rows, self.rules)
+        for text, mask in decision.errors.items():
+            errors[NodeError(text)] = mask
+            rows = rows & ~mask
+        return {
+            self.texts.node_conflict: node_conflict & rows,
+            BIND_CONFLICT: decision.conflict,
+            NOT_ENOUGH_SPACE: decision.short,
+            self.texts.volume_lost: lost & rows,
+            **errors,
+        }
+
+    def explain(self, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        """By bound claim whether its volume is there and goes with the node, or by unbound claim whether it can be
+        bound or provisioned there.
+        """
+        claims = all_claims(pod, snapshot.objects)
+        if reason == self.texts.node_conflict:
+            return Unmet(tuple(self._bound_need(claim, snapshot) for claim in claims.bound))
+        if reason == self.texts.volume_lost:
+            volumes = snapshot.objects.persistent_volumes
+            there = [(claim, claim.volume_name in volumes) for claim in claims.bound]
+            return Unmet(
+                tuple(
+                    Need(f"volume {claim.volume_name} of claim {claim.metadata.name}", "it" if known else "none", known)
+                    for claim, known in there
+                )
+            )
+        rows = np.ones(1, np.bool_)
+
+        def fails(*entries: Delayed) -> bool:
+            found = decide(entries, snapshot, rows, self.rules)
+            return bool((found.conflict if reason == BIND_CONFLICT else found.short)[0])
+
+        needs = [delayed_need(entry, snapshot, self.rules, met=not fails(entry)) for entry in claims.delayed]
+        together = not fails(*claims.delayed)
+        needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
+        return Unmet(tuple(needs))
+
+    def _bound_need(self, claim: PersistentVolumeClaim, snapshot: Snapshot) -> Need:
+        conflict, _, _ = self._bound((claim,), snapshot)
+        usable = not bool(conflict[0])
+        return Need(bound_text(claim, snapshot), "one of them" if usable else "another node", usable)
+
+    def _bound(self, claims: tuple[PersistentVolumeClaim, ...], snapshot: Snapshot) -> tuple[Mask, Mask, Verdict]:
+        """((n,) bool: a bound volume cannot be used there, (n,) bool: it does not exist, errors).
+
+        The first claim that is wrong decides. Upstream: 1.20 and 1.36 checkBoundClaims.
+        """
+        nothing: Mask = np.zeros(len(snapshot), np.bool_)
+        conflict, undecided = nothing, ~nothing
+        errors: Verdict = {}
+        for claim in claims:
+            volume = snapshot.objects.persistent_volumes.get(claim.volume_name)
+            if volume is None:
+                return conflict, undecided, errors
+            try:
+                usable = self._usable(volume, snapshot)
+            except TranslationError as error:
+                plugin = plugin_of(volume.source)
+                erring = undecided & migrated_mask(snapshot, plugin.name if plugin else "")
+                text = NodeError(f"could not translate pv: {error}")
+                errors[text] = errors.get(text, nothing) | erring
+                undecided = undecided & ~erring
+                usable = volume_affinity_mask(snapshot, volume.node_affinity)
+            conflict = conflict | (undecided & ~usable)
+            undecided = undecided & usable
+        return conflict, nothing, errors
+
+    def _usable(self, volume: PersistentVolume, snapshot: Snapshot) -> Mask:
+        """(n,) bool: the volume's node affinity matches, on nodes that have handed its plugin over the CSI form of it.
+
+        Raises TranslationError when there is no such form and a node needs it.
+        """
+        usable = volume_affinity_mask(snapshot, volume.node_affinity)
+        plugin = plugin_of(volume.source)
+        if plugin is None or plugin.name not in self.plugins:
+            return usable
+        migrated = migrated_mask(snapshot, plugin.name)
+        if not migrated.any():
+            return usable
+        translated = volume_affinity_mask(snapshot, translated_affinity(volume, plugin))
+        out: Mask = np.where(migrated, translated, usable)
+        return out
+
+
+VOLUME_BINDING_1_20 = VolumeBindingRule(
+    claim_problem_1_20,
+    BindingTexts("node(s) had volume node affinity conflict", "pvc(s) bound to non-existent pv(s)"),
+    RULES_1_20,
+)
+VOLUME_BINDING_1_36 = VolumeBindingRule(
+    claim_problem_1_36,
+    BindingTexts(
+        "node(s) didn't match PersistentVolume's node affinity",
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    ),
+    RULES_1_36,
+    ALL_PLUGINS,
+)
 
 
 VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": make_check_volume_binding}

@@ -20,9 +20,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from priorities.input_texts import resource_inputs
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
-from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page
+from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page, resource_inputs
 from priorities.types import (
     MAX_PRIORITY,
     PriorityArgs,

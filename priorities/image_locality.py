@@ -19,8 +19,7 @@ from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import size
-from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence
+from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence, size
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 MIB = 1024 * 1024

@@ -35,8 +35,7 @@ from clusterstate.topology.pod_affinity import (
     topology_keys,
 )
 from clusterstate.topology.topology_scope import TopologyScope, every_sum
-from priorities.input_texts import domain_text, labels_text
-from priorities.score_evidence import Calculation, Explain, added, priority_evidence
+from priorities.score_evidence import Calculation, Explain, added, domain_text, labels_text, priority_evidence
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 

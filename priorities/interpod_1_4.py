@@ -19,9 +19,8 @@ from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
 from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
-from priorities.input_texts import domain_text
 from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums
-from priorities.score_evidence import Calculation, Explain, priority_evidence
+from priorities.score_evidence import Calculation, Explain, domain_text, priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 Domains = tuple[str, ...]

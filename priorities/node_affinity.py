@@ -23,7 +23,6 @@ from clusterstate.selectors.node_selection import (
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import term_text
 from priorities.normalize import normalize, stretched_evidence
 from priorities.score_evidence import (
     Calculation,
@@ -34,6 +33,7 @@ from priorities.score_evidence import (
     one_row,
     plugin_evidence,
     priority_evidence,
+    term_text,
 )
 from priorities.types import (
     MAX_NODE_SCORE,

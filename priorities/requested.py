@@ -24,9 +24,8 @@ from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.volumes.storage_keys import bound_storage
-from priorities.input_texts import resource_inputs
 from priorities.normalize import idiv
-from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence
+from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence, resource_inputs
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,

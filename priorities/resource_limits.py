@@ -11,8 +11,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from priorities.input_texts import amount
-from priorities.score_evidence import Calculation, one_row, priority_evidence
+from priorities.score_evidence import Calculation, amount, one_row, priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 

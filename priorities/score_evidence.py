@@ -15,14 +15,19 @@ Nothing here is worked out while pods are scheduled: a rule makes its evidence w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from clusterstate.growable import IntArray
+from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import LabelSelector, NodeSelectorTerm, Requirement
 from clusterstate.podinfo import PodInfo
+from clusterstate.quantity import format_quantity
+from clusterstate.selectors.matching import Matcher
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 
 Inputs = Mapping[str, Any]
 """Name → number, text with its unit, or a list or mapping of those: plain data."""
@@ -150,3 +155,118 @@ def number(row: IntArray) -> int:
 def added(terms: list[str]) -> str:
     """``a + b + …``; 0 without any."""
     return " + ".join(terms) or "0"
+
+
+BYTES = (MEMORY, EPHEMERAL_STORAGE)
+
+
+def amount(resource: str, number: int) -> str:
+    """``500m`` of cpu (in millicores), ``200Mi`` of what is counted in bytes, a plain number of all else."""
+    if resource == CPU:
+        return f"{number}m"
+    return size(number) if resource in BYTES else str(number)
+
+
+def size(number: int) -> str:
+    """A number of bytes."""
+    return format_quantity(number * 1000, binary=True)
+
+
+def resource_inputs(resources: Iterable[str], requested: IntArray, allocatable: IntArray) -> dict[str, dict[str, str]]:
+    """Of each resource what its pods ask for, the incoming one included, and what the node has; (k,) amounts."""
+    pairs = zip(resources, requested.tolist(), allocatable.tolist(), strict=True)
+    return {
+        name: {"requested": amount(name, wanted), "allocatable": amount(name, there)} for name, wanted, there in pairs
+    }
+
+
+def labels_text(labels: Mapping[str, str]) -> str:
+    """``app=web,tier=front``."""
+    return ",".join(f"{key}={value}" for key, value in labels.items()) or "no labels"
+
+
+def requirements_text(requirements: Iterable[Requirement]) -> str:
+    """``disk In (ssd), zone Exists``."""
+    return ", ".join(
+        f"{r.key} {r.operator} ({', '.join(r.values)})" if r.values else f"{r.key} {r.operator}" for r in requirements
+    )
+
+
+def term_text(term: NodeSelectorTerm) -> str:
+    """What a node selector term asks for."""
+    return requirements_text((*term.match_expressions, *term.match_fields)) or "nothing"
+
+
+def selector_text(selector: Mapping[str, str] | LabelSelector | Matcher | None) -> str:
+    """What a selector asks for."""
+    if selector is None:
+        return "nothing"
+    if isinstance(selector, Matcher):
+        return "nothing" if selector.never else requirements_text(selector.requirements) or "everything"
+    if isinstance(selector, LabelSelector):
+        pairs = [labels_text(selector.match_labels)] if selector.match_labels else []
+        return ", ".join([*pairs, requirements_text(selector.match_expressions)]).strip(", ") or "everything"
+    return labels_text(selector) if selector else "everything"
+
+
+def domain_text(snapshot: Snapshot, key: str, at: int) -> str:
+    """``zone=a``, the topology domain of a row, or that it has none."""
+    code = int(snapshot.label_codes(key)[0][at])
+    return f"no {key}" if code == ABSENT else f"{key}={snapshot.label_values(key)[code]}"
+
+
+def zone_text(zone: tuple[str, ...] | str) -> str:
+    """``eu, eu-1``: a region and a zone, in either form of a zone key."""
+    parts = zone.split(":\0:") if isinstance(zone, str) else zone
+    return ", ".join(part for part in parts if part)
+
+
+# --- which rules of different releases are the same ---------------------------------------------
+
+RULES: Mapping[str, str] = {
+    "LeastRequestedPriority": "least",
+    "NodeResourcesLeastAllocated": "least",
+    "MostRequestedPriority": "most",
+    "NodeResourcesMostAllocated": "most",
+    "RequestedToCapacityRatioPriority": "ratio",
+    "RequestedToCapacityRatio": "ratio",
+    "NodeResourcesFit": "fit",
+    "BalancedResourceAllocation": "balance",
+    "NodeResourcesBalancedAllocation": "balance",
+    "SelectorSpreadPriority": "selector spread",
+    "ServiceSpreadingPriority": "selector spread",
+    "SelectorSpread": "selector spread",
+    "EvenPodsSpreadPriority": "topology spread",
+    "PodTopologySpread": "topology spread",
+    "InterPodAffinityPriority": "pod affinity",
+    "InterPodAffinity": "pod affinity",
+    "NodeAffinityPriority": "node affinity",
+    "NodeAffinity": "node affinity",
+    "TaintTolerationPriority": "taints",
+    "TaintToleration": "taints",
+    "ImageLocalityPriority": "images",
+    "ImageLocality": "images",
+    "NodePreferAvoidPodsPriority": "avoidance",
+    "NodePreferAvoidPods": "avoidance",
+    "NodeLabel": "labels",
+    "ServiceAffinity": "service labels",
+}
+"""Priority or plugin → the rule it stands for, whatever the release."""
+
+SUBJECTS: Mapping[str, str] = {
+    "least": "resources",
+    "most": "resources",
+    "ratio": "resources",
+    "fit": "resources",
+    "selector spread": "spread",
+    "topology spread": "spread",
+}
+"""Rules with the same aim; what has no exact counterpart is paired with the rest of these."""
+
+
+def counterparts(name: str, known: Iterable[str]) -> list[str]:
+    """Of these names the ones of the same rule, else the ones with the same aim."""
+    rule = RULES.get(name, name)
+    names = list(known)
+    same = [other for other in names if RULES.get(other) == rule]
+    return same or [other for other in names if SUBJECTS.get(RULES.get(other, ""), other) == SUBJECTS.get(rule, rule)]

@@ -26,7 +26,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.selectors.pod_owners import CountPods, Selector, count_matching, default_selector_1_20, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import selector_text, zone_text
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -35,6 +34,8 @@ from priorities.score_evidence import (
     one_row,
     plugin_evidence,
     priority_evidence,
+    selector_text,
+    zone_text,
 )
 from priorities.types import (
     MAX_NODE_SCORE,

@@ -18,8 +18,7 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import zone_text
-from priorities.score_evidence import Calculation, priority_evidence
+from priorities.score_evidence import Calculation, priority_evidence, zone_text
 from priorities.selector_spread import explain_counts, rows_scored, zone_of
 from priorities.types import (
     MAX_NODE_SCORE,

@@ -21,17 +21,18 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.pod_owners import Selector, count_matching, services_of
 from clusterstate.snapshot import Snapshot
-from priorities.input_texts import domain_text, selector_text
 from priorities.score_evidence import (
     Calculation,
     Explain,
     ExplainReduce,
     RuleEvidence,
     added,
+    domain_text,
     number,
     one_row,
     plugin_evidence,
     priority_page,
+    selector_text,
 )
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory
 

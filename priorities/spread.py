@@ -2,23 +2,35 @@
 
 With q = Σ over constraints of the pods in the node's domain, total = Σ q and low = min q of the nodes that carry every
 key, the score is 10·(total - q)/(total - low), truncated; 10 where total = low.
+
+PodTopologySpread as a score, the second half, weighs by the number of domains: raw = Σ over constraints of pods in the
+domain · ln(domains + 2) + (maxSkew - 1). With its lowest and highest over the nodes the score is
+100·(highest + lowest - raw)/highest; 100 where the highest is 0.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray
+from clusterstate.growable import NO_NUMBERS, IntArray, constant_row
 from clusterstate.nodecolumn import ABSENT
+from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
 from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import GroupedScores, RowScores
+from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
 from clusterstate.topology.spread_counts import (
     SOFT,
-    Constraints,
     DomainCounts,
     any_pods,
     carrying,
@@ -26,8 +38,26 @@ from clusterstate.topology.spread_counts import (
     domain_counters,
     spread_over,
 )
-from priorities.input_texts import domain_text
-from priorities.score_evidence import Calculation, added, one_row, priority_evidence
+from clusterstate.topology.spread_soft import (
+    MOST_PLANS,
+    PLAN_ROWS,
+    SoftPlan,
+    SoftPlans,
+    pods_on,
+    rows_with,
+    soft_plan_1_20,
+    soft_plan_1_36,
+)
+from priorities.score_evidence import (
+    Calculation,
+    RuleEvidence,
+    added,
+    domain_text,
+    one_row,
+    plugin_evidence,
+    priority_evidence,
+    selector_text,
+)
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -60,7 +90,9 @@ def spread_sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return out
 
 
-def _spreads(pod: PodInfo, snapshot: Snapshot, constraints: Constraints) -> dict[str, DomainCounts] | None:
+def _spreads(
+    pod: PodInfo, snapshot: Snapshot, constraints: tuple[TopologySpreadConstraint, ...]
+) -> dict[str, DomainCounts] | None:
     """Topology key → the counts per domain; None when nothing can be counted."""
     try:
         return spread_over(pod, snapshot, constraints, None)
@@ -177,6 +209,321 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         _constant,
         evidence=evidence,
         prepare=prepare,
+    )
+
+
+Floats = NDArray[np.float64]
+Rounding = Callable[[Floats], IntArray]
+
+# --- PodTopologySpread ------------------------------------------------------------------------
+
+NEARLY_HALF = math.nextafter(0.5, 0.0)
+"""Added to a number it leaves out no half: their sum is rounded to the next whole number; see IEEE 754."""
+FEWEST_ALIKE = 8
+"""Rows for each that is scored by itself, at the least, so that not all of them are."""
+MOST_PODS = 1024
+"""Pod classes of which the plan is found at once."""
+PLANNED_FOR = Reads.ALL_NODES | Reads.SERVICES
+"""What a pod's plan follows from."""
+
+ERROR_1_20 = "error when calculating preScoreState: obtaining pod's soft topology spread constraints: "
+ERROR_1_36 = "calculating preScoreState: obtaining pod's soft topology spread constraints: "
+
+
+def truncated(scores: Floats) -> IntArray:
+    """Without the fraction. Release 1.20."""
+    return scores.astype(np.int64)
+
+
+def rounded(scores: Floats) -> IntArray:
+    """To the nearest, halves away from zero. Release 1.36."""
+    return truncated(scores + np.copysign(NEARLY_HALF, scores))
+
+
+def spread_raw(snapshot: Snapshot, plan: SoftPlan, rounding: Rounding) -> IntArray:
+    """(n,) int64 of exactly the feasible rows; 0 for rows that lack a key all nodes must have.
+
+    A constraint whose key a row lacks adds nothing there. Upstream: 1.20 and 1.36 initPreScoreState and Score.
+    """
+    counts = [None if part.counter else pods_on(snapshot, part.pods) for part in plan.parts]
+    raw = rounding(_sum(snapshot, plan, counts, snapshot.rows))
+    if plan.ignored is not None:
+        raw[plan.ignored_among(snapshot)] = 0
+    return raw
+
+
+def spread_grouped(
+    snapshot: Snapshot, plan: SoftPlan, rounding: Rounding
+) -> tuple[GroupedScores, GroupedScores] | None:
+    """(what ``spread_raw`` gives exactly the feasible rows, what ``spread_scores`` does), worked out for a row of each
+    group and for the rows with pods that are counted; None: these are not few."""
+    whole, groups = snapshot.whole(), plan.groups
+    among = groups.among(snapshot.rows)
+    by_node = [part.pods for part in plan.parts if part.counter is None]
+    with_pods = [rows_with(whole, pods) for pods in by_node] or [NO_NUMBERS]
+    rows = among.only(with_pods[0] if len(with_pods) == 1 else np.unique(np.concatenate(with_pods)))
+    if (len(groups) + len(rows)) * FEWEST_ALIKE > len(snapshot):
+        return None
+    at = np.concatenate((groups.first, rows))
+    counts: list[IntArray | None] = []
+    for part in plan.parts:
+        count = None
+        if part.counter is None:
+            count = pods_on(whole, part.pods)[at]
+            count[: len(groups)] = 0
+        counts.append(count)
+    raw = rounding(_sum(snapshot, plan, counts, at))
+    counted = raw
+    if plan.ignored is not None or len(rows) >= among.fewest:
+        has_say = np.ones(len(at), np.bool_)
+        has_say[: len(groups)] = among.sizes > np.bincount(groups.of_row[rows], minlength=len(groups))
+        counted = raw[has_say if plan.ignored is None else has_say & ~plan.ignored[at]]
+    scores = _normalised(raw, counted)
+    if plan.ignored is not None:
+        raw[plan.ignored[at]] = 0
+        scores[plan.ignored[at]] = 0
+    return GroupedScores(groups, rows, raw), GroupedScores(groups, rows, scores)
+
+
+Counts = Sequence[IntArray | None]
+"""For each constraint (p,) the pods that it counts on the row itself; None: it counts by domain."""
+
+
+def _sum(snapshot: Snapshot, plan: SoftPlan, counts: Counts, at: IntArray | None) -> Floats:
+    """(p,) what the constraints add to some rows of the cluster (None: all). snapshot: over the feasible rows."""
+    whole = snapshot.whole()
+    out: Floats | None = None
+    for index, (part, count) in enumerate(zip(plan.parts, counts, strict=True)):
+        if count is None:
+            codes = whole.label_codes(part.constraint.topology_key)[0]
+            scores = _by_domain(snapshot, whole, plan, index)[codes if at is None else codes[at]]
+        else:
+            scores = _framework_scores(count, part.constraint, plan.nodes_among(snapshot))
+            if part.lacking is not None:
+                scores[part.lacking if at is None else part.lacking[at]] = 0.0
+        out = scores if out is None else out + scores
+    assert out is not None
+    return out
+
+
+def _by_domain(snapshot: Snapshot, whole: Snapshot, plan: SoftPlan, at: int) -> Floats:
+    """(D,) by domain code what one constraint adds to the rows of a domain."""
+    part = plan.parts[at]
+    assert part.counter is not None
+    scores = _framework_scores(part.counter.totals(whole), part.constraint, plan.size(snapshot, at))
+    scores[ABSENT] = 0.0
+    return scores
+
+
+def _framework_scores(counts: IntArray, constraint: SpreadConstraint, size: int) -> Floats:
+    scores: Floats = np.multiply(counts, math.log(size + 2), dtype=np.float64)
+    if constraint.max_skew != 1:
+        scores += float(constraint.max_skew - 1)
+    return scores
+
+
+def framework_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray) -> IntArray:
+    """(n,) 0-100; rows that are passed over have 0 and no say. Upstream: 1.20 and 1.36 NormalizeScore."""
+    if plan.ignored is None:
+        return _normalised(raw, raw)
+    ignored = plan.ignored_among(snapshot)
+    scores = _normalised(np.where(ignored, 0, raw), raw[~ignored])
+    scores[ignored] = 0
+    return scores
+
+
+def _normalised(raw: IntArray, counted: IntArray) -> IntArray:
+    """(p,) the scores that raw ones come to. counted: those that have a say."""
+    if not len(counted):
+        return np.zeros(len(raw), np.int64)
+    low, high = int(counted.min()), int(counted.max())
+    if high <= 0:
+        return np.full(len(raw), MAX_NODE_SCORE, np.int64)
+    if high - low < len(counted) == len(raw):
+        table: IntArray = MAX_NODE_SCORE * (low + high - np.arange(low, high + 1)) // high
+        return table[raw - low]
+    return MAX_NODE_SCORE * (low + high - raw) // high
+
+
+# --- evidence ------------------------------------------------------------------------------
+
+
+def _explain_raw(snapshot: Snapshot, plan: SoftPlan, rounding: str, at: int) -> Calculation:
+    """Of ``spread_raw``. rounding: the function's name in formulas."""
+    terms: list[str] = []
+    inputs: dict[str, Any] = {}
+    ignored = plan.ignored is not None and bool(plan.ignored_among(snapshot)[at])
+    for index, part in enumerate(plan.parts):
+        constraint = part.constraint
+        code = int(snapshot.label_codes(constraint.topology_key)[0][at])
+        here = {
+            "domain": domain_text(snapshot, constraint.topology_key, at),
+            "selector": selector_text(constraint.selector),
+            "maxSkew": constraint.max_skew,
+        }
+        if code != ABSENT:
+            pods, domains = _counted(snapshot, plan, index, at)
+            here |= {"pods": pods, "domains": domains}
+            terms.append(f"({pods} * ln({domains} + 2) + {constraint.max_skew - 1})")
+        inputs[f"constraint {index + 1}"] = here
+    if ignored:
+        return Calculation("0", inputs | {"left out": "a topology key is missing"})
+    return Calculation(f"{rounding}({added(terms)})", inputs)
+
+
+def _counted(snapshot: Snapshot, plan: SoftPlan, index: int, at: int) -> tuple[int, int]:
+    """(the pods in a row's domain of one constraint, how many domains there are)."""
+    part = plan.parts[index]
+    if part.counter is None:
+        return int(pods_on(snapshot, part.pods)[at]), plan.nodes_among(snapshot)
+    code = snapshot.label_codes(part.constraint.topology_key)[0][at]
+    return int(part.counter.totals(snapshot.whole())[code]), plan.size(snapshot, index)
+
+
+def _explain_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores``."""
+    ignored = None if plan.ignored is None else plan.ignored_among(snapshot)
+    if ignored is not None and ignored[at]:
+        return Calculation("0", {"left out": "a topology key is missing"})
+    counted = raw if ignored is None else raw[~ignored]
+    low, high = int(counted.min()), int(counted.max())
+    inputs = {"lowest": low, "highest": high}
+    if high <= 0:
+        return Calculation(str(MAX_NODE_SCORE), inputs)
+    return Calculation(f"{MAX_NODE_SCORE} * ({low} + {high} - {int(raw[at])}) // {high}", inputs)
+
+
+# --- the rule of each release --------------------------------------------------------------
+
+
+class _Rule(msgspec.Struct, frozen=True, eq=False):
+    rules: SpreadRules
+    plans: SoftPlans
+    rounding: Rounding
+    rounding_name: str
+    error_text: str
+
+    def constraints(self, pod: PodInfo, snapshot: Snapshot) -> Constraints:
+        try:
+            return self.rules.constraints(pod, snapshot, SOFT)
+        except SelectorError as error:
+            raise PriorityError(f"{self.error_text}{error}") from None
+
+    def plan(self, pod: PodInfo, snapshot: Snapshot) -> SoftPlan | None:
+        """None: no soft constraint. Found once for a pod class while nodes and services stay as they are."""
+        whole = snapshot.whole()
+        memo: dict[tuple[PodInfo, int], SoftPlan | None] = whole.derived(("soft plans", self), PLANNED_FOR, dict)
+        name = pod, len(whole)
+        if name not in memo:
+            if len(memo) >= min(MOST_PODS, max(MOST_PLANS, PLAN_ROWS // max(len(whole), 1))):
+                memo.clear()
+            constraints = self.constraints(pod, whole)
+            all_keys = self.rules.requires_all(pod)
+            memo[name] = self.plans.of(pod, whole, constraints, all_keys) if constraints else None
+        return memo[name]
+
+    def stands(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not self.constraints(pod, snapshot)
+
+    def alone(self, pod: PodInfo, snapshot: Snapshot) -> bool:
+        """Without soft constraints no pods are counted."""
+        return not self.constraints(pod, snapshot)
+
+    def settle(self, pod: PodInfo, snapshot: Snapshot, mapped: IntArray) -> IntArray:
+        plan = self.plan(pod, snapshot)
+        return mapped if plan is None else spread_raw(snapshot, plan, self.rounding)
+
+    def reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray) -> IntArray:
+        plan = self.plan(pod, snapshot)
+        return constant_row(MAX_NODE_SCORE, len(raw)) if plan is None else framework_scores(snapshot, plan, raw)
+
+    def prepare(self, pod: PodInfo, whole: Snapshot) -> ScoreRows:
+        plan = self.plan(pod, whole)
+        assert plan is not None, "without soft constraints it stands, or is skipped"
+
+        def score_rows(view: Snapshot) -> tuple[RowScores, RowScores]:
+            if (grouped := spread_grouped(view, plan, self.rounding)) is not None:
+                return grouped
+            raw = spread_raw(view, plan, self.rounding)
+            return raw, framework_scores(view, plan, raw)
+
+        return score_rows
+
+    def evidence(self) -> RuleEvidence:
+        return plugin_evidence("PodTopologySpread", self._explain, self._explain_reduce)
+
+    def _explain(self, pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        plan = self.plan(pod, snapshot)
+        if plan is None:
+            return Calculation("0", {"soft constraints": "none"})
+        return _explain_raw(snapshot, plan, self.rounding_name, at)
+
+    def _explain_reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray, at: int) -> Calculation:
+        plan = self.plan(pod, snapshot)
+        return Calculation(str(MAX_NODE_SCORE)) if plan is None else _explain_scores(snapshot, plan, raw, at)
+
+
+def _nothing(_: PodInfo, snapshot: Snapshot) -> IntArray:
+    return constant_row(0, len(snapshot))
+
+
+READS = Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
+
+
+def _narrow(pod: PodInfo) -> Reads:
+    return READS & ~Reads.SERVICES if pod.spec.topology_spread_constraints else READS
+
+
+def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
+    """PodTopologySpread's score; without soft constraints every node has 100. Upstream: 1.20."""
+    rule = _Rule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20)
+
+    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
+        rule.constraints(pod, snapshot)
+        return True
+
+    return PriorityConfig(
+        "PodTopologySpread",
+        _nothing,
+        rule.reduce,
+        Footprint(
+            READS,
+            narrow=_narrow,
+            pod_key=rules.pod_key,
+            row_local=rule.alone,
+            unaffected_by_pods=rule.stands,
+            pre_reads=Reads.SERVICES,
+        ),
+        pre_score=pre_score,
+        settle=rule.settle,
+        prepare=rule.prepare,
+        evidence=rule.evidence(),
+    )
+
+
+def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
+    """PodTopologySpread's score; without soft constraints it skips. Upstream: 1.36."""
+    rule = _Rule(rules, SoftPlans(soft_plan_1_36), rounded, "round", ERROR_1_36)
+
+    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
+        return bool(rule.constraints(pod, snapshot))
+
+    return PriorityConfig(
+        "PodTopologySpread",
+        _nothing,
+        rule.reduce,
+        Footprint(
+            READS,
+            narrow=_narrow,
+            pod_key=rules.pod_key,
+            row_local=rule.alone,
+            unaffected_by_pods=rule.stands,
+            pre_reads=Reads.SERVICES,
+        ),
+        pre_score=pre_score,
+        settle=rule.settle,
+        prepare=rule.prepare,
+        evidence=rule.evidence(),
     )
 
 

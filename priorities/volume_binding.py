@@ -22,9 +22,8 @@ from clusterstate.volumes.claim_matching import NONE, ClaimBinding, Delayed, dec
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
-from priorities.input_texts import size
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
-from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence
+from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, size
 from priorities.types import MAX_PRIORITY
 
 NOTHING = -1

@@ -21,16 +21,15 @@ from algorithmprovider.rule_catalogue import (
     priority_texts,
     priority_texts_1_4,
     reasons,
+    rule_text,
 )
-from algorithmprovider.rule_docs import rule_text
 from clusterstate.manifests.kinds import KINDS
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
 from docs.generate.reference_tables import filled, tables
 from docs.generate.writing import cell, text_blocks
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason
-from kubescheduler.framework.profiles.in_tree_plugins import args_types
+from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES

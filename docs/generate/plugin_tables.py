@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.rule_docs import rule_text
+from algorithmprovider.rule_catalogue import rule_text
 from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
@@ -19,12 +19,11 @@ from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BE
 from kubescheduler.config.component.format_1_36 import default_sets
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason, args_keys, args_types
 from kubescheduler.framework.profiles.default_plugins import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
@@ -55,6 +54,8 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         if self.scale is None or other.scale is None:
             return Quantity(nanos, None)
         scale = min(self.scale, other.scale)
+        from fractions import Fraction  # slow to import, and rarely needed
+
         fits = abs(Fraction(nanos, _NANOS) / Fraction(10) ** scale) <= MOST_INT
         return Quantity(nanos, scale if fits else None)
 
@@ -106,6 +107,8 @@ def _scale(suffix: str) -> tuple[int, int]:
 
 def _nanos(digits: int, tens: int, twos: int) -> int:
     """digits · 10**tens · 2**twos in nanos, rounded up, at most what an int holds."""
+    from fractions import Fraction
+
     exact = Fraction(digits << twos) * Fraction(10) ** tens * _NANOS
     return min(-(-exact.numerator // exact.denominator), MOST_INT * _NANOS)
 

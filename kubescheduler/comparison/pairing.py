@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from priorities.rule_names import RULES, SUBJECTS
+from priorities.score_evidence import RULES, SUBJECTS
 from priorities.types import PriorityConfig
 
 RULES_OF_OWN_NAMES: Mapping[str, str] = {

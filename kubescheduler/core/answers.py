@@ -20,8 +20,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.topology.topology_scope import ScopeReading
-from predicates.types import FitPredicate, NodeError, Verdict
-from predicates.verdict_masks import failing, unresolvable
+from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 from priorities.types import PriorityConfig
 
 SINGLE_ROWS = 16

@@ -197,7 +197,7 @@ class Decision(CopiedAsItself, FilterResults):
         if not scores:
             few = {0: "no node fits", 1: "only one node fits"}.get(len(self.feasible), "no priority scores")
             raise InputError(f"{priority} has no scores in this decision: {few}")
-        from priorities.rule_names import counterparts
+        from priorities.score_evidence import counterparts
 
         others = counterparts(priority, scores)
         near = f"; did you mean {' or '.join(others)}?" if others else nearest(priority, scores)

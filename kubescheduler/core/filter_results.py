@@ -13,8 +13,7 @@ from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.sharing import AT_ONCE, Turn
 from kubescheduler.core.status import Code, Status
-from predicates.types import NodeError, Verdict
-from predicates.verdict_masks import failing
+from predicates.types import NodeError, Verdict, failing
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -21,8 +21,7 @@ from kubescheduler.core.answers import SINGLE_ROWS, CheckState
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
-from predicates.types import FitPredicate, NodeError, Verdict
-from predicates.verdict_masks import failing, unresolvable
+from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
 # --- which rows to look at again -------------------------------------------------------------------
 

@@ -22,8 +22,7 @@ from clusterstate.selectors.matching import Matcher, SelectorError, compile_labe
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated import Found, judge, nominated_changes, stay_on_their_rows
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, earliest_starts, nodes_of_kinds
-from predicates.types import FitPredicate, NodeError
-from predicates.verdict_masks import failing
+from predicates.types import FitPredicate, NodeError, failing
 
 
 class Trial(Protocol):

@@ -18,8 +18,7 @@ from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.evidence import final_scores
 from kubescheduler.core.pod_classes import ClassState
-from predicates.types import FitPredicate, NodeError
-from predicates.verdict_masks import failing
+from predicates.types import FitPredicate, NodeError, failing
 from priorities.types import PriorityConfig, PriorityError
 
 # --- what a node totals after it has taken some of the pods ----------------------------------------

@@ -13,14 +13,14 @@ from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import StateNotFoundError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.plugins.volume_bookkeeping import VolumeBooks
+from kubescheduler.framework.plugins.volume_binding import VolumeBooks
 from kubescheduler.framework.running.framework_services import FrameworkHandle
 
 if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.core.status import Code
     from kubescheduler.framework.contract.cycle_state import CycleState
-    from kubescheduler.framework.plugins.volume_bookkeeping import ReservedVolumes
+    from kubescheduler.framework.plugins.volume_binding import ReservedVolumes
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.waiting_pods import HeldPod
 

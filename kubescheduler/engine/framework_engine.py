@@ -30,7 +30,7 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Poi
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.profiles.in_tree_plugins import factories
+from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.profiles.plugin_loading import registry_with
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services

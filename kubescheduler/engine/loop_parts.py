@@ -76,7 +76,7 @@ def _time_steps(scheduler: PodScheduler, services: Services) -> None:
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:
     """Plugins are made anew, with the services of the loop."""
-    from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
+    from kubescheduler.framework.plugins.plugin_record import events_by_plugin
     from kubescheduler.framework.profiles.profile_map import order_of
     from kubescheduler.queue.queueing_hints import QueueingHints
 

@@ -73,8 +73,8 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
     volume_zone,
 )
+from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
-from kubescheduler.framework.profiles.in_tree_plugins import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20

@@ -65,7 +65,7 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
     volume_zone,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import by_name
+from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36

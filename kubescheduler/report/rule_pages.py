@@ -21,8 +21,8 @@ from algorithmprovider.rule_catalogue import (
     priority_texts,
     priority_texts_1_4,
     reasons,
+    rule_text,
 )
-from algorithmprovider.rule_docs import rule_text
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES

@@ -17,8 +17,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.config_schema import V1, V1BETA1
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
-from kubescheduler.framework.profiles.in_tree_plugins import points_by_plugin
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
 from kubescheduler.translate.filters import own_predicates

@@ -25,7 +25,7 @@ from clusterstate.objects import (
 )
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.releases import v1_36
-from predicates.csi_volumes_1_36 import (
+from predicates.csi_volumes import (
     TOO_MANY_VOLUMES,
     csi_limits_1_36,
     csi_limits_with_scaling,

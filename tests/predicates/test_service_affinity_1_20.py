@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import ObjectMeta, Pod, Service
 from clusterstate.snapshot import PodChange, Snapshot
-from predicates.service_affinity_1_20 import AFFINITY_VIOLATED, NODE_NOT_FOUND, check_service_affinity_1_20
+from predicates.service_affinity import AFFINITY_VIOLATED, NODE_NOT_FOUND, check_service_affinity_1_20
 from predicates.types import NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 

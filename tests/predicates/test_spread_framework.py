@@ -15,7 +15,7 @@ from clusterstate.objects.base import ObjectMeta
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
-from predicates.spread_framework import (
+from predicates.spread import (
     MISSING_LABEL,
     NOT_SPREAD,
     pod_topology_spread_1_20,

@@ -27,7 +27,7 @@ from clusterstate.objects import (
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.releases import v1_36
 from predicates.types import GO_ON, PreFiltered
-from predicates.volume_binding_framework import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
+from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import BOUND, by_text, claiming, make_claim, make_class, make_volume, on_nodes, owned_claim
 

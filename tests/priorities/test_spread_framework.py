@@ -16,8 +16,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
-from priorities import spread_framework
-from priorities.spread_framework import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
+from priorities import spread
+from priorities.spread import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_spread import HOSTNAME, Reference
@@ -178,7 +178,7 @@ def test_law_the_written_rule(
     else:
         assert scores(rule, cluster.info(pod), snapshot) == expected
     if wanted:
-        with patch.object(spread_framework, "FEWEST_ALIKE", 0):
+        with patch.object(spread, "FEWEST_ALIKE", 0):
             assert scores_by_group(rule, cluster.info(pod), snapshot) == expected
 
 

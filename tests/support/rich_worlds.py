@@ -50,9 +50,9 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.framework.profiles.in_tree_plugins import factories
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import FRAMEWORK_RELEASES

@@ -13,7 +13,7 @@ from kubescheduler.config.component.config_schema import CONFIGURATION, GROUP, K
 from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path
 from kubescheduler.config.unread_keys import unknown_problem
 from kubescheduler.framework.args.document_schema import ListOf, Struct
-from kubescheduler.framework.profiles.in_tree_plugins import args_types
+from kubescheduler.framework.plugins.plugin_record import args_types
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat

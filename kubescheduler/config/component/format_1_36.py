@@ -30,8 +30,8 @@ from kubescheduler.config.policy.policy_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import PluginSet, Point
+from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, LATER_THAN_V1BETA3, enabled_everywhere
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat

@@ -19,8 +19,8 @@ from kubescheduler.config.policy.policy_1_20_names import plugin_name_hint
 from kubescheduler.config.unread_keys import behind_notes, text_problems, twice_problems
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.plugins.plugin_record import args_keys, args_types, points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types, points_by_plugin
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat

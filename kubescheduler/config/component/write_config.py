@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, PluginConfig, WrittenProfile
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import PluginSet
-from kubescheduler.framework.profiles.in_tree_plugins import args_types
+from kubescheduler.framework.plugins.plugin_record import args_types
 from kubescheduler.sources.sanitize import yaml_dumper
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithmprovider.column_answers import described_array, masks_by_reason, score_of_row, scores_of_rows
 from algorithmprovider.custom_code import CustomCall, defined_at, described
+from algorithmprovider.pernode import described_array, masks_by_reason, score_of_row, scores_of_rows
 from clusterstate.errors import ConfigError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod

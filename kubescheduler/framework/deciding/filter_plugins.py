@@ -20,8 +20,7 @@ from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter
 from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState
-from predicates.types import FitPredicate, NodeError, Verdict
-from predicates.verdict_masks import failing, unresolvable
+from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
 ErrorText = Callable[[str, str, str], str]
 """Of (plugin, pod name, text): the text with which a Filter error gives up the attempt."""

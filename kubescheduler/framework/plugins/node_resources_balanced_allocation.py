@@ -17,9 +17,10 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.plugins.signed_fields import signed_resources
-from priorities.requested_evidence import balance_evidence_1_20, balance_evidence_1_36
 from priorities.requested_framework import (
     asks_for_any_1_36,
+    balance_evidence_1_20,
+    balance_evidence_1_36,
     balanced_allocation_1_20,
     balanced_allocation_1_36,
     devices_for,

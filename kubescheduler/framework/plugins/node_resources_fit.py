@@ -46,13 +46,16 @@ from predicates.refusal_evidence import filter_evidence
 from predicates.resources import Ignored
 from predicates.types import FitPredicate
 from priorities.normalize import curve, scaled
-from priorities.requested_evidence import least_formula, mean_evidence_1_36, most_formula, ratio_evidence_1_36
 from priorities.requested_framework import (
     Devices,
     devices_for,
     least_allocated_1_36,
+    least_formula,
+    mean_evidence_1_36,
     most_allocated_1_36,
+    most_formula,
     no_devices,
+    ratio_evidence_1_36,
     reads_of,
     requested_to_capacity_ratio_1_36,
 )

@@ -15,8 +15,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_evidence import least_formula, mean_evidence_1_20
-from priorities.requested_framework import least_allocated_1_20
+from priorities.requested_framework import least_allocated_1_20, least_formula, mean_evidence_1_20
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesLeastAllocated"

@@ -16,8 +16,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_evidence import mean_evidence_1_20, most_formula
-from priorities.requested_framework import most_allocated_1_20
+from priorities.requested_framework import mean_evidence_1_20, most_allocated_1_20, most_formula
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"

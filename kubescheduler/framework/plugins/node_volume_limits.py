@@ -29,8 +29,15 @@ from kubescheduler.queue.queueing_hints import (
     Registered,
     may_be_claimed,
 )
-from predicates.csi_volumes import CSINodeLimits, csi_limits_1_20, explain_limits
-from predicates.csi_volumes_1_36 import csi_limits_1_36, csi_limits_with_scaling, explain_limits_1_36, is_unresolvable
+from predicates.csi_volumes import (
+    CSINodeLimits,
+    csi_limits_1_20,
+    csi_limits_1_36,
+    csi_limits_with_scaling,
+    explain_limits,
+    explain_limits_1_36,
+    is_unresolvable,
+)
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict
 

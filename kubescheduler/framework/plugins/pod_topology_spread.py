@@ -28,8 +28,8 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks
-from predicates import spread_framework as predicates
-from priorities import spread_framework as priorities
+from predicates import spread as predicates
+from priorities import spread as priorities
 
 NAME = "PodTopologySpread"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})

@@ -16,7 +16,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.refusal_evidence import filter_evidence
-from predicates.service_affinity_1_20 import check_service_affinity_1_20, explain_peers_1_20
+from predicates.service_affinity import check_service_affinity_1_20, explain_peers_1_20
 from predicates.types import FitPredicate, Verdict
 from priorities.service_anti_affinity import anti_affinity_scores_1_20, service_evidence_1_20, service_pods_1_20
 from priorities.types import PriorityConfig

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from algorithmprovider.rule_docs import rule_text
+from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.engine.spec import EngineSpec, no_notice

@@ -33,7 +33,7 @@ from kubescheduler.queue.queueing_hints import (
     pod_actions,
 )
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
-from predicates.verdict_masks import failing
+from predicates.types import failing
 
 PENDING_POD_GONE, BOUND_POD_CAME = "UnschedulablePodDelete", "AssignedPodAdd"
 

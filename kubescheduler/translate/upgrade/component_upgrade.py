@@ -26,7 +26,7 @@ from kubescheduler.config.go_decoding import GoDecoder, show_path
 from kubescheduler.config.unread_keys import behind_notes, twice_problems, unknown_problem
 from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys, points_by_plugin
+from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_plugin
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.names import steps_between
 from kubescheduler.translate.profile_of_1_20 import profile_emphasis

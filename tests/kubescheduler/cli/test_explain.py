@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from algorithmprovider.release_1_16 import FIT_PREDICATES, PRIORITIES
-from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS
-from algorithmprovider.rule_docs import rule_text
+from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS, rule_text
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins
 from kubescheduler.report.rule_pages import RulePage, all_pages, pages_about

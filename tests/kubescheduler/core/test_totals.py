@@ -20,7 +20,7 @@ from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, R
 from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
-from priorities import spread_framework
+from priorities import spread
 from tests.support.amount_steps import (
     ALONE_ONCE_FULL,
     BEYOND_AMOUNTS,
@@ -337,7 +337,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(pod_counts, "TALLY_ROWS", 0),
         patch.object(answers, "PATCH_SHARE", share),
         patch.object(total_tables, "MOST_OTHERS", share),
-        patch.object(spread_framework, "FEWEST_ALIKE", 0),
+        patch.object(spread, "FEWEST_ALIKE", 0),
         patch.object(best_rows, "FEWEST_ROWS", 0),
         patch.object(best_rows, "MOST_GROUPS", share + 1),
         patch.object(best_rows, "MOST_PASSED_OVER", share),

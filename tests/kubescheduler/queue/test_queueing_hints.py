@@ -21,7 +21,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
+from kubescheduler.framework.plugins.plugin_record import events_by_plugin
 from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,
     NODE,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.framework.profiles.in_tree_plugins import events_by_plugin
+from kubescheduler.framework.plugins.plugin_record import events_by_plugin
 from kubescheduler.queue.fifo import FIFO
 from kubescheduler.queue.queueing_hints import QueueingHints
 from kubescheduler.queue.scheduling_queue import SchedulingQueue

@@ -23,11 +23,11 @@ from kubescheduler.framework.plugins.node_resources_balanced_allocation import N
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
 from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.plugin_record import args_keys, args_types
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from kubescheduler.framework.profiles.in_tree_plugins import args_keys, args_types
 from tests.support.configuring.component_build import args_of, document, entry, format_of, read
 
 TWO = (("cpu", 1), ("memory", 1))

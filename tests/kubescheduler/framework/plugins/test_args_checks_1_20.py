@@ -13,10 +13,10 @@ from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
 from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.plugin_record import args_errors
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs, shape_error_1_20
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from kubescheduler.framework.profiles.in_tree_plugins import args_errors
 from tests.support.configuring.args_build import (
     BAD_FIELD,
     NO_REQUIREMENTS,

@@ -12,8 +12,8 @@ from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityA
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.plugin_record import args_errors, args_types
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from kubescheduler.framework.profiles.in_tree_plugins import args_errors, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import cache_of

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import ObjectMeta, Service
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs, service_affinity_1_20
-from predicates.service_affinity_1_20 import AFFINITY_VIOLATED
+from predicates.service_affinity import AFFINITY_VIOLATED
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores
 

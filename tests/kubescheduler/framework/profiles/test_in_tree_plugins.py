@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from algorithmprovider.rule_docs import rule_text
+from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import METHODS, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin

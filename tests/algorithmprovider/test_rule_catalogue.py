@@ -19,8 +19,8 @@ from algorithmprovider.rule_catalogue import (
     PRIORITY_MAKERS_1_4,
     predicate_texts_1_4,
     priority_texts_1_4,
+    rule_text,
 )
-from algorithmprovider.rule_docs import rule_text
 from priorities.requested import BALANCED_WITH_VOLUMES
 
 RULES: dict[str, Mapping[str, Callable[..., Any]]] = {
