@@ -1,4 +1,4 @@
-"""The figures of decisions: placing, preemption, services and volumes, large clusters."""
+"""Every figure that speed is judged by: decisions, then commands; and a course that measures one after another."""
 
 from __future__ import annotations
 

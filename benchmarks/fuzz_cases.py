@@ -1,4 +1,4 @@
-"""What takes the place of the network, of other processes and of what a process keeps while a hostile case runs."""
+"""One hostile case and its verdict: stand-ins for the network and other processes, and code of a user's own."""
 
 from __future__ import annotations
 

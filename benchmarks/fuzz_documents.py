@@ -1,4 +1,4 @@
-"""What the readers read in earnest; the scenarios are those of the vectors, the shortest of each theme."""
+"""Documents to damage, and how: what the readers read in earnest, the shortest scenarios of each theme, mutations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines of every command and option, with values that nobody means."""
+"""What is fuzzed: command lines of every command with values that nobody means, and the input of every reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The axes along which clusters are made larger, and by which power of its size the time of a decision grows."""
+"""By which power of a cluster's size the time of a decision grows, along each axis; and a chart of it."""
 
 from __future__ import annotations
 

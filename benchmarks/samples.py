@@ -1,4 +1,4 @@
-"""One figure that speed is judged by, and what one process measures of them."""
+"""The figures that speed is judged by, and what is measured of them in a child process."""
 
 from __future__ import annotations
 

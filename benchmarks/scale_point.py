@@ -1,4 +1,4 @@
-"""Clusters of any size, which the growth of time and memory is measured on."""
+"""Clusters of any size, and time and memory of decisions in one of them."""
 
 from __future__ import annotations
 

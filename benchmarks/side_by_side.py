@@ -1,4 +1,4 @@
-"""Two checkouts measured in turn, on the same machine within the same minutes."""
+"""Two checkouts measured in turn, on the same machine within the same minutes, as rows of a table."""
 
 from __future__ import annotations
 

@@ -14,23 +14,9 @@ import click
 
 from kubescheduler import __version__
 from kubescheduler.cli.common_options import FILE, FOUND
+from kubescheduler.cli.help_groups import COMMAND_GROUPS, check_values, write_commands
 
-COMMANDS: dict[str, str] = {
-    "schedule": "kubescheduler.cli.schedule",
-    "hint": "kubescheduler.cli.hint",
-    "simulate": "kubescheduler.cli.simulate",
-    "capacity": "kubescheduler.cli.capacity",
-    "compare": "kubescheduler.cli.compare",
-    "evaluate": "kubescheduler.cli.evaluate",
-    "sweep": "kubescheduler.cli.sweep",
-    "migrate": "kubescheduler.cli.migrate",
-    "explain": "kubescheduler.cli.explain",
-    "run": "kubescheduler.cli.run_command",
-    "snapshot": "kubescheduler.cli.snapshot",
-    "lab": "kubescheduler.cli.lab",
-    "registry": "kubescheduler.cli.registry",
-    "completion": "kubescheduler.cli.completion",
-}
+COMMANDS = {name: module for group in COMMAND_GROUPS for name, module in group.commands.items()}
 """Command → the module that has it, under the command's own name."""
 
 SETTINGS = "kubescheduler.toml"
@@ -57,8 +43,6 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in groups."""
-        from kubescheduler.cli.help_groups import write_commands
-
         commands = {name: self.get_command(ctx, name) for name in COMMANDS}
         write_commands({name: command for name, command in commands.items() if command is not None}, formatter)
 
@@ -201,8 +185,6 @@ def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> No
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending
       kubescheduler schedule cluster/ --pod web.yaml --policy-config-file policy.json --explain
     """
-    from kubescheduler.cli.help_groups import check_values
-
     check_values(ctx)
     if limits:
         from kubescheduler.sources.limits import changed_limits

@@ -107,22 +107,56 @@ OPTION_GROUPS = (
     ),
 )
 
-COMMAND_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    (
+
+class CommandGroup(NamedTuple):
+    """Commands that do alike."""
+
+    title: str
+    """What they are for."""
+    example: str
+    """How one is used."""
+    commands: dict[str, str]
+    """Command → the module that has it, under the command's own name."""
+
+
+COMMAND_GROUPS = (
+    CommandGroup(
         "Decide",
         "kubescheduler schedule cluster.yaml --pod pod.yaml --explain",
-        ("schedule", "hint", "simulate", "capacity", "evaluate"),
+        {
+            "schedule": "kubescheduler.cli.schedule",
+            "hint": "kubescheduler.cli.hint",
+            "simulate": "kubescheduler.cli.simulate",
+            "capacity": "kubescheduler.cli.capacity",
+            "evaluate": "kubescheduler.cli.evaluate",
+        },
     ),
-    (
+    CommandGroup(
         "Change a scheduler",
         "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
-        ("compare", "sweep", "migrate"),
+        {
+            "compare": "kubescheduler.cli.compare",
+            "sweep": "kubescheduler.cli.sweep",
+            "migrate": "kubescheduler.cli.migrate",
+        },
     ),
-    ("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run", "snapshot")),
-    ("Learn", "kubescheduler lab start taints my-taints", ("lab",)),
-    ("Look up", "kubescheduler explain NodeResourcesFit", ("explain", "registry", "completion")),
+    CommandGroup(
+        "Run in a cluster",
+        "kubescheduler run --release 1.36 -- --help",
+        {"run": "kubescheduler.cli.run_command", "snapshot": "kubescheduler.cli.snapshot"},
+    ),
+    CommandGroup("Learn", "kubescheduler lab start taints my-taints", {"lab": "kubescheduler.cli.lab"}),
+    CommandGroup(
+        "Look up",
+        "kubescheduler explain NodeResourcesFit",
+        {
+            "explain": "kubescheduler.cli.explain",
+            "registry": "kubescheduler.cli.registry",
+            "completion": "kubescheduler.cli.completion",
+        },
+    ),
 )
-"""(title, example, commands)."""
+"""Every command there is, in the order of the help."""
 
 
 class GroupedCommand(CheckedCommand):

@@ -1,4 +1,4 @@
-"""What a sweep runs: cluster snapshots × configurations × seeds."""
+"""What a sweep runs: cluster snapshots × configurations × seeds, the files that these need, and users' own modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a sweep's rows, and their values as text."""
+"""A sweep's rows: their columns, their values as text, and the CSV or Parquet file that holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case of a sweep, from its files to its row."""
+"""One case of a sweep, from its files to its row: its engine, its cluster, its pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep: cases are run somewhere, and each leaves a row."""
+"""A sweep: cases are run somewhere, by processes of this machine for one, and each leaves a row."""
 
 from __future__ import annotations
 

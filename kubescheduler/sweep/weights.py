@@ -1,4 +1,13 @@
-"""An engine whose weights differ from those of its configuration."""
+"""Weights other than a configuration's own: an engine with some changed, and grids of every combination of some.
+
+::
+
+    base = "release=1.36,config=scheduler.yaml"
+
+    [weights]
+    NodeResourcesFit = [1, 5, 10]
+    ImageLocality = [0, 1]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests name: files in the folders around them, manifests, YAML text, schedulers in one line of text."""
+"""What tests name: clusters and pods from files around them, manifests, YAML text; schedulers in one line of text."""
 
 from __future__ import annotations
 

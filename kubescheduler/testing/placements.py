@@ -1,4 +1,4 @@
-"""A scheduler for tests: it decides, it runs on, and what it did can be asserted on."""
+"""A scheduler for tests: it decides, it runs on, what it did can be asserted on, and a failure says why."""
 
 from __future__ import annotations
 

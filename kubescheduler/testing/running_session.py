@@ -1,4 +1,4 @@
-"""What the plugin knows of the run of pytest that is going on: its settings, the test that runs, and its notes."""
+"""The run of pytest that is going on: its settings, the test that runs, its notes, and faults as usage errors."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.kubescheduler.cli.conftest import Run
 
 def test_every_command_is_in_one_group(kubescheduler: Run) -> None:
     """And the program's help shows each once, below the example of its group."""
-    assert sorted(name for *_, names in COMMAND_GROUPS for name in names) == sorted(COMMANDS)
+    assert len(COMMANDS) == sum(len(group.commands) for group in COMMAND_GROUPS)
     shown = kubescheduler("--help").out
     for name in COMMANDS:
         assert len(re.findall(rf"^  {name} +[A-Z]", shown, re.M)) == 1
