@@ -6,7 +6,6 @@ import datetime
 import re
 import zoneinfo
 from decimal import Decimal
-from fractions import Fraction
 
 from kubecel.api_names import go_quote
 from kubecel.faults import ValueFault
@@ -31,6 +30,8 @@ def parse_duration(text: str) -> Duration | None:
     match = _SPANS.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return None
+    from fractions import Fraction  # slow to import, and rarely needed
+
     total = sum(int(Fraction(amount.rstrip(".")) * _UNITS[unit]) for amount, unit in _SPAN.findall(match[2]))
     nanoseconds = -total if match[1] == "-" else total
     return Duration(nanoseconds) if LEAST_INT <= nanoseconds <= MOST_INT else None
