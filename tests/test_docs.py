@@ -289,6 +289,27 @@ def made(release: str, name: str) -> object:
     return IN_TREE[release][name].make(None, FrameworkHandle(Services(release, cache_of()), "default-scheduler"))
 
 
+def test_every_folder_is_named() -> None:
+    """The architecture says of each folder of the packages what is in it."""
+    packages = ("algorithmprovider", "clusterstate", "kubecel", "kubescheduler", "predicates", "priorities")
+    modules = (path.relative_to(ROOT) for name in packages for path in (ROOT / name).rglob("*.py"))
+    folders = {path.parent.name for path in modules if "shipped" not in path.parts}
+    named = set(re.findall(r"`(\w+)/`", text_of(ROOT / "ARCHITECTURE.md")))
+    assert folders - named == set()
+
+
+def test_one_decision_names_what_is_there() -> None:
+    """Every file, class and function that the page leads through."""
+    page = text_of(ROOT / "docs/explanation/one-decision.md")
+    files = {path.name: path for path in (ROOT / "kubescheduler").rglob("*.py")}
+    named = [name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", page)]
+    assert [name for name in named if name not in files] == []
+    code = "".join(map(text_of, [*(ROOT / "kubescheduler").rglob("*.py"), *(ROOT / "clusterstate").rglob("*.py")]))
+    names = {part for name in re.findall(r"`([A-Za-z]\w*(?:\.\w+)?)`", page) for part in name.split(".")}
+    names -= {"py", "simulate", "run", *named, *(name.removesuffix(".py") for name in named)}
+    assert [name for name in sorted(names) if not re.search(rf"\b(?:class|def) {name}\b", code)] == []
+
+
 def test_changelog_has_this_version() -> None:
     """What is about to be released stands under Unreleased, in the form of Keep a Changelog."""
     changelog = text_of(ROOT / "CHANGELOG.md")

@@ -3,25 +3,29 @@
 import { openDialog } from "./components/dialog.js";
 import { html } from "./ui.js";
 
+const forms = () => import("./dialogs/forms.js");
+const looks = () => import("./dialogs/looks.js");
+
 const DIALOGS = {
-  addNode: () => import("./dialogs/add_node.js"),
-  addPod: () => import("./dialogs/add_pod.js"),
-  addYaml: () => import("./dialogs/add_yaml.js"),
-  editYaml: () => import("./dialogs/edit_yaml.js"),
-  cloneNode: () => import("./dialogs/clone_node.js"),
-  taint: () => import("./dialogs/taint.js"),
-  label: () => import("./dialogs/label.js"),
-  resize: () => import("./dialogs/resize.js"),
-  scale: () => import("./dialogs/scale.js"),
-  migrated: () => import("./dialogs/migrated.js"),
-  moveTo: () => import("./dialogs/move_to.js"),
-  nodeDetails: () => import("./dialogs/node_details.js"),
-  verdict: () => import("./dialogs/verdict.js"),
-  rule: () => import("./dialogs/rule.js"),
+  addNode: forms,
+  addPod: forms,
+  addYaml: forms,
+  editYaml: forms,
+  cloneNode: forms,
+  taint: forms,
+  label: forms,
+  resize: forms,
+  scale: forms,
+  migrated: looks,
+  moveTo: looks,
+  nodeDetails: looks,
+  verdict: looks,
+  rule: looks,
 };
 
-// Opens a dialog with its properties: openLater("taint", {node}).
+// Opens a dialog with its properties: openLater("taint", {node}) opens the module's Taint.
 export async function openLater(name, properties = {}) {
-  const { default: Content } = await DIALOGS[name]();
+  const module = await DIALOGS[name]();
+  const Content = module[`${name[0].toUpperCase()}${name.slice(1)}`];
   openDialog(() => html`<${Content} ...${properties} />`);
 }

@@ -1,8 +1,8 @@
 // What every part of the page draws with: preact, its hooks and signals, and htm instead of a build step.
 
-import { h } from "./vendor/preact.js";
 import { useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
+import { h } from "./vendor/preact.js";
 
 export const html = htm.bind(h);
 

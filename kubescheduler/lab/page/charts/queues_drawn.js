@@ -1,7 +1,7 @@
 // Who waits in which queue over time: a bar for each stay of a pod, a sign for each attempt, lanes under one axis.
 
+import { SIGNS, placedStays, podsOf, utilisationPath } from "../screens/time/charts.js";
 import { html } from "../ui.js";
-import { SIGNS, placedStays, podsOf, utilisationPath } from "../screens/time/lane_layout.js";
 import { textWidth } from "./sheet.js";
 import { ticksOf } from "./use_drawn.js";
 

@@ -1,6 +1,6 @@
 // Nodes by rows, resources by columns: what is used, what the asked pod would take, what is free.
 
-import { short } from "../components/bar.js";
+import { short } from "../components/tables.js";
 import { html } from "../ui.js";
 import { widest } from "./sheet.js";
 

@@ -1,7 +1,7 @@
 // Scores of nodes: totals as bars of parts, or a lane for each rule.
 
-import { html } from "../ui.js";
 import { edged, letter, shading } from "../components/shades.js";
+import { html } from "../ui.js";
 import { widest } from "./sheet.js";
 
 const ROW = 24;

@@ -1,6 +1,6 @@
 // A drawing that stands alone: an SVG document with its title, its description, its key, and no colour but literal ones.
 
-import { download } from "../components/download.js";
+import { download } from "../components/tables.js";
 import { html, render } from "../ui.js";
 
 const FONT = "system-ui, sans-serif";
@@ -13,7 +13,7 @@ const LEAST_WIDTH = 360;
 // What an XML document cannot hold.
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
-export const LINE = 20;
+const LINE = 20;
 
 const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
@@ -62,7 +62,7 @@ function placedKeys(keys, width) {
 
 // title, text: what is drawn, and what it says, both also for those who only hear it. body: elements from (0, 0) of
 // width × height. keys: as above. notes: what is not drawn. ink: see inksAt.
-export function svgText({ title, text, ink, body, width, height, keys = [], notes = [] }) {
+function svgText({ title, text, ink, body, width, height, keys = [], notes = [] }) {
   const inner = Math.max(LEAST_WIDTH, width, textWidth(title, 700), widest([text, ...notes]));
   const [key, keyHeight] = placedKeys(keys, inner);
   const top = MARGIN + HEAD + LINE + 8;

@@ -1,8 +1,9 @@
 // A dialog over the page. Opened by `openDialog(Component)`; Escape and the cross close it, focus goes back.
 
-import { dialog } from "../store.js";
-import { html, useId, useLayoutEffect, useRef } from "../ui.js";
-import { IconButton } from "./icons.js";
+import { editOrFault } from "../api.js";
+import { announce, dialog } from "../store.js";
+import { html, useId, useLayoutEffect, useRef, useState } from "../ui.js";
+import { IconButton } from "./controls.js";
 
 export function openDialog(component) {
   dialog.value = component;
@@ -37,4 +38,78 @@ export function Dialog({ title, children, wide = false, close = closeDialog, onK
     </header>
     <div class="body">${children}</div>
   </dialog>`;
+}
+
+// A dialog with a form that becomes one change of the scene; what is wrong with it is said in the form.
+
+// build(values) → the edit; values: the fields' texts by their names, a ticked box "on". children: the fields; or what
+// draws them of the problems, which it then shows itself.
+export function EditForm({ title, action, build, wide = false, danger = false, children }) {
+  const [problems, setProblems] = useState([]);
+  const [sending, setSending] = useState(false);
+  const placing = typeof children === "function";
+  const submit = async (event) => {
+    event.preventDefault();
+    setSending(true);
+    try {
+      await editOrFault(build(Object.fromEntries(new FormData(event.target))));
+      closeDialog();
+    } catch (fault) {
+      setSending(false);
+      if (!fault.problems) throw fault;
+      setProblems(fault.problems);
+      announce(fault.problems.join("; "), true);
+    }
+  };
+  return html`<${Dialog} title=${title} wide=${wide}>
+    <form class="form" onSubmit=${submit}>
+      ${placing ? children(problems) : children}
+      ${!placing && problems.length > 0 && html`<${Problems} problems=${problems} />`}
+      <p class="actions">
+        <button type="submit" class=${danger ? "danger" : "primary"} disabled=${sending}>${action}</button>
+        <button type="button" onClick=${closeDialog}>Cancel</button>
+      </p>
+    </form>
+  </${Dialog}>`;
+}
+
+function Problems({ problems }) {
+  return html`<ul class="problems">
+    ${problems.map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}
+  </ul>`;
+}
+
+// One line of a form. choices: what the browser proposes while one types.
+export function Field({ label, name, hint = "", choices = null, value = "", type = "text", ...rest }) {
+  const list = useId();
+  return html`<label class="field">
+    <span>${label}</span>
+    <input name=${name} type=${type} defaultValue=${value} list=${choices ? list : undefined} autocomplete="off" spellcheck="false" ...${rest} />
+    ${hint && html`<small class="quiet">${hint}</small>`}
+    ${choices && html`<datalist id=${list}>${choices.map((each) => html`<option value=${each} />`)}</datalist>`}
+  </label>`;
+}
+
+// One of several, by a list. choices: texts, or [value, text]
+export function Select({ label, name, choices, value }) {
+  return html`<label class="field">
+    <span>${label}</span>
+    <select name=${name} defaultValue=${value}>
+      ${choices.map((each) => {
+        const [key, text] = Array.isArray(each) ? each : [each, each];
+        return html`<option value=${key} selected=${key === value}>${text}</option>`;
+      })}
+    </select>
+  </label>`;
+}
+
+// "a=1, b=2" as a map; a name without a value has an empty one.
+export function pairs(text) {
+  const parts = text.split(/[,\n]/).map((each) => each.trim());
+  return Object.fromEntries(parts.filter(Boolean).map((each) => [each.split("=")[0], each.slice(each.indexOf("=") + 1)]));
+}
+
+// "a, b" as a list.
+export function items(text) {
+  return text.split(/[,\n]/).map((each) => each.trim()).filter(Boolean);
 }

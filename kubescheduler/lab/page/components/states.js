@@ -1,6 +1,8 @@
-// What a screen shows when it has no answer: waiting, nothing there, a fault.
+// What a screen shows when it has no answer: waiting, nothing there, a fault; and the notes of what was done.
 
+import { announcement, dismiss, goOn, stay, toasts } from "../store.js";
 import { html, useEffect, useState } from "../ui.js";
+import { Icon } from "./controls.js";
 
 const PATIENCE = 150;
 
@@ -38,4 +40,39 @@ export function Answered({ known, children, text }) {
   if (known.problems) return html`<${Faults} problems=${known.problems} />`;
   if (!known.answer) return html`<${Loading} text=${text} />`;
   return html`<div class="answered" aria-busy=${known.loading}>${children(known.answer)}</div>`;
+}
+
+// Notes of what was done or went wrong, which stand in the bar, where they cover nothing; and the region that says them to screen readers.
+
+export function Toasts() {
+  if (!toasts.value.length) return null;
+  return html`<section class="toasts" aria-label="Notes">
+    <ul>
+      ${toasts.value.map((each) => html`<${Note} key=${each.id} ...${each} />`)}
+    </ul>
+  </section>`;
+}
+
+function Note({ id, text, kind, action }) {
+  const act = () => {
+    dismiss(id);
+    action.run();
+  };
+  const on = () => stay(id);
+  const off = () => goOn(id);
+  return html`<li class=${`toast ${kind}`} onPointerEnter=${on} onPointerLeave=${off} onFocusIn=${on} onFocusOut=${off}>
+    <span class="sign" aria-hidden="true">${kind === "fault" ? "!" : "✓"}</span>
+    <span class="text">${text}</span>
+    ${action && html`<button type="button" class="plain" onClick=${act}>${action.text}</button>`}
+    <button type="button" class="icon" aria-label="Dismiss" onClick=${() => dismiss(id)}><${Icon} name="close" /></button>
+  </li>`;
+}
+
+// Two regions: what is urgent interrupts. The key makes the same text heard again.
+export function LiveRegion() {
+  const { text, urgent, at } = announcement.value;
+  return html`<div class="unseen" role="region" aria-label="Announcements">
+    <div role="status" aria-live="polite">${!urgent && html`<p key=${at}>${text}</p>`}</div>
+    <div role="alert" aria-live="assertive">${urgent && html`<p key=${at}>${text}</p>`}</div>
+  </div>`;
 }

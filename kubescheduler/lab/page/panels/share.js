@@ -2,8 +2,8 @@
 
 import { ask, journal, live, open } from "../api.js";
 import { Dialog, closeDialog } from "../components/dialog.js";
-import { copied, download } from "../components/download.js";
 import { Faults, Loading } from "../components/states.js";
+import { copied, download } from "../components/tables.js";
 import { toast } from "../store.js";
 import { html, useEffect, useRef, useState, useSheet } from "../ui.js";
 

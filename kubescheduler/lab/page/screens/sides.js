@@ -1,14 +1,280 @@
 // Two to four schedulers on the same cluster and pods: which pods go elsewhere, and why.
 
-import { useAnswer } from "../api.js";
-import { Answered, Empty } from "../components/states.js";
-import { openDialog } from "../components/dialog.js";
-import { live } from "../api.js";
-import { state } from "../store.js";
-import { html, useState, useSheet } from "../ui.js";
-import { AddSide } from "./sides/add_side.js";
-import { ComparedPods } from "./sides/compared_pods.js";
-import { SideHead } from "./sides/side_head.js";
+import { edit, editOrFault, live, useAnswer } from "../api.js";
+import { Icon, Menu } from "../components/controls.js";
+import { closeDialog, Dialog, openDialog } from "../components/dialog.js";
+import { Editor, placed } from "../components/editor.js";
+import { Answered, Empty, Faults } from "../components/states.js";
+import { asked, screen, sideId, state } from "../store.js";
+import { html, useSheet, useState } from "../ui.js";
+
+// Asks what the scheduler beside is: another release, a provider, a Policy, a configuration, or a copy.
+
+const WAYS = {
+  default: "The release's default",
+  copy: "A copy of",
+  migrate: "What migrating makes of",
+  provider: "An algorithm provider",
+  policy: "A Policy",
+  config: "A KubeSchedulerConfiguration",
+};
+const WRITTEN = new Set(["policy", "config"]);
+
+function wanted({ way, release, source, text }) {
+  if (way === "migrate") return { do: "migrateSide", from: source, to: release };
+  if (way === "copy") return { do: "addSide", release, copy: source };
+  return way === "default" ? { do: "addSide", release } : { do: "addSide", release, kind: way, text };
+}
+
+function AddSide({ sides }) {
+  const releases = state.value.releases;
+  const first = releases.find((each) => sides.every((side) => side.release !== each)) ?? releases.at(-1);
+  const [asked, setAsked] = useState({ way: "default", release: first, source: sides[0].id, text: "" });
+  const [problems, setProblems] = useState(null);
+  const set = (name) => (event) => setAsked({ ...asked, [name]: event.target?.value ?? event });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await editOrFault(wanted(asked));
+      closeDialog();
+    } catch (fault) {
+      if (!fault.problems) throw fault;
+      setProblems(fault.problems);
+    }
+  };
+  const options = (list, chosen) => list.map(([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`);
+  return html`<${Dialog} title="Add a scheduler" wide=${WRITTEN.has(asked.way)}>
+    <form class="form" onSubmit=${submit}>
+      <div class="row">
+        <label class="field"><span>Release</span>
+          <select onChange=${set("release")}>${options(releases.map((each) => [each, each]), asked.release)}</select>
+        </label>
+        <label class="field"><span>Configured by</span>
+          <select onChange=${set("way")}>${options(Object.entries(WAYS), asked.way)}</select>
+        </label>
+        ${asked.way === "copy" || asked.way === "migrate"
+          ? html`<label class="field"><span>Scheduler</span>
+              <select onChange=${set("source")}>${options(sides.map((side) => [side.id, side.name]), asked.source)}</select>
+            </label>`
+          : null}
+        ${asked.way === "provider"
+          ? html`<label class="field"><span>Provider</span><input value=${asked.text} onInput=${set("text")} /></label>`
+          : null}
+      </div>
+      ${WRITTEN.has(asked.way)
+        ? html`<${Editor} label=${WAYS[asked.way]} value=${asked.text} onInput=${set("text")} problems=${(problems ?? []).map(placed)} />`
+        : null}
+      ${problems && !WRITTEN.has(asked.way) ? html`<${Faults} title="Not added" problems=${problems} />` : null}
+      <div class="actions"><button class="primary">Add</button><button type="button" onClick=${closeDialog}>Cancel</button></div>
+    </form>
+  </${Dialog}>`;
+}
+
+// One pod as every side decides it: the best nodes with their totals, side by side.
+
+const BEST = 5;
+
+function Decision({ pod, side }) {
+  const wanted = { side: side.id, pod, from: 0, to: BEST, order: "rank" };
+  const known = useAnswer("decision", wanted, { slot: `beside ${pod} ${side.id}` });
+  return html`<section class="pod-decision" aria-label=${`${pod} as ${side.name} decides it`}>
+    <h3>${side.name}</h3>
+    <${Answered} known=${known}>
+      ${(answer) => html`
+        ${answer.host ? null : html`<p class="refused">${answer.message}</p>`}
+        <ol>
+          ${answer.nodes
+            .filter((row) => row.fits)
+            .map(
+              (row) => html`<li class=${row.chosen ? "chosen" : ""}>
+                <span>${row.name}${row.chosen ? " ✓" : ""}</span> <span class="number">${row.total ?? "–"}</span>
+              </li>`,
+            )}
+        </ol>
+      `}
+    </${Answered}>
+  </section>`;
+}
+
+function PodDecisions({ pod, sides }) {
+  return html`<div class="pod-decisions">${sides.map((side) => html`<${Decision} key=${side.id} pod=${pod} side=${side} />`)}</div>`;
+}
+
+// The pods, those that differ first, with where each side puts them and the cause.
+
+function Summary({ answer, sides }) {
+  const name = (id) => sides.find((each) => each.id === id)?.name ?? id;
+  return html`<div class="compare-summary">
+    <p role="status"><b>${answer.text}</b></p>
+    ${Object.entries(answer.summary).map(([id, causes]) =>
+      causes.length
+        ? html`<p key=${id}>
+            <span class="letter" aria-hidden="true">${id}</span> ${name(id)}:
+            ${causes.map(
+              (each) => html` <span class="chip accent" title=${each.meaning}>${each.name} <b>${each.pods}</b></span>`,
+            )}
+          </p>`
+        : null,
+    )}
+    ${answer.notes.map((text) => html`<p class="quiet">${text}</p>`)}
+  </div>`;
+}
+
+function Place({ outcome, base }) {
+  if (!outcome) return html`<span class="quiet">–</span>`;
+  const moved = base && outcome.host !== base.host;
+  return html`
+    <span class=${moved ? "host moved" : "host"}>
+      ${moved ? html`<span class="sign" aria-hidden="true">≠</span><span class="unseen">differs: </span>` : null}
+      ${outcome.host ? html`<b>${outcome.host}</b>` : html`<span class="refused">✗ ${outcome.error ? "error" : "fits nowhere"}</span>`}
+    </span>
+    <small class="quiet">
+      ${outcome.host
+        ? `${outcome.total === null ? "" : `total ${outcome.total}, `}${outcome.fits} of ${outcome.nodes} fit${outcome.ties > 1 ? `, ${outcome.ties} tied` : ""}`
+        : outcome.error || outcome.message}
+    </small>
+    ${outcome.evicts.length ? html`<small class="refused">evicts ${outcome.evicts.join(", ")} from ${outcome.evictsFrom}</small>` : null}
+  `;
+}
+
+function Pod({ pod, sides, first }) {
+  const [open, setOpen] = useState(false);
+  const causes = pod.causes.filter((each) => each.text);
+  const show = () => {
+    if (!open && live() && asked.value?.key !== pod.pod) edit({ do: "ask", pod: pod.pod }, { quiet: true });
+    setOpen(!open);
+  };
+  return html`<tbody class=${pod.differs ? "compared differs" : "compared"}>
+    <tr>
+      <th scope="row">
+        <button type="button" class="plain" aria-expanded=${open} onClick=${show}>${pod.pod}</button>
+        ${pod.runsOn ? html`<small class="quiet">runs on ${pod.runsOn}</small>` : null}
+      </th>
+      ${sides.map((side) => html`<td data-label=${side.name}><${Place} outcome=${pod.outcomes[side.id]} base=${side === first ? null : pod.outcomes[first.id]} /></td>`)}
+    </tr>
+    ${causes.length && pod.differs
+      ? html`<tr class="causes">
+          <td colspan=${sides.length + 1}>
+            <ul>
+              ${causes.map(
+                (each) => html`<li>
+                  <span class="letter" aria-hidden="true">${each.side}</span>
+                  <span class="chip accent" title=${each.meaning}>${each.name}</span> ${each.text}
+                </li>`,
+              )}
+            </ul>
+          </td>
+        </tr>`
+      : null}
+    ${open
+      ? html`<tr class="detail"><td colspan=${sides.length + 1}><${PodDecisions} pod=${pod.pod} sides=${sides} /></td></tr>`
+      : null}
+  </tbody>`;
+}
+
+function ComparedPods({ answer, sides }) {
+  const [every, setEvery] = useState(false);
+  const differing = answer.pods.filter((pod) => pod.differs);
+  const same = answer.pods.filter((pod) => !pod.differs);
+  const known = sides.filter((side) => answer.sides.includes(side.id));
+  const shown = every || !differing.length ? [...differing, ...same] : differing;
+  if (!answer.pods.length) return html`<p class="quiet">${answer.text}</p>`;
+  return html`
+    <${Summary} answer=${answer} sides=${sides} />
+    <div class="table" tabindex="0" role="group" aria-label="Pods compared">
+      <table class="compared-pods">
+        <caption class="unseen">Where each scheduler puts each pod, those that differ first</caption>
+        <thead>
+          <tr><th scope="col">Pod</th>${known.map((side) => html`<th scope="col">${side.name}</th>`)}</tr>
+        </thead>
+        ${shown.map((pod) => html`<${Pod} key=${pod.pod} pod=${pod} sides=${known} first=${known[0]} />`)}
+      </table>
+    </div>
+    ${differing.length && same.length
+      ? html`<p>
+          <button type="button" aria-pressed=${every} onClick=${() => setEvery(!every)}>
+            ${every ? "Only those that differ" : `Also the ${same.length} that ${same.length === 1 ? "is" : "are"} the same`}
+          </button>
+        </p>`
+      : null}
+  `;
+}
+
+// Asks for another name of a scheduler.
+function NameSide({ side }) {
+  const [name, setName] = useState(side.name);
+  const [problems, setProblems] = useState(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await editOrFault({ do: "nameSide", side: side.id, name });
+      closeDialog();
+    } catch (fault) {
+      if (!fault.problems) throw fault;
+      setProblems(fault.problems);
+    }
+  };
+  return html`<${Dialog} title=${`Rename ${side.name}`}>
+    <form class="form" onSubmit=${submit}>
+      <label class="field"><span>Name</span><input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
+      ${problems ? html`<${Faults} title="Not renamed" problems=${problems} />` : null}
+      <div class="actions"><button class="primary">Rename</button></div>
+    </form>
+  </${Dialog}>`;
+}
+
+// One scheduler: its name, release and configuration, and what can be done with it.
+
+const KINDS = { provider: "provider", policy: "Policy", config: "configuration" };
+
+function described(side) {
+  if (side.kind === "provider") return side.text ? `provider ${side.text}` : "default configuration";
+  return KINDS[side.kind];
+}
+
+function things(side, sides) {
+  const others = sides.filter((each) => each.id !== side.id);
+  return [
+    { text: "Rename …", run: () => openDialog(() => html`<${NameSide} side=${side} />`) },
+    { text: "Tune it", run: () => ((sideId.value = side.id), (screen.value = "tune")) },
+    ...others.map((other) => ({
+      text: `Migrate ${side.name} to ${other.name}`,
+      quiet: `Replaces what ${other.name} is configured by`,
+      disabled: side.release === other.release,
+      run: () => edit({ do: "migrateSide", from: side.id, to: other.id }),
+    })),
+    { text: "Remove", danger: true, disabled: sides.length < 2, run: () => edit({ do: "removeSide", side: side.id }) },
+  ];
+}
+
+function SideHead({ side, sides }) {
+  const releases = state.value.releases;
+  const change = (event) => edit({ do: "release", side: side.id, release: event.target.value });
+  return html`<li class="side-head panel" data-side=${side.id}>
+    <h2>
+      <span class="letter" aria-hidden="true">${side.id}</span>
+      <span class="name">${side.name}</span>
+      ${live()
+        ? html`<${Menu} label=${`What to do with ${side.name}`} items=${things(side, sides)}><${Icon} name="more" /></${Menu}>`
+        : null}
+    </h2>
+    <p class="described">
+      <label>
+        <span class="unseen">Release of ${side.name}</span>
+        <select value=${side.release} disabled=${!live()} onChange=${change}>
+          ${releases.map((each) => html`<option value=${each} selected=${each === side.release}>release ${each}</option>`)}
+        </select>
+      </label>
+      <span class="quiet">${described(side)}</span>
+    </p>
+    ${side.problems.map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
+    ${side.notes.length
+      ? html`<details><summary>${side.notes.length} ${side.notes.length === 1 ? "note" : "notes"}</summary>
+          <ul>${side.notes.map((text) => html`<li class="quiet">${text}</li>`)}</ul>
+        </details>`
+      : null}
+  </li>`;
+}
 
 export const title = "Side by side";
 

@@ -1,15 +1,195 @@
 // The configuration as a form and as text, and what it makes of the ranking.
 
-import { useAnswer } from "../api.js";
-import { SaveChart } from "../components/save_chart.js";
+import { ask, editInSlot, live, useAnswer } from "../api.js";
+import { Editor, placed } from "../components/editor.js";
+import { Markdown } from "../components/markdown.js";
 import { Answered, Empty } from "../components/states.js";
-import { asked, side } from "../store.js";
-import { html, useRef, useState, useSheet, useWhenNew } from "../ui.js";
-import { ArgumentForms } from "./tune/argument_forms.js";
-import { ConfigurationText } from "./tune/configuration_text.js";
-import { Ranking, rankingChart } from "./tune/ranking.js";
-import { RuleToggles } from "./tune/rule_toggles.js";
-import { Weights } from "./tune/weights.js";
+import { SaveChart } from "../components/tables.js";
+import { asked, side, soon } from "../store.js";
+import { html, useEffect, useRef, useSheet, useState, useWhenNew } from "../ui.js";
+import { Ranking, rankingChart, RuleBox, Weights } from "./tune/weights.js";
+
+// The arguments of rules as fields, by the schema that the scene gives.
+
+const NUMBERS = new Set(["int", "number"]);
+
+// A field's value as the text of its control.
+function shown(field) {
+  if (field.value === null || field.value === undefined) return "";
+  return field.type === "list" || field.type === "object" ? JSON.stringify(field.value, null, 2) : String(field.value);
+}
+
+// The value that a control's text means; throws what is wrong with it.
+function read(field, text) {
+  if (text === "") return null;
+  if (NUMBERS.has(field.type)) {
+    const number = Number(text);
+    if (!Number.isFinite(number)) throw new Error("not a number");
+    return number;
+  }
+  if (field.type === "bool") return text === "true";
+  if (field.type === "list" || field.type === "object") return JSON.parse(text);
+  return text;
+}
+
+function Control({ field, text, type, set, faulty }) {
+  const shared = { value: text, disabled: !live(), "aria-invalid": faulty ? "true" : undefined };
+  if (field.type === "choice" || field.type === "bool") {
+    const choices = field.type === "bool" ? ["true", "false"] : field.choices;
+    return html`<select ...${shared} onChange=${(event) => set(event.target.value)}>
+      ${field.value === null ? html`<option value="">not said</option>` : null}
+      ${choices.map((each) => html`<option value=${each}>${each}</option>`)}
+    </select>`;
+  }
+  const typed = { onInput: (event) => type(event.target.value), onChange: (event) => set(event.target.value) };
+  if (field.type === "list" || field.type === "object") {
+    return html`<textarea ...${shared} ...${typed} rows="4" spellcheck="false"></textarea>`;
+  }
+  return html`<input ...${shared} ...${typed} type=${NUMBERS.has(field.type) ? "number" : "text"} step="any" />`;
+}
+
+function Field({ rule, field }) {
+  const [text, setText] = useState(shown(field));
+  const [problem, setProblem] = useState(null);
+  const typing = useRef(false);
+  // An answer to what was said before is not written over what is being typed.
+  useWhenNew(JSON.stringify(field.value), () => typing.current || setText(shown(field)));
+  const type = (next) => {
+    typing.current = true;
+    setText(next);
+  };
+  const set = (next) => {
+    typing.current = false;
+    setText(next);
+    try {
+      const value = read(field, next);
+      setProblem(null);
+      editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: `args ${rule} ${field.path}` }).then(
+        (answer) => answer === null && !typing.current && setText(shown(field)),
+      );
+    } catch (fault) {
+      setProblem(fault.message);
+    }
+  };
+  const usual = JSON.stringify(field.default);
+  return html`<label class="field">
+    <span>
+      <code>${field.path}</code>
+      ${JSON.stringify(field.value) === usual ? null : html` <small>default ${usual ?? "none"}</small>`}
+    </span>
+    <${Control} field=${field} text=${text} type=${type} set=${set} faulty=${problem} />
+    ${problem ? html`<small class="refused"><span aria-hidden="true">✗</span> ${problem}</small>` : null}
+  </label>`;
+}
+
+function ArgumentForms({ rules }) {
+  const said = rules.filter((rule) => rule.schema.length);
+  if (!said.length) return null;
+  return html`<div class="arguments">
+    ${said.map(
+      (rule) => html`<details key=${rule.rule}>
+        <summary>${rule.rule} <span class="quiet">arguments</span></summary>
+        ${rule.text ? html`<div class="quiet"><${Markdown} text=${rule.text} top=${4} /></div>` : null}
+        <div class="form">${rule.schema.map((field) => html`<${Field} key=${field.path} rule=${rule.rule} field=${field} />`)}</div>
+      </details>`,
+    )}
+  </div>`;
+}
+
+// The configuration as text, in step with the form: what is typed is tried, and kept once it has no fault.
+
+const PAUSE = 300;
+const NAMES = { provider: "Name of an algorithm provider", policy: "Policy", config: "KubeSchedulerConfiguration" };
+
+// What a person types, until the form that is shown has it: {text, problems: null before it was tried, version: of the
+// scene that has it, null before it is kept}. A form of an older scene says nothing about it.
+function useDraft(side, form, hold) {
+  const [draft, setDraft] = useState(null);
+  const newest = useRef(null);
+  const waits = useRef(null);
+  const counts = draft !== null && !(draft.version !== null && form.version >= draft.version);
+  const tried = async (text) => {
+    waits.current = null;
+    const learn = (more) => newest.current === text && setDraft({ text, problems: [], version: null, ...more });
+    const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
+    if (!found || newest.current !== text) return;
+    if (found.problems?.length) return void learn({ problems: found.problems.map(placed) });
+    hold();
+    const change = { do: "configure", side: side.id, kind: form.writes ?? form.kind, text };
+    const answer = await editInSlot(change, { slot: "configure", join: `text ${side.id}` });
+    if (answer) learn({ version: answer.version });
+  };
+  const type = (text) => {
+    newest.current = text;
+    setDraft((before) => ({ text, problems: before?.problems ?? [], version: null }));
+    waits.current?.callOff();
+    waits.current = { text, callOff: soon(() => tried(text), PAUSE) };
+  };
+  const drop = () => {
+    waits.current?.callOff();
+    newest.current = waits.current = null;
+    setDraft(null);
+  };
+  // What was typed last is tried also by one who leaves at once.
+  useEffect(
+    () => () => {
+      waits.current?.callOff();
+      if (waits.current) tried(waits.current.text);
+    },
+    [],
+  );
+  const { text, problems } = counts ? draft : { text: form.text, problems: (form.problems ?? []).map(placed) };
+  return { text, problems, type, drop, kept: !counts };
+}
+
+function ConfigurationText({ side, form, hold }) {
+  const { text, problems, type, drop, kept } = useDraft(side, form, hold);
+  return html`
+    <p class="toolbar">
+      <span class="quiet">${NAMES[form.writes ?? form.kind]}, release ${form.release}</span>
+      <span class="push" role="status">
+        ${problems.length
+          ? html`<span class="refused"><span aria-hidden="true">✗</span> not kept: ${problems.length === 1 ? "a fault" : `${problems.length} faults`}</span>`
+          : html`<span class="quiet">${kept ? "in step with the form" : "trying …"}</span>`}
+      </span>
+      ${kept ? null : html`<button type="button" onClick=${drop}>Back to what counts</button>`}
+    </p>
+    <${Editor}
+      label=${`${NAMES[form.writes ?? form.kind]} as text`}
+      value=${text}
+      onInput=${type}
+      problems=${problems}
+      readOnly=${!live()}
+    />
+    ${(side.notes ?? []).map((note) => html`<p class="quiet">${note}</p>`)}
+  `;
+}
+
+// The box of one check or plugin. It stays as the person left it until the form says what became of it.
+
+// A box to tick for each check or plugin; what cannot be changed says why.
+
+function Toggle({ row, hold }) {
+  const point = row.points?.includes("filter") ? "filter" : undefined;
+  return html`<li>
+    <label title=${row.text}>
+      <${RuleBox} row=${row} point=${point} hold=${hold} />
+      <span>${row.title}${row.fixed ? html` <small class="quiet">${row.fixed}</small>` : null}</span>
+    </label>
+  </li>`;
+}
+
+// open: at first; a narrow window begins with the ranking near.
+function RuleToggles({ title, rows, hold, open = false }) {
+  if (!rows.length) return null;
+  const on = rows.filter((row) => row.on).length;
+  return html`<details class="toggles" open=${open}>
+    <summary>${title} <span class="quiet">${on} of ${rows.length} on</span></summary>
+    <ul>
+      ${rows.map((row) => html`<${Toggle} key=${row.id} row=${row} hold=${hold} />`)}
+    </ul>
+  </details>`;
+}
 
 export const title = "Tune";
 

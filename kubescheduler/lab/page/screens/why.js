@@ -1,15 +1,11 @@
 // One decision: its steps in order, and what each of them said.
 
-import { Find } from "../components/fields.js";
+import { Find } from "../components/controls.js";
 import { usePages } from "../components/pages.js";
 import { Empty, Faults, Loading } from "../components/states.js";
 import { asked, focusedNode, moment, side } from "../store.js";
 import { html, useSheet, useEffect, useState } from "../ui.js";
-import { EvidencePane } from "../why/evidence_pane.js";
-import { Outcome } from "../why/outcome.js";
-import { StepPanel } from "../why/step_panel.js";
-import { Steps } from "../why/steps.js";
-import { Moment } from "../why/moment.js";
+import { EvidencePane, Moment, Outcome, StepPanel, Steps } from "../why/steps.js";
 
 export const title = "Why";
 

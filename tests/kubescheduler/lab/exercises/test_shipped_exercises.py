@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -515,3 +516,14 @@ def test_every_file_of_the_exercises_is_in_the_wheel(tmp_path: Path) -> None:
     wanted = {path for path in wanted if "__pycache__" not in path}
     assert len(wanted) > 90
     assert wanted <= set(done.stdout.split())
+
+
+def test_pages_count_exercises_and_hours_alike() -> None:
+    """Wherever a page says how many exercises there are, or how long the workshop is."""
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+    text = " ".join(" ".join(page.read_text(encoding="utf-8").split()) for page in pages)
+    numbers = ("Twelve", "Thirteen", "Fourteen", "Fifteen", "Sixteen")
+    last = numbers[len(shipped_names()) - 12]
+    counts = re.findall(r"(\w+) exercises\]? ?(?:\([^)]*\) )?that check themselves(, and a \w+)?", text)
+    assert {(count.capitalize(), more) for count, more in counts} == {(last, ""), ("Twelve", ", and a thirteenth")}
+    assert set(re.findall(r"[Ww]orkshop\S* (?:of|in) (\w+) hours", text)) == {"four"}

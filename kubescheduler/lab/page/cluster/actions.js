@@ -1,9 +1,11 @@
-// What can be done with a pod, for menus; and what a drop on a node does.
+// What can be done with a node and with a pod: the entries of their menus.
 
 import { edit, live } from "../api.js";
 import { openLater } from "../dialogs.js";
-import { batch } from "../ui.js";
 import { asked, focusedNode, screen } from "../store.js";
+import { batch } from "../ui.js";
+
+// What can be done with a pod, for menus; and what a drop on a node does.
 
 // pod: {key, node|null, owner}
 export function podActions(pod) {
@@ -41,4 +43,24 @@ export function showWhy(node) {
     focusedNode.value = node;
     screen.value = "why";
   });
+}
+
+// What can be done with a node, for menus.
+
+export function nodeActions(node) {
+  const { name } = node;
+  const change = (what) => () => edit({ do: what, node: name });
+  return [
+    { text: "Why (not) here?", quiet: "the decision, at this node", run: () => showWhy(name) },
+    node.cordoned
+      ? { text: "Uncordon", run: change("uncordon") }
+      : { text: "Cordon", quiet: "no new pods", run: change("cordon") },
+    { text: "Drain", quiet: "cordon, and its pods become pending", run: change("drain") },
+    { text: "Taint …", run: () => openLater("taint", { name }) },
+    { text: "Label …", run: () => openLater("label", { name }) },
+    { text: "Resize …", run: () => openLater("resize", { name }) },
+    { text: "Clone …", run: () => openLater("cloneNode", { name }) },
+    { text: "Edit YAML …", run: () => openLater("editYaml", { kind: "node", name }) },
+    { text: "Kill", quiet: "the node is gone, its pods are pending", danger: true, run: change("kill") },
+  ];
 }

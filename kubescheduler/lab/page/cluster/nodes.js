@@ -1,8 +1,112 @@
 // The nodes as cards, zone by zone; only the rows of cards in view are drawn.
 
+import { live } from "../api.js";
+import { Icon, Menu, openMenu, rest, rove } from "../components/controls.js";
 import { useRem, useWindowPart } from "../components/pages.js";
-import { html, useEffect, useMemo, useRef } from "../ui.js";
-import { NodeCard } from "./node_card.js";
+import { Bar } from "../components/tables.js";
+import { openLater } from "../dialogs.js";
+import { carried, startDrag } from "../drag.js";
+import { asked, wouldGo } from "../store.js";
+import { classes, html, useComputed, useEffect, useMemo, useRef } from "../ui.js";
+import { moved, nodeActions, podActions } from "./actions.js";
+
+// The pods of a node as small boxes: to drag elsewhere, or to choose for a menu.
+
+const ROOM = 22;
+
+function PodBoxes({ node }) {
+  const boxes = node.pods.slice(0, node.podsTotal > ROOM ? ROOM - 1 : ROOM);
+  const more = node.podsTotal - boxes.length;
+  const all = () => openLater("nodeDetails", { name: node.name });
+  if (!node.podsTotal) return html`<div class="pod-boxes quiet"><span class="none">no pods</span></div>`;
+  return html`<div class="pod-boxes" role="group" aria-label=${`Pods on ${node.name}`} onKeyDown=${rove} onFocusIn=${rest}>
+    ${boxes.map((pod, at) => html`<${PodBox} key=${pod.key} pod=${pod} first=${at === 0} node=${node.name} />`)}
+    ${more > 0 && html`<button type="button" class="pod-box more" data-rove tabindex="-1" onClick=${all}>+${more}</button>`}
+  </div>`;
+}
+
+function PodBox({ pod, first, node }) {
+  const chosen = asked.value?.key === pod.key;
+  const text = `${pod.key}, priority ${pod.priority}${pod.owner ? `, of ${pod.owner}` : ""}`;
+  const menu = (event) => openMenu(event.currentTarget, pod.key, podActions({ ...pod, node }));
+  return html`<button
+    type="button"
+    class=${classes("pod-box", chosen && "chosen")}
+    data-rove
+    tabindex=${first ? 0 : -1}
+    title=${text}
+    aria-haspopup="menu"
+    onPointerDown=${(event) => live() && startDrag(event, pod.key, moved)}
+    onClick=${menu}
+  >
+    <span aria-hidden="true">${initials(pod)}</span><span class="unseen">${text}</span>
+  </button>`;
+}
+
+// Two letters, which pods of one workload share.
+function initials(pod) {
+  return pod.name.slice(0, 2);
+}
+
+// One node: name, state, bars, pods, taints. A drop target for pods.
+
+function NodeCard({ node }) {
+  const name = node?.name ?? null;
+  const state = useComputed(() => name && targetState(name)).value;
+  if (!node) return html`<div class="node waiting"><span class="unseen">coming</span></div>`;
+  const goes = wouldGo.value === name;
+  const details = () => openLater("nodeDetails", { name: node.name });
+  return html`<article class=${classes("node", node.cordoned && "cordoned", goes && "goes", state)} data-node=${name} aria-label=${name}>
+    <div class="node-head">
+      <button type="button" class="plain node-name" onClick=${details} title=${`All about ${node.name}`}>${node.name}</button>
+      ${live() && html`<${NodeMenu} node=${node} />`}
+    </div>
+    ${shownBars(node).map((each) => html`<${Bar} key=${each.name} resource=${each} />`)}
+    <${PodBoxes} node=${node} />
+    <div class="chips node-foot">${footChips(node, goes)}</div>
+  </article>`;
+}
+
+// What a pod that is carried over this node shows: "" for none, "target" until the scheduler's word, "good" or "bad".
+function targetState(name) {
+  const at = carried.value;
+  if (at?.node !== name) return "";
+  if (!at.verdict) return "target";
+  return at.verdict.fits ? "good" : "bad";
+}
+
+function NodeMenu({ node }) {
+  return html`<${Menu} label=${`Change ${node.name}`} items=${nodeActions(node)}><${Icon} name="more" /></${Menu}>`;
+}
+
+function footChips(node, goes) {
+  const chips = [
+    ...(goes ? [html`<span class="chip accent">✓ ${asked.value?.name} goes here</span>`] : []),
+    ...(node.cordoned ? [html`<span class="chip warn">‖ cordoned</span>`] : []),
+    ...node.conditions.map((text) => html`<span class="chip refuse">! ${text}</span>`),
+    ...node.taints.map((text) => html`<${Taint} text=${text} />`),
+  ];
+  if (chips.length > MOST_CHIPS) {
+    const rest = chips.length - MOST_CHIPS + 1;
+    return [...chips.slice(0, -rest), html`<span class="chip warn">and ${rest} more</span>`];
+  }
+  if (chips.length) return chips;
+  return ownLabels(node.labels).map((text) => html`<span class="chip" title="label">${text}</span>`);
+}
+
+// Where there is little room the key is cut, never the effect.
+function Taint({ text }) {
+  const at = text.lastIndexOf(":");
+  return html`<span class="chip warn taint" title=${`taint ${text}`}><span class="cut">${text.slice(0, at)}</span><span>${text.slice(at)}</span></span>`;
+}
+
+// Labels that say something beyond the node's name and place.
+function ownLabels(labels) {
+  const given = /(^|\.)kubernetes\.io\//;
+  return Object.entries(labels)
+    .filter(([key]) => !given.test(key))
+    .map(([key, value]) => (value ? `${key}=${value}` : key));
+}
 
 // In rem.
 const CARD = { width: 19, gap: 0.625, head: 2.25, bar: 1.35, pods: 0.625, podRow: 1.625, foot: 0.75, chips: 1.5 };
@@ -11,7 +115,7 @@ const HEADING = 2.25;
 const MARGIN = 400;
 const FEWEST_BARS = 3;
 // Of what is said below a node; each may take a line.
-export const MOST_CHIPS = 3;
+const MOST_CHIPS = 3;
 
 // The node that the pod went to when the grid was last drawn; undefined before.
 let seen;
