@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.hinting.proposals import PodHints
     from kubescheduler.simulation.room import Room
-    from kubescheduler.simulation.run_events import RunEvent
     from kubescheduler.simulation.simulation_report import Report
+    from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload
     from kubescheduler.translate.translating import Translation
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.report.simulator_export import Results
-    from kubescheduler.simulation.run_events import RunEvent
+    from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload
 
 LONG = 2000
@@ -145,8 +145,8 @@ def _run(
     from kubescheduler.cli.output import screen_of
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
-    from kubescheduler.simulation.run_events import Kind, RunEvent
     from kubescheduler.simulation.simulation import Simulation
+    from kubescheduler.simulation.timeline import Kind, RunEvent
 
     notes = engine.notes(configured)
     results = _plugin_results(scheduler, notes) if output == "simulator" else None

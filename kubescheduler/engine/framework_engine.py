@@ -22,8 +22,7 @@ from kubescheduler.config.policy.policy_1_20_source import refuse_policy_beside
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
-from kubescheduler.extender.encoding import NodeEncoder
-from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.extender.encoding import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point

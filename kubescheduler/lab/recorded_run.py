@@ -16,10 +16,9 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.schedule_one import Attempt
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.queue.entry import Place
-from kubescheduler.simulation.pod_records import RUNNING, WAITING, PodRecord
-from kubescheduler.simulation.run_events import RunEvent
 from kubescheduler.simulation.simulation import Simulation
-from kubescheduler.simulation.simulation_report import Report
+from kubescheduler.simulation.simulation_report import RUNNING, WAITING, PodRecord, Report
+from kubescheduler.simulation.timeline import RunEvent
 from kubescheduler.simulation.workload import Workload
 
 HELD = "waiting"

@@ -37,8 +37,7 @@ from kubescheduler.core.legacy_behaviour import (
 )
 from kubescheduler.extender.answered_nodes import AnsweredRows1_4
 from kubescheduler.extender.answers import only_value
-from kubescheduler.extender.encoding import pod_internal
-from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.extender.encoding import format_without_operands, pod_internal
 from kubescheduler.extender.wire import (
     WireFormat,
     any_status,

@@ -16,8 +16,7 @@ from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod, P
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.framework.contract.clocks import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
-from kubescheduler.simulation.device_drivers import made_ready
-from kubescheduler.simulation.volume_controller import binds_to, provisions
+from kubescheduler.simulation.controllers import binds_to, made_ready, provisions
 
 Change = tuple[Any, Any]
 """(the object before, None if it is new; the object after, None if it is gone)."""

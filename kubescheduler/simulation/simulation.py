@@ -19,11 +19,10 @@ from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
-from kubescheduler.simulation.known_verdicts import KnownVerdicts
-from kubescheduler.simulation.last_attempts import LastAttempts
-from kubescheduler.simulation.node_traffic import NodeTraffic
-from kubescheduler.simulation.object_traffic import ObjectTraffic
-from kubescheduler.simulation.pod_records import (
+from kubescheduler.simulation.known_verdicts import KnownVerdicts, LastAttempts
+from kubescheduler.simulation.object_traffic import NodeTraffic, ObjectTraffic
+from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
+from kubescheduler.simulation.simulation_report import (
     FINISHED,
     LOST,
     PREEMPTED,
@@ -32,11 +31,19 @@ from kubescheduler.simulation.pod_records import (
     WITHDRAWN,
     PodRecord,
     PreemptionRecord,
+    Report,
 )
-from kubescheduler.simulation.run_events import Kind, Listen, RunEvent
-from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
-from kubescheduler.simulation.simulation_report import Report
-from kubescheduler.simulation.timeline import ARRIVING, LEAVING, PATIENCE, SPIN_PAUSE, SPINS, Events
+from kubescheduler.simulation.timeline import (
+    ARRIVING,
+    LEAVING,
+    PATIENCE,
+    SPIN_PAUSE,
+    SPINS,
+    Events,
+    Kind,
+    Listen,
+    RunEvent,
+)
 from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, PodChains, Workload, timestamp
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.extender.goformat import format_without_operands
+from kubescheduler.extender.encoding import format_without_operands
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.verb_contract import Edit, SideParameters, Verb, parameters
-from kubescheduler.simulation.pod_records import RUNNING, WAITING
+from kubescheduler.simulation.simulation_report import RUNNING, WAITING
 from kubescheduler.simulation.utilisation import UsageRecorder, share
 from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
 

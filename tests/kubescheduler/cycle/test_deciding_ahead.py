@@ -15,9 +15,9 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
 from kubescheduler.cycle.schedule_one import Decide, LoopParts
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.simulation.run_events import RunEvent
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
+from kubescheduler.simulation.timeline import RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, nodes, runs, sized, small, state_of

@@ -9,9 +9,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.simulation.last_attempts import LastAttempts
-from kubescheduler.simulation.pod_records import WAITING, PodRecord
+from kubescheduler.simulation.known_verdicts import LastAttempts
 from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import WAITING, PodRecord
 from kubescheduler.simulation.workload import Arrival, Workload
 from tests.support.build import make_node, make_pod, resources
 from tests.support.device_clusters.device_world import HELD, SLICES, TODAY, WRITTEN

@@ -15,9 +15,8 @@ from kubescheduler.cycle.cycle_plugins import NoPlugins
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.simulation.pod_records import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN
 from kubescheduler.simulation.simulation import Simulation
-from kubescheduler.simulation.simulation_report import Report
+from kubescheduler.simulation.simulation_report import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN, Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import make_node, make_pod, resources
 from tests.support.simulation_facts import facts

@@ -12,10 +12,9 @@ from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import with_plugin
-from kubescheduler.simulation.run_events import Kind, RunEvent
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
-from kubescheduler.simulation.timeline import PATIENCE
+from kubescheduler.simulation.timeline import PATIENCE, Kind, RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import make_node, make_pod, resources
 from tests.support.storage import claiming, make_claim, make_class, make_volume, on_nodes

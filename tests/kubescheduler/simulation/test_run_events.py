@@ -10,8 +10,8 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.simulation.run_events import Kind, RunEvent
 from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.timeline import Kind, RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import make_node, make_pod, resources
 

@@ -16,7 +16,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.time_verbs import run_text
 from kubescheduler.lab.scene.verbs import VERBS
-from kubescheduler.simulation.pod_records import RUNNING, WAITING
+from kubescheduler.simulation.simulation_report import RUNNING, WAITING
 
 
 def coming(name: str, cpu: int, priority: int, after: int) -> dict[str, Any]:
