@@ -1,98 +1,20 @@
 """YAML streams as Kubernetes reads them: dates and odd numbers stay text, keys are text, y and on are true.
 
-Everything that is YAML is read here: clusters, pods, policies, configurations, grids. What libyaml itself does not
-limit (nesting, aliases, merges) is limited while the nodes are composed.
+Everything that is YAML is read here: clusters, pods, policies, configurations, grids. What kubectl writes is read line
+by line (``block_yaml``), anything else by libyaml. What libyaml itself does not limit (nesting, aliases, merges) is
+limited while the nodes are composed.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from clusterstate.errors import DecodeError
+from kubescheduler.sources.block_yaml import read_blocks
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
-
-TAG = "tag:yaml.org,2002:"
-
-_BOOLS = {**dict.fromkeys(("y", "yes", "true", "on"), True), **dict.fromkeys(("n", "no", "false", "off"), False)}
-_PLAIN_SCALARS = (
-    ("bool", r"y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF", "yYtToOnNfF"),
-    ("null", r"|~|null|Null|NULL", ("", "~", "n", "N")),
-    ("int", r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]*|[1-9][0-9_]*)", "+-0123456789"),
-    ("float", r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9_]+)?", "+-.0123456789"),
-    ("float", r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "+-."),
-    ("merge", r"<<", "<"),
-)
-"""What a scalar without quotes and tag is: its kind, what it looks like, and how it begins.
-
-The first that fits counts; what fits nowhere is text. Upstream: go-yaml v2 resolve.
-"""
-_WHOLE = 10**21
-"""From here on JSON has whole numbers with an exponent. Upstream: encoding/json."""
-_LONGEST_NUMBER = 400
-"""Characters; a longer one is no number of 64 bits and stays text."""
-
-
-Resolvers = dict[str, list[tuple[str, re.Pattern[str]]]]
-"""First character → (tag, what a scalar of it looks like), in the order they are tried."""
-
-
-def plain_scalars(before: Resolvers | None = None) -> Resolvers:
-    """What plain scalars are, as PyYAML's classes have it; ``before``: what is tried first."""
-    found: Resolvers = {start: list(resolvers) for start, resolvers in (before or {}).items()}
-    for kind, pattern, starts in _PLAIN_SCALARS:
-        for start in starts:
-            found.setdefault(start, []).append((TAG + kind, re.compile(rf"(?:{pattern})$")))
-    return found
-
-
-@cache
-def dumper_class() -> Any:
-    """PyYAML's dumper that puts every text in quotes which upstream would not read as text."""
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return type("Dumper", (base,), {"yaml_implicit_resolvers": plain_scalars(base.yaml_implicit_resolvers)})
-
-
-def scalar_value(tag: str, text: str) -> Any:
-    """The value of a scalar with this tag."""
-    if tag == f"{TAG}null":
-        return None
-    if tag == f"{TAG}bool":
-        return _BOOLS.get(text.lower(), text)
-    if len(text) > _LONGEST_NUMBER:
-        return text
-    if tag == f"{TAG}int" and ":" not in text:
-        return _integer(text.replace("_", ""))
-    if tag == f"{TAG}float" and ":" not in text:
-        return _float(text.replace("_", "").lower())
-    return text
-
-
-def _integer(text: str) -> int | str:
-    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    octal = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
-    try:
-        return int(sign + ("0o" + digits if octal else digits), 0)
-    except ValueError:
-        return text
-
-
-def _float(text: str) -> float | str:
-    """A number as JSON has it: whole ones without a fraction. One that no double holds stays text."""
-    named = text.removeprefix("+").removeprefix("-") in (".inf", ".nan")
-    try:
-        number = float(text.replace(".inf", "inf").replace(".nan", "nan"))
-    except ValueError:
-        return text
-    if number.is_integer() and abs(number) < _WHOLE:
-        return int(number)
-    return number if named or math.isfinite(number) else text
-
+from kubescheduler.sources.yaml_scalars import TAG, plain_scalars, scalar_value
 
 _MERGE = f"{TAG}merge"
 
@@ -103,8 +25,14 @@ def parse_yaml(source: str, data: bytes | str, *, notes: list[str] | None = None
     notes: gets one with its path for every key that is set twice in one object; the last one counts, as upstream.
     Raises DecodeError with line and column for what is no YAML, and for what goes over a limit.
     """
-    documents = list(_documents(source, data, notes))
-    return [document for document in documents if document is not None]
+    try:
+        check_values(data)
+    except TooLongError as error:
+        raise DecodeError(f"{source}: {error}") from None
+    documents = read_blocks(data)
+    if documents is None:
+        documents = [document for document in parsed_documents(source, data, notes) if document is not None]
+    return documents
 
 
 def first_document(source: str, data: bytes | str) -> tuple[Any, int | None]:
@@ -113,7 +41,7 @@ def first_document(source: str, data: bytes | str) -> tuple[Any, int | None]:
     A release that decodes a file reads no more than the first document: what is behind it may be anything, and an empty
     one counts. Upstream: go-yaml v2 Unmarshal. Raises DecodeError as ``parse_yaml``.
     """
-    documents = _documents(source, data, None)
+    documents = parsed_documents(source, data, None)
     first = next(documents, None)
     try:
         return first, sum(document is not None for document in documents)
@@ -121,8 +49,8 @@ def first_document(source: str, data: bytes | str) -> tuple[Any, int | None]:
         return first, None
 
 
-def _documents(source: str, data: bytes | str, notes: list[str] | None) -> Iterator[Any]:
-    """The values of all documents, each read when it is asked for."""
+def parsed_documents(source: str, data: bytes | str, notes: list[str] | None) -> Iterator[Any]:
+    """The values of all documents by libyaml, each read when it is asked for; None for an empty one."""
     import yaml
 
     try:
