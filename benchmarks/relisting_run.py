@@ -20,7 +20,7 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from kubescheduler.__main__ import main
-from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.live.informers.inbox import ObjectChange
 from kubescheduler.live.informers.informers import Informers
 
@@ -49,7 +49,7 @@ class Lever:
         """Sees every loop and all informers that are made from now on."""
         run_once, start = SchedulerLoop.run_once, Informers.start
 
-        def seen(loop: SchedulerLoop) -> Attempt | None:
+        def seen(loop: SchedulerLoop) -> PodAttempt | None:
             attempt = run_once(loop)
             if attempt is not None:
                 self.moments.append(time.monotonic())

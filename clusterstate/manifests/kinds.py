@@ -14,10 +14,10 @@ import msgspec
 
 from clusterstate.manifests.fields import Fields, describe, present
 from clusterstate.manifests.tables import (
-    Field,
+    FieldTable,
     Inline,
-    Part,
-    Table,
+    KeyedField,
+    TablePart,
     Write,
     at,
     bytes_text,
@@ -120,7 +120,7 @@ from kubecel.api_names import is_object_name, subdomain_errors
 
 # --- what many kinds have in common ----------------------------------------------------------
 
-OWNER = Table(
+OWNER = FieldTable(
     OwnerReference,
     word("kind"),
     text("name"),
@@ -129,7 +129,7 @@ OWNER = Table(
     word("apiVersion"),
     written="apiVersion",
 )
-METADATA = Table(
+METADATA = FieldTable(
     ObjectMeta,
     text("name"),
     text("namespace"),
@@ -156,12 +156,14 @@ def _metadata(manifest: Fields, key: str) -> ObjectMeta:
 
 META = own("metadata", _metadata, METADATA.write, tables=(METADATA,))
 
-REQUIREMENT = Table(Requirement, word("key"), word("operator"), texts("values"))
-LABEL_SELECTOR = Table(LabelSelector, labels("matchLabels"), each("matchExpressions", REQUIREMENT))
-NODE_SELECTOR_TERM = Table(NodeSelectorTerm, each("matchExpressions", REQUIREMENT), each("matchFields", REQUIREMENT))
+REQUIREMENT = FieldTable(Requirement, word("key"), word("operator"), texts("values"))
+LABEL_SELECTOR = FieldTable(LabelSelector, labels("matchLabels"), each("matchExpressions", REQUIREMENT))
+NODE_SELECTOR_TERM = FieldTable(
+    NodeSelectorTerm, each("matchExpressions", REQUIREMENT), each("matchFields", REQUIREMENT)
+)
 
 
-def node_selector(key: str, name: str = "") -> Field:
+def node_selector(key: str, name: str = "") -> KeyedField:
     """The terms of a node selector, None where there is none."""
 
     def read(fields: Fields, key: str) -> tuple[NodeSelectorTerm, ...] | None:
@@ -179,16 +181,18 @@ def write_terms(terms: Iterable[NodeSelectorTerm]) -> dict[str, Any]:
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
-TAINT = Table(Taint, word("key"), text("value"), word("effect"))
-TOLERATION = Table(
+TAINT = FieldTable(Taint, word("key"), text("value"), word("effect"))
+TOLERATION = FieldTable(
     Toleration, word("key"), word("operator"), text("value"), word("effect"), integer("tolerationSeconds")
 )
 
 # --- pods ------------------------------------------------------------------------------------
 
-_PREFERRED_NODES = Table(PreferredSchedulingTerm, integer("weight"), child("preference", NODE_SELECTOR_TERM))
-NODE_AFFINITY = Table(NodeAffinity, node_selector(REQUIRED, "required"), each(PREFERRED, _PREFERRED_NODES, "preferred"))
-_POD_TERM = Table(
+_PREFERRED_NODES = FieldTable(PreferredSchedulingTerm, integer("weight"), child("preference", NODE_SELECTOR_TERM))
+NODE_AFFINITY = FieldTable(
+    NodeAffinity, node_selector(REQUIRED, "required"), each(PREFERRED, _PREFERRED_NODES, "preferred")
+)
+_POD_TERM = FieldTable(
     PodAffinityTerm,
     word("topologyKey"),
     child("labelSelector", LABEL_SELECTOR),
@@ -198,15 +202,17 @@ _POD_TERM = Table(
     words("mismatchLabelKeys"),
     written="labelSelector namespaces namespaceSelector",
 )
-_PREFERRED_PODS = Table(WeightedPodAffinityTerm, integer("weight"), child("podAffinityTerm", _POD_TERM, "term"))
-_POD_AFFINITY = Table(PodAffinity, each(REQUIRED, _POD_TERM, "required"), each(PREFERRED, _PREFERRED_PODS, "preferred"))
-AFFINITY = Table(
+_PREFERRED_PODS = FieldTable(WeightedPodAffinityTerm, integer("weight"), child("podAffinityTerm", _POD_TERM, "term"))
+_POD_AFFINITY = FieldTable(
+    PodAffinity, each(REQUIRED, _POD_TERM, "required"), each(PREFERRED, _PREFERRED_PODS, "preferred")
+)
+AFFINITY = FieldTable(
     Affinity,
     child("nodeAffinity", NODE_AFFINITY),
     child("podAffinity", _POD_AFFINITY),
     child("podAntiAffinity", _POD_AFFINITY),
 )
-SPREAD_CONSTRAINT = Table(
+SPREAD_CONSTRAINT = FieldTable(
     TopologySpreadConstraint,
     integer("maxSkew"),
     word("topologyKey"),
@@ -218,7 +224,7 @@ SPREAD_CONSTRAINT = Table(
     words("matchLabelKeys"),
 )
 
-_PORT = Table(ContainerPort, integer("hostPort"), text("hostIP", role="address"), word("protocol"))
+_PORT = FieldTable(ContainerPort, integer("hostPort"), text("hostIP", role="address"), word("protocol"))
 
 
 def _read_ports(fields: Fields, key: str) -> tuple[ContainerPort, ...]:
@@ -231,7 +237,7 @@ def _write_ports(ports: Iterable[ContainerPort]) -> list[dict[str, Any]]:
     return [{"containerPort": port.host_port, **_PORT.write(port)} for port in ports]
 
 
-CONTAINER = Table(
+CONTAINER = FieldTable(
     Container,
     text("name", always=True),
     text("image", role="image"),
@@ -241,22 +247,24 @@ CONTAINER = Table(
     at("resources", resources("requests"), resources("limits"), dropped=True),
     written="name image resources",
 )
-_RESOURCE_CLAIM = Table(PodResourceClaim, text("name"), text("resourceClaimName"), text("resourceClaimTemplateName"))
+_RESOURCE_CLAIM = FieldTable(
+    PodResourceClaim, text("name"), text("resourceClaimName"), text("resourceClaimTemplateName")
+)
 
-SOURCES: dict[str, Table[Any]] = {
-    "gcePersistentDisk": Table(GCEPersistentDisk, text("pdName"), flag("readOnly")),
-    "awsElasticBlockStore": Table(AWSElasticBlockStore, text("volumeID"), flag("readOnly")),
-    "rbd": Table(RBD, texts("monitors"), text("image", role="image"), text("pool", always=True), flag("readOnly")),
-    "iscsi": Table(ISCSI, text("iqn"), flag("readOnly")),
-    "azureDisk": Table(AzureDisk, text("diskName"), text("diskURI")),
-    "cinder": Table(Cinder, text("volumeID")),
-    "portworxVolume": Table(PortworxVolume, text("volumeID")),
-    "csi": Table(CSI, word("driver"), text("volumeHandle")),
+SOURCES: dict[str, FieldTable[Any]] = {
+    "gcePersistentDisk": FieldTable(GCEPersistentDisk, text("pdName"), flag("readOnly")),
+    "awsElasticBlockStore": FieldTable(AWSElasticBlockStore, text("volumeID"), flag("readOnly")),
+    "rbd": FieldTable(RBD, texts("monitors"), text("image", role="image"), text("pool", always=True), flag("readOnly")),
+    "iscsi": FieldTable(ISCSI, text("iqn"), flag("readOnly")),
+    "azureDisk": FieldTable(AzureDisk, text("diskName"), text("diskURI")),
+    "cinder": FieldTable(Cinder, text("volumeID")),
+    "portworxVolume": FieldTable(PortworxVolume, text("volumeID")),
+    "csi": FieldTable(CSI, word("driver"), text("volumeHandle")),
 }
 """Field of a pod's volume or of a PersistentVolume's spec → what is read of it."""
 _SOURCE_OF = {table.record: (key, table) for key, table in SOURCES.items()}
-_CLAIM_VOLUME = Table(ClaimVolume, text("claimName"), flag("readOnly"))
-_IMAGE_VOLUME = Table(ImageVolume, text("reference", role="image"))
+_CLAIM_VOLUME = FieldTable(ClaimVolume, text("claimName"), flag("readOnly"))
+_IMAGE_VOLUME = FieldTable(ImageVolume, text("reference", role="image"))
 VOLUME_KEYS = ("name", *SOURCES, "persistentVolumeClaim", "ephemeral", "image")
 """What is read of a pod's volume."""
 
@@ -316,7 +324,7 @@ VOLUMES = own(
     tables=(*SOURCES.values(), _CLAIM_VOLUME, _IMAGE_VOLUME),
 )
 
-SPEC = Table(
+SPEC = FieldTable(
     PodSpec,
     each("containers", CONTAINER, always=True),
     each("initContainers", CONTAINER),
@@ -338,9 +346,9 @@ SPEC = Table(
     each("resourceClaims", _RESOURCE_CLAIM),
 )
 
-CONDITION = Table(PodCondition, word("type"), word("status"), word("reason"))
-CLAIM_STATUS = Table(ResourceClaimStatus, text("name"), text("resourceClaimName"))
-GRANT = Table(Grant, at("resources", resources("requests")), resources("allocatedResources", "allocated"))
+CONDITION = FieldTable(PodCondition, word("type"), word("status"), word("reason"))
+CLAIM_STATUS = FieldTable(ResourceClaimStatus, text("name"), text("resourceClaimName"))
+GRANT = FieldTable(Grant, at("resources", resources("requests")), resources("allocatedResources", "allocated"))
 CONTAINER_STATUSES = ("containerStatuses", "initContainerStatuses")
 
 
@@ -367,7 +375,7 @@ def _write_grants(grants: PodGrants) -> dict[str, Any]:
     return {"containerStatuses": containers, **of_pod} if containers else of_pod
 
 
-POD = Table(
+POD = FieldTable(
     Pod,
     META,
     at("spec", inline("spec", SPEC), text("nodeName"), written="nodeName"),
@@ -385,9 +393,9 @@ POD = Table(
 
 # --- nodes, namespaces and what governs pods -------------------------------------------------
 
-_IMAGE = Table(ContainerImage, texts("names", role="image"), integer("sizeBytes"))
-NODE_CONDITION = Table(NodeCondition, word("type"), word("status"))
-NODE = Table(
+_IMAGE = FieldTable(ContainerImage, texts("names", role="image"), integer("sizeBytes"))
+NODE_CONDITION = FieldTable(NodeCondition, word("type"), word("status"))
+NODE = FieldTable(
     Node,
     META,
     at("spec", flag("unschedulable"), each("taints", TAINT)),
@@ -400,12 +408,12 @@ NODE = Table(
         words("declaredFeatures"),
     ),
 )
-SERVICE = Table(Service, META, at("spec", labels("selector")))
-REPLICATION_CONTROLLER = Table(
+SERVICE = FieldTable(Service, META, at("spec", labels("selector")))
+REPLICATION_CONTROLLER = FieldTable(
     ReplicationController, META, at("spec", labels("selector"), integer("replicas", always=True), written="replicas")
 )
 _SET_SPEC = at("spec", child("selector", LABEL_SELECTOR), integer("replicas", always=True), written="replicas")
-PRIORITY_CLASS = Table(
+PRIORITY_CLASS = FieldTable(
     PriorityClass, META, integer("value", always=True), flag("globalDefault"), word("preemptionPolicy")
 )
 _SOME_TIME = "1970-01-01T00:00:00Z"
@@ -416,7 +424,7 @@ _DISRUPTED_PODS = own(
     lambda names: dict.fromkeys(names, _SOME_TIME),
     role="keys",
 )
-POD_DISRUPTION_BUDGET = Table(
+POD_DISRUPTION_BUDGET = FieldTable(
     PodDisruptionBudget,
     META,
     at("spec", child("selector", LABEL_SELECTOR)),
@@ -425,9 +433,9 @@ POD_DISRUPTION_BUDGET = Table(
 
 # --- storage ---------------------------------------------------------------------------------
 
-_CLAIM_REFERENCE = Table(ClaimReference, text("namespace"), text("name"), text("uid", always=True))
+_CLAIM_REFERENCE = FieldTable(ClaimReference, text("namespace"), text("name"), text("uid", always=True))
 _PHASE = at("status", word("phase"), dropped=True)
-PERSISTENT_VOLUME = Table(
+PERSISTENT_VOLUME = FieldTable(
     PersistentVolume,
     META,
     at(
@@ -444,7 +452,7 @@ PERSISTENT_VOLUME = Table(
     ),
     _PHASE,
 )
-PERSISTENT_VOLUME_CLAIM = Table(
+PERSISTENT_VOLUME_CLAIM = FieldTable(
     PersistentVolumeClaim,
     META,
     at(
@@ -472,22 +480,22 @@ def _write_topologies(terms: Iterable[Iterable[Requirement]]) -> list[dict[str, 
     return [{"matchLabelExpressions": [{"key": r.key, "values": list(r.values)} for r in term]} for term in terms]
 
 
-STORAGE_CLASS = Table(
+STORAGE_CLASS = FieldTable(
     StorageClass,
     META,
     word("provisioner", always=True),
     word("volumeBindingMode"),
     own("allowedTopologies", _read_topologies, _write_topologies, tables=(REQUIREMENT,)),
 )
-_NODE_DRIVER = Table(
+_NODE_DRIVER = FieldTable(
     CSINodeDriver,
     text("name"),
     text("nodeID", always=True),
     words("topologyKeys"),
     at("allocatable", integer("count"), dropped=True),
 )
-CSI_NODE = Table(CSINode, META, at("spec", each("drivers", _NODE_DRIVER, always=True)))
-CSI_DRIVER = Table(
+CSI_NODE = FieldTable(CSINode, META, at("spec", each("drivers", _NODE_DRIVER, always=True)))
+CSI_DRIVER = FieldTable(
     CSIDriver,
     META,
     at(
@@ -497,7 +505,7 @@ CSI_DRIVER = Table(
         flag("preventPodSchedulingIfMissing"),
     ),
 )
-CSI_STORAGE_CAPACITY = Table(
+CSI_STORAGE_CAPACITY = FieldTable(
     CSIStorageCapacity,
     META,
     text("storageClassName", always=True),
@@ -505,7 +513,7 @@ CSI_STORAGE_CAPACITY = Table(
     quantity("capacity"),
     quantity("maximumVolumeSize"),
 )
-VOLUME_ATTACHMENT = Table(
+VOLUME_ATTACHMENT = FieldTable(
     VolumeAttachment,
     META,
     at(
@@ -519,7 +527,7 @@ VOLUME_ATTACHMENT = Table(
 # --- devices: what there is ------------------------------------------------------------------
 
 
-_SELECTORS = Field(
+_SELECTORS = KeyedField(
     "selectors",
     "",
     lambda _: lambda fields, key: tuple([s.inside("cel").text("expression") for s in fields.children(key)]),
@@ -529,7 +537,7 @@ _SELECTORS = Field(
 """CEL expressions."""
 
 
-def _valued_amounts(key: str, always: bool = False) -> Field:
+def _valued_amounts(key: str, always: bool = False) -> KeyedField:
     """Quantities that stand in objects with a ``value``."""
 
     def read(fields: Fields, key: str) -> ResourceList:
@@ -564,7 +572,7 @@ def _read_attribute(fields: Fields) -> DeviceAttribute | None:
     return None
 
 
-_POLICY = Table(
+_POLICY = FieldTable(
     RequestPolicy,
     quantity("default"),
     own("validValues", Fields.quantities, lambda amounts: list(map(bytes_text, amounts))),
@@ -572,7 +580,7 @@ _POLICY = Table(
 )
 
 
-class _Policies(Part):
+class _Policies(TablePart):
     """How requests for capacities are rounded: it stands with the amounts, which are written before it."""
 
     key, name = "capacity", "policies"
@@ -593,8 +601,8 @@ class _Policies(Part):
         return write
 
 
-PLACEMENT = Table(Placement, text("nodeName"), node_selector("nodeSelector"), flag("allNodes"))
-_DEVICE = Table(
+PLACEMENT = FieldTable(Placement, text("nodeName"), node_selector("nodeSelector"), flag("allNodes"))
+_DEVICE = FieldTable(
     Device,
     text("name"),
     own(
@@ -605,7 +613,9 @@ _DEVICE = Table(
     ),
     _valued_amounts("capacity"),
     _Policies(),
-    each("consumesCounters", Table(CounterSet, text("counterSet", "name"), _valued_amounts("counters", always=True))),
+    each(
+        "consumesCounters", FieldTable(CounterSet, text("counterSet", "name"), _valued_amounts("counters", always=True))
+    ),
     each("taints", TAINT),
     inline("placement", PLACEMENT),
     flag("bindsToNode"),
@@ -613,7 +623,7 @@ _DEVICE = Table(
     words("bindingFailureConditions"),
     flag("allowMultipleAllocations", "shareable"),
 )
-RESOURCE_SLICE = Table(
+RESOURCE_SLICE = FieldTable(
     ResourceSlice,
     META,
     at(
@@ -628,7 +638,7 @@ RESOURCE_SLICE = Table(
         inline("placement", PLACEMENT),
         flag("perDeviceNodeSelection", "per_device"),
         each("devices", _DEVICE),
-        each("sharedCounters", Table(CounterSet, text("name"), _valued_amounts("counters", always=True))),
+        each("sharedCounters", FieldTable(CounterSet, text("name"), _valued_amounts("counters", always=True))),
     ),
 )
 
@@ -645,7 +655,7 @@ def _read_parameters(fields: Fields, key: str) -> str:
         return ""
 
 
-_CONFIG = Table(
+_CONFIG = FieldTable(
     DeviceConfig,
     at(
         "opaque",
@@ -656,11 +666,13 @@ _CONFIG = Table(
     word("source"),
     written="source requests",
 )
-DEVICE_CLASS = Table(DeviceClass, META, at("spec", _SELECTORS, each("config", _CONFIG), word("extendedResourceName")))
+DEVICE_CLASS = FieldTable(
+    DeviceClass, META, at("spec", _SELECTORS, each("config", _CONFIG), word("extendedResourceName"))
+)
 
 # --- devices: what is asked for, and what is allocated ---------------------------------------
 
-_ASK = Table(
+_ASK = FieldTable(
     DeviceAsk,
     text("deviceClassName"),
     text("name"),
@@ -677,7 +689,7 @@ _ASK = Table(
     ),
     written="name",
 )
-_REQUEST = Table(DeviceRequest, text("name"), child("exactly", _ASK), each("firstAvailable", _ASK))
+_REQUEST = FieldTable(DeviceRequest, text("name"), child("exactly", _ASK), each("firstAvailable", _ASK))
 
 
 def _read_requests(fields: Fields, key: str) -> tuple[DeviceRequest, ...]:
@@ -691,8 +703,8 @@ def _read_request(request: Fields) -> DeviceRequest:
     return read
 
 
-_CONSTRAINT = Table(DeviceConstraint, texts("requests"), word("matchAttribute"), word("distinctAttribute"))
-_CLAIM_SPEC = Table(
+_CONSTRAINT = FieldTable(DeviceConstraint, texts("requests"), word("matchAttribute"), word("distinctAttribute"))
+_CLAIM_SPEC = FieldTable(
     ClaimSpec,
     at(
         "devices",
@@ -701,7 +713,7 @@ _CLAIM_SPEC = Table(
         each("config", _CONFIG),
     ),
 )
-_ALLOCATED = Table(
+_ALLOCATED = FieldTable(
     AllocatedDevice,
     text("request"),
     word("driver"),
@@ -714,13 +726,15 @@ _ALLOCATED = Table(
     own("consumedCapacity", Fields.resources, _plain_amounts, role="amounts"),
     each("tolerations", TOLERATION),
 )
-_ALLOCATION = Table(
+_ALLOCATION = FieldTable(
     Allocation,
     at("devices", each("results", _ALLOCATED, "devices"), each("config", _CONFIG)),
     node_selector("nodeSelector"),
     word("allocationTimestamp", "timestamp"),
 )
-_CONSUMER = Table(ConsumerReference, word("resource"), text("name"), text("uid"), word("apiGroup"), written="apiGroup")
+_CONSUMER = FieldTable(
+    ConsumerReference, word("resource"), text("name"), text("uid"), word("apiGroup"), written="apiGroup"
+)
 
 
 def _read_device_status(entry: Fields) -> DeviceStatus:
@@ -741,7 +755,7 @@ def _write_device_status(entry: DeviceStatus) -> dict[str, Any]:
     return {**named, "conditions": conditions} if conditions else named
 
 
-RESOURCE_CLAIM = Table(
+RESOURCE_CLAIM = FieldTable(
     ResourceClaim,
     META,
     at("spec", inline("spec", _CLAIM_SPEC)),
@@ -758,7 +772,7 @@ RESOURCE_CLAIM = Table(
     ),
     Inline("resource_version", lambda claim: claim.inside("metadata").text("resourceVersion"), lambda _: {}),
 )
-RESOURCE_CLAIM_TEMPLATE = Table(ResourceClaimTemplate, META, at("spec", at("spec", inline("spec", _CLAIM_SPEC))))
+RESOURCE_CLAIM_TEMPLATE = FieldTable(ResourceClaimTemplate, META, at("spec", at("spec", inline("spec", _CLAIM_SPEC))))
 
 
 def _read_gang(fields: Fields, key: str) -> int | None:
@@ -767,7 +781,7 @@ def _read_gang(fields: Fields, key: str) -> int | None:
 
 
 _GANG = own("gang", _read_gang, lambda least: {"minCount": least}, "min_count")
-POD_GROUP = Table(PodGroup, META, at("spec", at("schedulingPolicy", _GANG)))
+POD_GROUP = FieldTable(PodGroup, META, at("spec", at("schedulingPolicy", _GANG)))
 
 # --- the kinds -------------------------------------------------------------------------------
 
@@ -775,7 +789,7 @@ POD_GROUP = Table(PodGroup, META, at("spec", at("schedulingPolicy", _GANG)))
 class ManifestKind(msgspec.Struct, frozen=True):
     """``groups`` are the API groups that have had the kind; the first is where it lives today."""
 
-    table: Table[Any]
+    table: FieldTable[Any]
     groups: tuple[str, ...]
     version: str = "v1"
     namespaced: bool = True
@@ -806,8 +820,8 @@ KINDS: dict[str, ManifestKind] = {
         ManifestKind(NODE, _CORE, namespaced=False),
         ManifestKind(SERVICE, _CORE),
         ManifestKind(REPLICATION_CONTROLLER, _CORE),
-        ManifestKind(Table(ReplicaSet, META, _SET_SPEC), ("apps", "extensions")),
-        ManifestKind(Table(StatefulSet, META, _SET_SPEC), ("apps",)),
+        ManifestKind(FieldTable(ReplicaSet, META, _SET_SPEC), ("apps", "extensions")),
+        ManifestKind(FieldTable(StatefulSet, META, _SET_SPEC), ("apps",)),
         ManifestKind(PERSISTENT_VOLUME, _CORE, namespaced=False),
         ManifestKind(PERSISTENT_VOLUME_CLAIM, _CORE),
         ManifestKind(STORAGE_CLASS, _STORAGE, namespaced=False),
@@ -817,7 +831,7 @@ KINDS: dict[str, ManifestKind] = {
         ManifestKind(VOLUME_ATTACHMENT, _STORAGE, namespaced=False),
         ManifestKind(PRIORITY_CLASS, ("scheduling.k8s.io",), namespaced=False),
         ManifestKind(POD_DISRUPTION_BUDGET, ("policy",)),
-        ManifestKind(Table(Namespace, META), _CORE, namespaced=False),
+        ManifestKind(FieldTable(Namespace, META), _CORE, namespaced=False),
         ManifestKind(RESOURCE_CLAIM, _RESOURCE),
         ManifestKind(RESOURCE_CLAIM_TEMPLATE, _RESOURCE),
         ManifestKind(RESOURCE_SLICE, _RESOURCE, namespaced=False),

@@ -96,7 +96,7 @@ class ContainerStatus(msgspec.Struct):
     resources: msgspec.Raw = ABSENT
 
 
-class Status(msgspec.Struct):
+class PodStatusFields(msgspec.Struct):
     """What is read of a pod's ``status``."""
 
     allocatedResources: Any = None  # noqa: N815
@@ -115,7 +115,7 @@ class ParsedPod(msgspec.Struct):
 
     metadata: Metadata = msgspec.field(default_factory=Metadata)
     spec: Spec = msgspec.field(default_factory=Spec)
-    status: Status = msgspec.field(default_factory=Status)
+    status: PodStatusFields = msgspec.field(default_factory=PodStatusFields)
 
 
 class PodText(msgspec.Struct):
@@ -125,7 +125,7 @@ class PodText(msgspec.Struct):
     kind: str = ""
     metadata: MetadataText = msgspec.field(default_factory=MetadataText)
     spec: SpecText = msgspec.field(default_factory=SpecText)
-    status: Status = msgspec.field(default_factory=Status)
+    status: PodStatusFields = msgspec.field(default_factory=PodStatusFields)
 
 
 class ReadPod(msgspec.Struct, frozen=True, eq=False):
@@ -286,7 +286,7 @@ class PodReader:
             remember(self._conditions, seen, found)
         return found
 
-    def _pod_grants(self, status: Status) -> PodGrants | None:
+    def _pod_grants(self, status: PodStatusFields) -> PodGrants | None:
         """None when the status grants nothing, FAULTY when it cannot be read."""
         containers = granted(status)
         if status.resources is not None:
@@ -327,7 +327,7 @@ def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> Pod
     return FAULTY if faults or grants is None else grants
 
 
-def _claims(status: Status) -> tuple[ResourceClaimStatus, ...] | None:
+def _claims(status: PodStatusFields) -> tuple[ResourceClaimStatus, ...] | None:
     """None when they cannot be read."""
     faults: list[str] = []
     given = Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults)
@@ -342,7 +342,7 @@ def remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
     table[key] = value
 
 
-def reports_grants(status: Status) -> bool:
+def reports_grants(status: PodStatusFields) -> bool:
     """Whether a status may say what was granted."""
     if status.resources is not None:
         return True
@@ -358,7 +358,7 @@ Granted = tuple[str, bytes, bytes]
 """Name of a container, JSON of its ``resources`` and its ``allocatedResources``."""
 
 
-def granted(status: Status) -> tuple[Granted, ...]:
+def granted(status: PodStatusFields) -> tuple[Granted, ...]:
     """What the statuses of containers say was granted, of those that do."""
     statuses = (*(status.containerStatuses or ()), *(status.initContainerStatuses or ()))
     return tuple(

@@ -1,6 +1,6 @@
 """Tables of fields: what a kind of API object is read from and written as, a line a field.
 
-A ``Table`` pairs a record of ``clusterstate.objects`` with its fields. It reads a record and notes every fault
+A ``FieldTable`` pairs a record of ``clusterstate.objects`` with its fields. It reads a record and notes every fault
 (``read``), writes the manifest that is read back as the same record (``write``), makes the types by which msgspec
 reads objects by the thousand (``struct``), and says what the texts in its fields are, for those who replace names
 (``roles``). The tables themselves are in ``clusterstate.manifests.kinds``.
@@ -56,7 +56,7 @@ def struct_of(name: str, *fields: StructField, frozen: bool = False) -> Any:
     return msgspec.defstruct(name, in_order, frozen=frozen, gc=not frozen, omit_defaults=True)
 
 
-class Part:
+class TablePart:
     """Something of a table: what of a record stands where in an object."""
 
     key = ""
@@ -64,7 +64,7 @@ class Part:
     name = ""
     """The field of the record; empty: there are several."""
     roles: Roles = ()
-    tables: tuple[Table[Any], ...] = ()
+    tables: tuple[FieldTable[Any], ...] = ()
     """Of the records in it."""
 
     def reading(self, defaults: Mapping[str, Any]) -> tuple[Read, bool]:
@@ -80,7 +80,7 @@ class Part:
         return self.key, Any, None
 
 
-class Field(Part):
+class KeyedField(TablePart):
     """One field under a key. ``reader`` makes its ``Read`` of the record's default, ``writer`` its value in JSON.
 
     always: it is written also where it has its default.
@@ -94,7 +94,7 @@ class Field(Part):
         writer: Callable[[Any], Any],
         *,
         roles: Roles = (),
-        tables: tuple[Table[Any], ...] = (),
+        tables: tuple[FieldTable[Any], ...] = (),
         shape: Any = Any,
         always: bool = False,
     ) -> None:
@@ -105,10 +105,12 @@ class Field(Part):
         self._reader, self._writer, self._shape, self._always = reader, writer, shape, always
 
     def reading(self, defaults: Mapping[str, Any]) -> tuple[Read, bool]:
+        """See ``TablePart``."""
         default = defaults[self.name]
         return self._reader(default), default is REQUIRED
 
     def writing(self, defaults: Mapping[str, Any]) -> Write:
+        """See ``TablePart``."""
         name, key, writer, always, default = self.name, self.key, self._writer, self._always, defaults[self.name]
 
         def write(record: Any, out: dict[str, Any]) -> None:
@@ -119,28 +121,31 @@ class Field(Part):
         return write
 
     def struct_field(self, default: Any) -> StructField:
+        """See ``TablePart``."""
         if self._shape in (str, bool) and default is not None:
             return self.key, self._shape, self._shape() if default is REQUIRED else default
         return self.key, Any if self._shape is Any else self._shape | None, None
 
 
-class Group(Part):
+class Group(TablePart):
     """The fields of an object in the object, which the record has among its own.
 
-    written: see ``Table``. dropped: it is not written where nothing is in it.
+    written: see ``FieldTable``. dropped: it is not written where nothing is in it.
     """
 
-    def __init__(self, key: str, parts: Sequence[Part], written: str, dropped: bool) -> None:
+    def __init__(self, key: str, parts: Sequence[TablePart], written: str, dropped: bool) -> None:
         self.key = key
         self.roles = tuple(role for part in parts for role in part.roles)
         self.tables = tuple(table for part in parts for table in part.tables)
         self._parts, self._written, self._dropped = parts, written, dropped
 
     def reading(self, defaults: Mapping[str, Any]) -> tuple[Read, bool]:
+        """See ``TablePart``."""
         readings = _readings(self._parts, defaults)
         return lambda fields, key: _given(fields.inside(key), readings), any(needed for *_, needed in readings)
 
     def writing(self, defaults: Mapping[str, Any]) -> Write:
+        """See ``TablePart``."""
         key, dropped, writings = self.key, self._dropped, _writings(self._parts, self._written, defaults)
 
         def write(record: Any, out: dict[str, Any]) -> None:
@@ -153,7 +158,7 @@ class Group(Part):
         return write
 
 
-class Inline(Part):
+class Inline(TablePart):
     """One field of the record that has its fields among those of the object; where it is None, none are written."""
 
     def __init__(
@@ -161,15 +166,18 @@ class Inline(Part):
         name: str,
         read: Callable[[Fields], Any],
         write: Callable[[Any], dict[str, Any]],
-        tables: tuple[Table[Any], ...] = (),
+        tables: tuple[FieldTable[Any], ...] = (),
     ) -> None:
         self.name, self.tables = name, tables
         self._read, self._write = read, write
 
     def reading(self, _: Mapping[str, Any]) -> tuple[Read, bool]:
+        """See ``TablePart``."""
         return lambda fields, __: self._read(fields), True
 
     def writing(self, _: Mapping[str, Any]) -> Write:
+        """See ``TablePart``."""
+
         def write(record: Any, out: dict[str, Any]) -> None:
             value = getattr(record, self.name)
             if value is not None:
@@ -182,11 +190,11 @@ Readings = list[tuple[str, str, Read, bool]]
 """(field, key, how it is read, whether also where the key is not there) of each part."""
 
 
-def _readings(parts: Iterable[Part], defaults: Mapping[str, Any]) -> Readings:
+def _readings(parts: Iterable[TablePart], defaults: Mapping[str, Any]) -> Readings:
     return [(part.name, part.key, *part.reading(defaults)) for part in parts]
 
 
-def _writings(parts: Sequence[Part], written: str, defaults: Mapping[str, Any]) -> list[Write]:
+def _writings(parts: Sequence[TablePart], written: str, defaults: Mapping[str, Any]) -> list[Write]:
     first = written.split()
     in_order = sorted(parts, key=lambda part: first.index(part.key) if part.key in first else len(first))
     return [part.writing(defaults) for part in in_order]
@@ -212,13 +220,13 @@ def _defaults_of(record: Any) -> dict[str, Any]:
     return dict.fromkeys(names, REQUIRED) | dict(zip(reversed(names), reversed(defaults), strict=False))
 
 
-class Table(Generic[T]):
+class FieldTable(Generic[T]):
     """The fields of one record, in the order in which their faults are reported.
 
     written: the keys that come first where they are written in another order.
     """
 
-    def __init__(self, record: Callable[..., T], *parts: Part, written: str = "") -> None:
+    def __init__(self, record: Callable[..., T], *parts: TablePart, written: str = "") -> None:
         self.record = record
         self._parts = parts
         self._defaults = _defaults_of(record)
@@ -261,12 +269,12 @@ class Table(Generic[T]):
 # --- kinds of fields -------------------------------------------------------------------------
 
 
-def at(key: str, *parts: Part, written: str = "", dropped: bool = False) -> Group:
+def at(key: str, *parts: TablePart, written: str = "", dropped: bool = False) -> Group:
     """The fields of an object under a key, see ``Group``."""
     return Group(key, parts, written, dropped)
 
 
-def text(key: str, name: str = "", role: Role = "name", always: bool = False) -> Field:
+def text(key: str, name: str = "", role: Role = "name", always: bool = False) -> KeyedField:
     """A text."""
 
     def reader(default: Any) -> Read:
@@ -274,15 +282,15 @@ def text(key: str, name: str = "", role: Role = "name", always: bool = False) ->
             return Fields.text_or_none
         return (lambda fields, key: fields.text(key, default)) if default not in ("", REQUIRED) else Fields.text
 
-    return Field(key, name, reader, str, roles=((key, role),), shape=str, always=always)
+    return KeyedField(key, name, reader, str, roles=((key, role),), shape=str, always=always)
 
 
-def word(key: str, name: str = "", always: bool = False) -> Field:
+def word(key: str, name: str = "", always: bool = False) -> KeyedField:
     """A text that no user has made up, see ``Role``."""
     return text(key, name, "word", always)
 
 
-def flag(key: str, name: str = "", always: bool = False) -> Field:
+def flag(key: str, name: str = "", always: bool = False) -> KeyedField:
     """A bool."""
 
     def reader(default: Any) -> Read:
@@ -290,10 +298,10 @@ def flag(key: str, name: str = "", always: bool = False) -> Field:
             return lambda fields, key: fields.flag(key) if fields.has(key) else None
         return (lambda fields, key: fields.flag(key, True)) if default is True else Fields.flag
 
-    return Field(key, name, reader, bool, shape=bool, always=always)
+    return KeyedField(key, name, reader, bool, shape=bool, always=always)
 
 
-def integer(key: str, name: str = "", always: bool = False) -> Field:
+def integer(key: str, name: str = "", always: bool = False) -> KeyedField:
     """A whole number of 64 bits."""
 
     def reader(default: Any) -> Read:
@@ -302,33 +310,33 @@ def integer(key: str, name: str = "", always: bool = False) -> Field:
         least = 0 if default is REQUIRED else default
         return lambda fields, key: fields.integer(key, least)
 
-    return Field(key, name, reader, int, always=always)
+    return KeyedField(key, name, reader, int, always=always)
 
 
-def quantity(key: str, name: str = "") -> Field:
+def quantity(key: str, name: str = "") -> KeyedField:
     """An amount in thousandths, written as one of bytes."""
 
     def reader(default: Any) -> Read:
         return _if_there(Fields.quantity) if default is None else Fields.quantity
 
-    return Field(key, name, reader, bytes_text, roles=((key, "word"),))
+    return KeyedField(key, name, reader, bytes_text, roles=((key, "word"),))
 
 
-def texts(key: str, name: str = "", role: Role = "name") -> Field:
+def texts(key: str, name: str = "", role: Role = "name") -> KeyedField:
     """A list of texts."""
 
     def reader(default: Any) -> Read:
         return _if_there(Fields.texts) if default is None else Fields.texts
 
-    return Field(key, name, reader, list, roles=((key, role),), shape=tuple[str, ...])
+    return KeyedField(key, name, reader, list, roles=((key, role),), shape=tuple[str, ...])
 
 
-def words(key: str, name: str = "") -> Field:
+def words(key: str, name: str = "") -> KeyedField:
     """A list of texts that no user has made up."""
     return texts(key, name, "word")
 
 
-def labels(key: str, name: str = "") -> Field:
+def labels(key: str, name: str = "") -> KeyedField:
     """An object of texts."""
 
     def reader(default: Any) -> Read:
@@ -338,15 +346,15 @@ def labels(key: str, name: str = "") -> Field:
 
         return read
 
-    return Field(key, name, reader, dict, roles=((key, "labels"),), shape=dict[str, str])
+    return KeyedField(key, name, reader, dict, roles=((key, "labels"),), shape=dict[str, str])
 
 
-def resources(key: str, name: str = "", role: Role = "amounts") -> Field:
+def resources(key: str, name: str = "", role: Role = "amounts") -> KeyedField:
     """Amounts by resource, in thousandths; written by the units that fit each."""
-    return Field(key, name, lambda _: Fields.resources, resources_text, roles=((key, role),), shape=dict[str, str])
+    return KeyedField(key, name, lambda _: Fields.resources, resources_text, roles=((key, role),), shape=dict[str, str])
 
 
-def child(key: str, table: Table[Any], name: str = "") -> Field:
+def child(key: str, table: FieldTable[Any], name: str = "") -> KeyedField:
     """A record of its own; where that is not required, none is None."""
 
     def reader(default: Any) -> Read:
@@ -359,21 +367,23 @@ def child(key: str, table: Table[Any], name: str = "") -> Field:
 
         return read
 
-    return Field(key, name, reader, table.write, tables=(table,))
+    return KeyedField(key, name, reader, table.write, tables=(table,))
 
 
-def each(key: str, table: Table[Any], name: str = "", always: bool = False) -> Field:
+def each(key: str, table: FieldTable[Any], name: str = "", always: bool = False) -> KeyedField:
     """A list of records."""
 
     def reader(_: Any) -> Read:
         return lambda fields, key: tuple(map(table.read, fields.children(key)))
 
-    return Field(key, name, reader, lambda records: [table.write(r) for r in records], tables=(table,), always=always)
+    return KeyedField(
+        key, name, reader, lambda records: [table.write(r) for r in records], tables=(table,), always=always
+    )
 
 
-def texts_of(key: str, member: str, name: str, role: Role) -> Field:
+def texts_of(key: str, member: str, name: str, role: Role) -> KeyedField:
     """A list of objects of which one text is read, that under ``member``."""
-    return Field(
+    return KeyedField(
         key,
         name,
         lambda _: lambda fields, key: tuple([entry.text(member) for entry in fields.children(key)]),
@@ -388,15 +398,15 @@ def own(
     write: Callable[[Any], Any],
     name: str = "",
     role: Role | None = None,
-    tables: tuple[Table[Any], ...] = (),
+    tables: tuple[FieldTable[Any], ...] = (),
     always: bool = False,
-) -> Field:
+) -> KeyedField:
     """A field that is read and written in a way of its own."""
     roles: Roles = ((key, role),) if role else ()
-    return Field(key, name, lambda _: read, write, roles=roles, tables=tables, always=always)
+    return KeyedField(key, name, lambda _: read, write, roles=roles, tables=tables, always=always)
 
 
-def inline(name: str, table: Table[Any]) -> Inline:
+def inline(name: str, table: FieldTable[Any]) -> Inline:
     """A record whose fields stand among the others, see ``Inline``."""
     return Inline(name, table.read, table.write, tables=(table,))
 

@@ -193,7 +193,7 @@ def write_commands(commands: Mapping[str, click.Command], formatter: click.HelpF
     width = formatter.width - 6 - max(map(len, commands))
     for title, example, names in COMMAND_GROUPS:
         with formatter.section(f"{title}, as {example}"):
-            formatter.write_dl(_rows(commands, names, width))
+            formatter.write_dl(_rows(commands, list(names), width))
 
 
 def _rows(commands: Mapping[str, click.Command], names: Sequence[str], width: int) -> list[tuple[str, str]]:

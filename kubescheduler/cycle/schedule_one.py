@@ -80,7 +80,7 @@ def nobody(_: Pod) -> None:
     """Nobody listens to what is bound."""
 
 
-class Attempt(msgspec.Struct, frozen=True, eq=False):
+class PodAttempt(msgspec.Struct, frozen=True, eq=False):
     """What became of one popped pod."""
 
     pod: Pod
@@ -140,11 +140,11 @@ class SchedulerLoop:
         self._popped = 0
         parts.services.activate = parts.queue.activate
 
-    def run(self) -> list[Attempt]:
+    def run(self) -> list[PodAttempt]:
         """Tries pods until none is left to try now; bindings may still be under way then."""
         return list(iter(self.run_once, None))
 
-    def run_once(self) -> Attempt | None:
+    def run_once(self) -> PodAttempt | None:
         """Tries the next pod; None: there is none now."""
         started = self._services.time.now()
         with self._services.lock:
@@ -158,7 +158,7 @@ class SchedulerLoop:
             attempt.binding.add_done_callback(self._finished)
         return attempt
 
-    def _tried(self, entry: Any, started: float) -> Attempt:
+    def _tried(self, entry: Any, started: float) -> PodAttempt:
         pod: Pod = entry.pod
         plugins = self._plugins.of(pod)
         if plugins is None:
@@ -170,7 +170,7 @@ class SchedulerLoop:
             return self._dropped(pod, text)
         return self._attempt(plugins, entry, started)
 
-    def _attempt(self, plugins: CyclePlugins, entry: Any, started: float) -> Attempt:
+    def _attempt(self, plugins: CyclePlugins, entry: Any, started: float) -> PodAttempt:
         pod: Pod = entry.pod
         state = CycleState()
         state.timed = self._times_plugins()
@@ -184,12 +184,12 @@ class SchedulerLoop:
         came_to = self.cycles.schedule(plugins, state, entry, decision, started)
         if isinstance(came_to, Placed):
             binding = self._runs.start(self.cycles.bind(came_to), in_thread=not came_to.sends_ahead)
-            return Attempt(pod, decision, binding=binding, waits=came_to.waits)
-        return Attempt(pod, came_to.decision or decision, came_to)
+            return PodAttempt(pod, decision, binding=binding, waits=came_to.waits)
+        return PodAttempt(pod, came_to.decision or decision, came_to)
 
-    def _dropped(self, pod: Pod, text: str) -> Attempt:
+    def _dropped(self, pod: Pod, text: str) -> PodAttempt:
         self._queue.done(pod)
-        return Attempt(pod, passed_over=text)
+        return PodAttempt(pod, passed_over=text)
 
     def _passes_over(self, pod: Pod) -> str:
         """Why a pod is not tried, empty when it is."""
@@ -214,9 +214,9 @@ class SchedulerLoop:
         """The bindings that have not ended."""
         return self._bindings
 
-    def settle(self) -> list[Attempt]:
+    def settle(self) -> list[PodAttempt]:
         """Tries pods and waits for their bindings, until no pod is left to try."""
-        attempts: list[Attempt] = []
+        attempts: list[PodAttempt] = []
         while tried := self.run():
             attempts += tried
             self.drain()

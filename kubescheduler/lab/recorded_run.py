@@ -13,7 +13,7 @@ from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.schedule_one import Attempt
+from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.queue.entry import Place
 from kubescheduler.simulation.simulation import Simulation
@@ -134,7 +134,7 @@ class RecordedRun(Simulation):
             raise Ended(f"the run was ended after {self._before} attempts")
         return super()._decide(*asked)
 
-    def _note(self, attempt: Attempt) -> None:
+    def _note(self, attempt: PodAttempt) -> None:
         number, record = len(self.attempts), self._records[attempt.pod.key]
         self._goes(record.pod.key, LANES[Place.ACTIVE])
         self._open[record.pod.key].attempts.append(number)

@@ -21,7 +21,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.bindings import Binding, LoopBindings
 from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.schedule_one import Attempt, LoopParts, SchedulerLoop, never
+from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop, never
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import Timekeeper
@@ -253,7 +253,7 @@ class LiveScheduler:
 
     # --- running ---------------------------------------------------------------------------------
 
-    def run(self, listen: Callable[[Attempt], None] | None = None) -> None:
+    def run(self, listen: Callable[[PodAttempt], None] | None = None) -> None:
         """Keeps up with the cluster, and tries pods while it leads, until ``stop``.
 
         listen: told of every attempt. Bindings under way are left to ``close``.
@@ -308,7 +308,7 @@ class LiveScheduler:
             for _ in range(asked):
                 self._catching_up.popleft()()
 
-    def _try_some(self, listen: Callable[[Attempt], None] | None) -> bool:
+    def _try_some(self, listen: Callable[[PodAttempt], None] | None) -> bool:
         """Tries pods until something has arrived; whether there was any to try."""
         for count in range(ATTEMPTS):
             attempt = self.loop.run_once()

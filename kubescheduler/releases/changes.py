@@ -6,7 +6,7 @@ A release that is near its predecessor is a file with a list of these::
         Change(
             "taint-toleration-counts-triple",
             "TaintToleration weighs 3 by default.",
-            Kind.WEIGHT,
+            ChangeKind.WEIGHT,
             plugin("TaintToleration", default_weight=3),
         ),
     )

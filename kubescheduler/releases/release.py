@@ -115,7 +115,7 @@ class Release(msgspec.Struct, frozen=True, eq=False):
 # --- what a release changed ---------------------------------------------------------------------
 
 
-class Kind(enum.Enum):
+class ChangeKind(enum.Enum):
     """What sort of thing a change is about."""
 
     FILTER = "filter"
@@ -138,7 +138,7 @@ class Change(msgspec.Struct, frozen=True, eq=False):
     """A name that stays, in small letters with hyphens."""
     text: str
     """One sentence of what is different."""
-    kind: Kind
+    kind: ChangeKind
     edit: Callable[[Release], Release]
     """What it puts in place of what the release before it had."""
     source: str = ""

@@ -15,7 +15,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.deciding_ahead import deciding_ahead
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.clocks import VirtualTime
@@ -91,7 +91,7 @@ class Simulation:
         self._chains = PodChains(workload.chains)
         self._changes = self._lasting = 0
         self._lasted, self._spun = 0.0, False
-        self._under_way: list[tuple[PodRecord, Attempt]] = []
+        self._under_way: list[tuple[PodRecord, PodAttempt]] = []
         self._pending = 0  # pods without a node at the end of the last moment
         for obj in workload.objects:
             self._cache.add(obj)
@@ -230,7 +230,7 @@ class Simulation:
         """Where the pod of an attempt goes; see Decide."""
         return self._known.decide(*asked)
 
-    def _note(self, attempt: Attempt) -> None:
+    def _note(self, attempt: PodAttempt) -> None:
         record = self._records[attempt.pod.key]
         record.attempts += 1
         decision = attempt.decision
@@ -246,7 +246,7 @@ class Simulation:
             self._tell_of(record, Kind.WAITING, node=attempt.node_name)
         self._under_way.append((record, attempt))
 
-    def _note_failure(self, record: PodRecord, attempt: Attempt) -> None:
+    def _note_failure(self, record: PodRecord, attempt: PodAttempt) -> None:
         """The scheduling cycle failed: no node was chosen, or the pod could not be kept there."""
         decision, failure = attempt.decision, attempt.failure
         assert decision is not None
@@ -281,7 +281,7 @@ class Simulation:
             while changes:
                 self._take_in(*changes.popleft())
 
-    def _is_settled(self, record: PodRecord, attempt: Attempt) -> bool:
+    def _is_settled(self, record: PodRecord, attempt: PodAttempt) -> bool:
         """Whether a binding came to its end; a pod that was not bound is in the queue again."""
         assert attempt.binding is not None
         if not attempt.binding.done():

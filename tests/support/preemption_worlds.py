@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
+from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.objects import (
     Affinity,
@@ -32,7 +33,6 @@ from kubescheduler.core.preemption_choice import Candidates
 from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, find_candidates
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
-from predicates.types import FitPredicate
 from tests.support.build import labels, make_node, make_pod, resources
 
 PREEMPTING = ("1.16", "1.20", "1.36")
@@ -162,7 +162,7 @@ def one_by_one() -> Iterator[None]:
         return find_candidates(attempt, np.flatnonzero(rows), rules)
 
     with (
-        patch.object(FitPredicate, "by_row", lambda *_: False),
+        patch.object(Footprint, "is_row_local", lambda *_: False),
         patch.object(PreemptionMemory, "candidates", tried),
         patch.object(KeptJudgements, "judge", lambda *_, **__: None),
     ):

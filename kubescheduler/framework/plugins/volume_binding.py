@@ -88,7 +88,7 @@ class BindingError(SchedulingError):
     """Volumes that cannot be bound; the release's text."""
 
 
-class Change(msgspec.Struct, eq=False):
+class ChangedVolume(msgspec.Struct, eq=False):
     """One object as it was and as it shall be."""
 
     before: Any
@@ -101,15 +101,15 @@ class ReservedVolumes(msgspec.Struct, eq=False):
     """What was taken for a pod on a node: the volumes with the claims they are for, and the claims to provision."""
 
     node_name: str
-    volumes: tuple[tuple[PersistentVolumeClaim, Change], ...] = ()
-    claims: tuple[Change, ...] = ()
+    volumes: tuple[tuple[PersistentVolumeClaim, ChangedVolume], ...] = ()
+    claims: tuple[ChangedVolume, ...] = ()
 
     @property
     def all_bound(self) -> bool:
         """There is nothing to bind."""
         return not self.volumes and not self.claims
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ChangedVolume]:
         """In the order they are written."""
         return [*(change for _, change in self.volumes), *self.claims]
 
@@ -146,8 +146,8 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
         """Upstream: AssumePodVolumes."""
         reserved = ReservedVolumes(
             node_name,
-            tuple((claim, Change(volume, given_to(volume, claim))) for claim, volume in volumes.bindings),
-            tuple(Change(claim, sent_to(claim, node_name)) for claim in volumes.provisions),
+            tuple((claim, ChangedVolume(volume, given_to(volume, claim))) for claim, volume in volumes.bindings),
+            tuple(ChangedVolume(claim, sent_to(claim, node_name)) for claim in volumes.provisions),
         )
         for change in reserved.changes():
             if change.after != change.before:
@@ -177,7 +177,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
         meta = obj.metadata
         return table.get((meta.namespace, meta.name) if isinstance(obj, PersistentVolumeClaim) else meta.name)
 
-    def _is_older(self, current: Any, change: Change) -> bool:
+    def _is_older(self, current: Any, change: ChangedVolume) -> bool:
         """What was written has not come back yet."""
         return current is not change.after and current == change.before != change.after
 
@@ -216,7 +216,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
             raise BindingError(f"failed to get node {go_quote(name)}: node {go_quote(name)} not found")
         return node
 
-    def _is_bound(self, claim: PersistentVolumeClaim, change: Change, node: Node) -> bool:
+    def _is_bound(self, claim: PersistentVolumeClaim, change: ChangedVolume, node: Node) -> bool:
         volume, now = self._current(change.after), self._current(claim)
         if volume is None:
             name = go_quote(change.after.metadata.name)
@@ -233,7 +233,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
             raise BindingError(f"ClaimRef got reset for pv {go_quote(volume.metadata.name)}")
         return is_fully_bound(now)
 
-    def _is_provisioned(self, change: Change, node: Node) -> bool:
+    def _is_provisioned(self, change: ChangedVolume, node: Node) -> bool:
         claim = self._current(change.after)
         if claim is None:
             key = _key(change.after)

@@ -11,7 +11,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import NO_NODES, Decision
 from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.failures import SCHEDULER_ERROR, FailureRecord
-from kubescheduler.cycle.schedule_one import Attempt
+from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.live.klog import LogWriter, structured
 
 DETAILS, STEPS = 2, 3
@@ -39,11 +39,11 @@ class AttemptLog(msgspec.Struct, frozen=True, eq=False):
     lines: AttemptLines
     log: LogWriter
 
-    def listener(self) -> Callable[[Attempt], None]:
+    def listener(self) -> Callable[[PodAttempt], None]:
         """What a LiveScheduler is to call with each attempt, on its thread."""
         return self._listen
 
-    def _listen(self, attempt: Attempt) -> None:
+    def _listen(self, attempt: PodAttempt) -> None:
         if self.log.enabled(STEPS):
             self.log.info(self.lines.tried(attempt.pod), STEPS)
         if attempt.failure is not None:
@@ -51,7 +51,7 @@ class AttemptLog(msgspec.Struct, frozen=True, eq=False):
         elif attempt.binding is not None:
             attempt.binding.add_done_callback(partial(self._ended, attempt))
 
-    def _ended(self, attempt: Attempt, binding: Binding) -> None:
+    def _ended(self, attempt: PodAttempt, binding: Binding) -> None:
         """A binding cycle that raised is reported elsewhere."""
         if binding.exception() is not None:
             return

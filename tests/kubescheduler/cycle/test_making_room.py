@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import EventHandlers
-from kubescheduler.cycle.schedule_one import Attempt, SchedulerLoop
+from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
@@ -94,7 +94,7 @@ class FullNodeLoop:
     def confirm(self, pod: Pod) -> None:
         self.loop.cycles.assumed.confirm(pod)
 
-    def settle(self) -> list[Attempt]:
+    def settle(self) -> list[PodAttempt]:
         """Attempts, the second half of them once the victims are gone and back-offs are over."""
         attempts = self.loop.settle()
         handlers = EventHandlers(self.loop.cycles)

@@ -9,12 +9,12 @@ from kubescheduler.config.component import default_config
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.releases import changes, v1_20, v1_36
-from kubescheduler.releases.release import Change, Edit, Kind, Release
+from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
 from tests.support.build import make_pod
 
 
 def changed(edit: Edit, older: Release = v1_36.RELEASE) -> Release:
-    return changes.after(older, "1.37", (Change("something", "Something is different.", Kind.SCORE, edit),))
+    return changes.after(older, "1.37", (Change("something", "Something is different.", ChangeKind.SCORE, edit),))
 
 
 def weights(release: Release) -> dict[str, int]:
@@ -74,8 +74,8 @@ def test_objects_are_read_otherwise() -> None:
 def test_in_the_order_of_the_list() -> None:
     """A later change sees what an earlier one made."""
     twice = (
-        Change("one", "It weighs 5.", Kind.WEIGHT, changes.plugin("ImageLocality", default_weight=5)),
-        Change("other", "It weighs 6.", Kind.WEIGHT, changes.plugin("ImageLocality", default_weight=6)),
+        Change("one", "It weighs 5.", ChangeKind.WEIGHT, changes.plugin("ImageLocality", default_weight=5)),
+        Change("other", "It weighs 6.", ChangeKind.WEIGHT, changes.plugin("ImageLocality", default_weight=6)),
     )
     newer = changes.after(v1_36.RELEASE, "1.37", twice)
     assert weights(newer)["ImageLocality"] == 6

@@ -17,7 +17,7 @@ import pytest
 
 from kubescheduler.sweep import sweeping
 from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.rows import Row, open_rows
+from kubescheduler.sweep.rows import Row, Rows, open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 from kubescheduler.sweep.sweeping import ATTEMPTS, SweepSummary, run_locally, sweep
 from tests.support.comparing.sweep_build import COLUMNS, deadly_case, rows_in, run_here, two_hundred
@@ -111,8 +111,8 @@ def test_a_runner_is_closed_when_rows_cannot_be_written(cases: list[Case], path:
     rows = open_rows(str(path), COLUMNS)
 
     @attrs.define
-    class Full:
-        rows: dict[str, Row]
+    class Full(Rows):
+        rows: dict[str, Row] = attrs.field(factory=dict)
 
         def append(self, row: Row) -> None:
             raise OSError("full")
@@ -121,7 +121,7 @@ def test_a_runner_is_closed_when_rows_cannot_be_written(cases: list[Case], path:
             rows.finish([])
 
     with pytest.raises(OSError, match="full"):
-        sweep(cases, runner, Full({}))
+        sweep(cases, runner, Full())
     assert closed == [True]
 
 

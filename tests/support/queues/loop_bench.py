@@ -12,7 +12,7 @@ import numpy as np
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
-from kubescheduler.cycle.schedule_one import Attempt, LoopParts, SchedulerLoop
+from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop
 from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.profiles.profile_map import build_profiles
@@ -42,7 +42,7 @@ class Bench:
         for pod in pods:
             self.queue.add(pod)
 
-    def try_one(self, pod: Pod) -> Attempt:
+    def try_one(self, pod: Pod) -> PodAttempt:
         """The settled attempt of one pod."""
         self.add(pod)
         attempt = self.loop.run_once()
