@@ -123,6 +123,9 @@ def _one_line(error: Exception) -> str:
 
 def _position(error: Any) -> str:
     mark = error.problem_mark or error.context_mark
+    if error.problem == "exceeded maximum nesting depth":
+        # libyaml looks ahead of the nodes that it gives, and from 0.2.6 on counts itself how deep that is.
+        return f"{_place(mark)}: nested too deeply: {exceeded('depth')}"
     text = ", ".join(part for part in (error.context, error.problem) if part)
     return f"{_place(mark)}: {text}" if mark else text
 

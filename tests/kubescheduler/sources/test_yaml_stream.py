@@ -19,7 +19,8 @@ MERGE_BOMB = "a0: &a0 {k: 1}\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[" * 30_000, "line 1, column 101: nested too deeply: more than 100 levels"),
+        ("[" * 30_000, "nested too deeply: more than 100 levels"),
+        ("[" * 900, "line 1, column 101: nested too deeply: more than 100 levels"),
         ("{a: " * 30_000, "nested too deeply"),
         ("- " * 30_000, "nested too deeply"),
         ("a: &a\n  b: *a\n", "refers to the very value that it is part of"),
@@ -28,7 +29,7 @@ MERGE_BOMB = "a0: &a0 {k: 1}\n" + "".join(
         ("<<: 5\n", "<< takes an object or a list of objects"),
         ("a: &a\n  <<: *a\n", "refers to the very value that it is part of"),
     ],
-    ids=["[", "{", "-", "itself", "list", "anchor bomb", "merged number", "merged itself"],
+    ids=["[", "[ 900", "{", "-", "itself", "list", "anchor bomb", "merged number", "merged itself"],
 )
 def test_limits(text: str, problem: str) -> None:
     """What would end the process or fill the memory ends with a message that says where and what to do."""
