@@ -256,8 +256,7 @@ def engines_of(
 def causes(text: str) -> frozenset[Cause]:
     """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
     from clusterstate.errors import ConfigError
-    from kubescheduler.comparison.outcomes import Cause
-    from kubescheduler.comparison.tolerance import faults_of_tolerated
+    from kubescheduler.comparison.outcomes import Cause, faults_of_tolerated
 
     names = [name.strip() for name in text.split(",") if name.strip()]
     if faults := list(faults_of_tolerated(names)):

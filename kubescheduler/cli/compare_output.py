@@ -9,8 +9,8 @@ from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, noted, table
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
+    from kubescheduler.comparison.comparison import WorkloadChange
     from kubescheduler.comparison.outcomes import Outcome
-    from kubescheduler.comparison.workload_summaries import WorkloadChange
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -55,7 +55,7 @@ def _document(comparison: Comparison, output: str) -> str:
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:
-    from kubescheduler.comparison.headline import headline
+    from kubescheduler.comparison.comparison import headline
 
     yield screen.filled(f"{headline(comparison)} ({IN_TOTAL[comparison.mode]}).")
     if comparison.notes:
@@ -100,7 +100,7 @@ def _errors(comparison: Comparison) -> Iterator[str]:
 def _workloads(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row for each workload of which some pod differs and new column; no more than the heading where each such pod
     stands for itself, so that the rows by pod say the same."""
-    from kubescheduler.comparison.workload_summaries import by_controller
+    from kubescheduler.comparison.comparison import by_controller
 
     differing = by_controller(comparison.pods)
     several = len(comparison.titles) > 2

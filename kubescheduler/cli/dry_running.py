@@ -15,8 +15,8 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
+from kubescheduler.comparison.drawn_runs import RealChoices
 from kubescheduler.comparison.dry_run_results import DryRunResults
-from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess, DryRunSettings, Sink, TrafficMirror

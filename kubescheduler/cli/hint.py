@@ -182,7 +182,7 @@ def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
 def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], output: str) -> Iterator[str]:
     """The changed manifests of each pod's hint of a number, from 1. Raises InputError where there is no such hint."""
     from clusterstate.errors import InputError
-    from kubescheduler.hinting.changed_manifests import manifests_of
+    from kubescheduler.hinting.proposals import manifests_of
     from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     by_name = {node.name: node for node in nodes}

@@ -154,7 +154,7 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     from kubescheduler.cli.engine_options import remarks
     from kubescheduler.releases.lookup import release_named
     from kubescheduler.sources.cluster_input import read_cluster
-    from kubescheduler.translate.weighed_notes import weighed
+    from kubescheduler.translate.translating import weighed
 
     there = read_cluster(cluster, filling=release_named(translation.from_release).filling)
     remarks(there.notes)

@@ -37,11 +37,9 @@ from kubescheduler.comparison.cause_sentences import (
     cause_sentence,
     victims_sentence,
 )
-from kubescheduler.comparison.contributions import Judgement, ScoreTerm, contributions, terms
+from kubescheduler.comparison.contributions import Judgement, Pair, ScoreTerm, contributions, terms
 from kubescheduler.comparison.outcomes import Cause, HostChange, Step
-from kubescheduler.comparison.pairing import Pair
-from kubescheduler.comparison.refusal_difference import refusal_difference
-from kubescheduler.comparison.refused_hosts import refused_host
+from kubescheduler.comparison.refusals import refusal_difference, refused_host
 from kubescheduler.core.decision import failures
 from kubescheduler.core.scaled_scores import STEPS
 

@@ -28,8 +28,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
     Step,
 )
-from kubescheduler.comparison.pod_controllers import workloads_of
-from kubescheduler.comparison.running_pods import taken_out, taken_out_note
+from kubescheduler.comparison.running_pods import taken_out, taken_out_note, workloads_of
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice

@@ -3,15 +3,228 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
+import msgspec
 
-from kubescheduler.comparison.comparison_document import effects_document, pod_document, workload_document
 from kubescheduler.comparison.effects import Effects
-from kubescheduler.comparison.outcomes import Cause, DrawnRun, PodComparison
-from kubescheduler.comparison.workload_summaries import WorkloadSummary, workload_summaries
+from kubescheduler.comparison.outcomes import Cause, Contribution, DrawnRun, HostChange, Outcome, PodComparison, Step
+
+ALONE = "Pod/"
+"""Before the name of a pod that nothing controls."""
+
+
+class WorkloadChange(msgspec.Struct, frozen=True):
+    """What becomes of a workload's pods in one new column."""
+
+    moved: int
+    """How many go elsewhere."""
+    could_have_been: int
+    """How many do not, as the old scheduler might have chosen their new node too."""
+    unplaced: int
+    """How many have no node."""
+    causes: dict[Cause, int]
+    """Cause → how many pods, the most frequent first; ``same`` is among them."""
+
+    @property
+    def cause(self) -> Cause:
+        """The most frequent cause of the pods that differ, an error before all others; ``same`` if none differs."""
+        if Cause.ERROR in self.causes:
+            return Cause.ERROR
+        return next((cause for cause in self.causes if cause is not Cause.SAME), Cause.SAME)
+
+
+class WorkloadSummary(msgspec.Struct, frozen=True):
+    """The compared pods of one workload."""
+
+    namespace: str
+    workload: str
+    """``Kind/name``: ``Deployment/web``; ``Pod/web`` for a pod that nothing controls."""
+    pods: int
+    """How many of its pods are compared."""
+    unplaced: int
+    """How many have no node in the old column."""
+    changes: tuple[WorkloadChange, ...]
+    """Per new column."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether some pod is not the same in some new column."""
+        return any(change.cause is not Cause.SAME for change in self.changes)
+
+    @property
+    def moved(self) -> int:
+        """How many pods go elsewhere, in the new column with most of them."""
+        return max((change.moved for change in self.changes), default=0)
+
+
+def workload_summaries(pods: Iterable[PodComparison]) -> tuple[WorkloadSummary, ...]:
+    """One for each workload, those first of which most pods go elsewhere, then most differ, then by name."""
+    groups: dict[tuple[str, str], list[PodComparison]] = {}
+    for pod in pods:
+        groups.setdefault((pod.pod.rpartition("/")[0], pod.workload), []).append(pod)
+    found = [_summary(namespace, workload, some) for (namespace, workload), some in groups.items()]
+    return tuple(sorted(found, key=_place))
+
+
+def by_controller(pods: Iterable[PodComparison]) -> tuple[WorkloadSummary, ...]:
+    """For people: the workloads that differ, and last, without a name, one of all pods that nothing controls, if some
+    of them differ. Nothing where no workload differs: rows by pod say the same.
+    """
+    every = list(pods)
+    found = [one for one in workload_summaries(every) if one.differs and not one.workload.startswith(ALONE)]
+    alone = [pod for pod in every if pod.workload.startswith(ALONE)]
+    rest = [_summary("", "", alone)] if alone and any(pod.differs for pod in alone) else []
+    return (*found, *rest) if found else ()
+
+
+def _place(found: WorkloadSummary) -> tuple[int, int, bytes, bytes]:
+    differing = max((found.pods - change.causes.get(Cause.SAME, 0) for change in found.changes), default=0)
+    return -found.moved, -differing, found.namespace.encode(), found.workload.encode()
+
+
+def _summary(namespace: str, workload: str, pods: list[PodComparison]) -> WorkloadSummary:
+    changes = []
+    for at in range(len(pods[0].changes)):
+        counts = Counter(pod.changes[at].cause for pod in pods)
+        changes.append(
+            WorkloadChange(
+                moved=sum(pod.changes[at].moved for pod in pods),
+                could_have_been=counts[Cause.COULD_HAVE_BEEN],
+                unplaced=sum(pod.outcomes[at + 1].host is None for pod in pods),
+                causes=dict(counts.most_common()),
+            )
+        )
+    unplaced = sum(pod.outcomes[0].host is None for pod in pods)
+    return WorkloadSummary(namespace, workload, len(pods), unplaced, tuple(changes))
+
+
+MOST_TIED = 10
+"""How many tied nodes are listed, the first by name; the document also says how many there are."""
+
+
+def workload_document(names: Sequence[str], found: WorkloadSummary) -> dict[str, Any]:
+    """names: of the columns, the old one first."""
+    return {
+        "namespace": found.namespace,
+        "workload": found.workload,
+        "pods": found.pods,
+        "unplacedBefore": found.unplaced,
+        "changes": [
+            {"column": name, **_workload_change(change)} for name, change in zip(names[1:], found.changes, strict=True)
+        ],
+    }
+
+
+def _workload_change(change: WorkloadChange) -> dict[str, Any]:
+    return {
+        "moved": change.moved,
+        "couldHaveBeen": change.could_have_been,
+        "unplaced": change.unplaced,
+        "cause": str(change.cause),
+        "causes": {str(cause): count for cause, count in change.causes.items()},
+    }
+
+
+def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
+    """names: of the columns, the old one first."""
+    return {
+        "pod": pod.pod,
+        "workload": pod.workload,
+        "runsOn": pod.runs_on,
+        "moved": pod.moved,
+        "cause": str(pod.cause),
+        "outcomes": [{"column": name, **_outcome(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)],
+        "changes": [
+            {"column": name, **change_document(change)} for name, change in zip(names[1:], pod.changes, strict=True)
+        ],
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "host": outcome.host,
+        "total": outcome.total,
+        "ties": len(outcome.tied),
+        "tied": list(outcome.tied[:MOST_TIED]),
+        "fits": outcome.fits,
+        "nodes": outcome.nodes,
+        "message": outcome.message,
+        "error": outcome.error,
+        "evicts": list(outcome.evicts),
+        "evictsFrom": outcome.evicts_from,
+    }
+
+
+def change_document(change: HostChange) -> dict[str, Any]:
+    """What changed for one pod."""
+    return {
+        "cause": str(change.cause),
+        "text": change.text,
+        "oldDifference": change.old_difference,
+        "newDifference": change.new_difference,
+        "asIfPassed": change.as_if_passed,
+        "contributions": [_contribution(part) for part in change.contributions],
+        "steps": [_step(step) for step in change.steps],
+        "reasons": {check: list(texts) for check, texts in change.reasons.items()},
+        "moves": None
+        if change.moves is None
+        else {**msgspec.structs.asdict(change.moves), "share": change.moves.share},
+        "evidence": {check: list(sentences) for check, sentences in change.evidence.items()},
+    }
+
+
+def _contribution(part: Contribution) -> dict[str, Any]:
+    return {
+        "old": {
+            "name": part.old_name,
+            "weight": part.old_weight,
+            "scores": part.old_scores,
+            "difference": part.old,
+            "evidence": part.old_evidence,
+        },
+        "new": {
+            "name": part.new_name,
+            "weight": part.new_weight,
+            "scores": part.new_scores,
+            "difference": part.new,
+            "evidence": part.new_evidence,
+        },
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {"cause": str(step.cause), "names": list(step.names), "by": step.by, "lead": step.lead}
+
+
+def effects_document(effects: Effects) -> dict[str, Any]:
+    """Utilisations are shares of what is allocatable."""
+    return {
+        "placed": effects.placed,
+        "unplaced": effects.unplaced,
+        "evicted": effects.evicted,
+        "daemons": effects.daemons,
+        "nodesUsed": effects.nodes_used,
+        "nodesEmpty": effects.nodes_empty,
+        "fullestHalf": effects.fullest_half,
+        "utilisation": [msgspec.structs.asdict(use) for use in effects.utilisation],
+        "spread": [
+            {
+                "service": spread.service,
+                "pods": spread.pods,
+                "zones": dict(spread.zones),
+                "zoneSkew": spread.zone_skew,
+                "hosts": spread.hosts,
+                "hostSkew": spread.host_skew,
+            }
+            for spread in effects.spread
+        ],
+        "nodes": [
+            {"name": node.name, "zone": node.zone, "pods": node.pods, "used": dict(node.used)} for node in effects.nodes
+        ],
+    }
 
 
 @attrs.frozen
@@ -126,3 +339,39 @@ class Comparison:
         from kubescheduler.notebook.views import comparison_html
 
         return comparison_html(self)
+
+
+def headline(comparison: Comparison) -> str:
+    """``2 of 9 pods go elsewhere, 1 is refused for different reasons``, without a full stop."""
+    moved, count = len(comparison.moved), len(comparison.pods)
+    if count and len(comparison.errors) == count:
+        return f"none of {count:,} {'pod' if count == 1 else 'pods'} could be compared"
+    first = (
+        f"{moved:,} of {count:,} {'pod' if moved == count == 1 else 'pods'} {'goes' if moved == 1 else 'go'} elsewhere"
+    )
+    return ", ".join([first, *_besides(comparison)])
+
+
+def _besides(comparison: Comparison) -> Iterator[str]:
+    still = [pod.causes for pod in comparison.pods if not pod.moved and not pod.error]
+    chance = sum(Cause.COULD_HAVE_BEEN in causes for causes in still)
+    if chance:
+        yield f"{chance:,} could have been there before, but {_have(chance)} other equal best nodes now"
+    if ties := sum(Cause.DIFFERENT_TIES in causes for causes in still):
+        yield f"{ties:,} {'stays' if ties == 1 else 'stay'} by name, but {_have(ties)} other equal best nodes now"
+    refused = sum(Cause.DIFFERENT_REASONS in causes for causes in still)
+    evicting = sum(Cause.DIFFERENT_VICTIMS in causes for causes in still)
+    if refused:
+        yield f"{refused:,} {_be(refused)} refused for different reasons"
+    if evicting:
+        yield f"{evicting:,} {'evicts' if evicting == 1 else 'evict'} other pods"
+    if errors := len(comparison.errors):
+        yield f"{errors:,} could not be compared"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import attrs
 import msgspec
+
+from clusterstate.errors import nearest
 
 
 class Cause(StrEnum):
@@ -270,3 +272,13 @@ class PodComparison:
     def error(self) -> bool:
         """Whether some new column could not be compared."""
         return Cause.ERROR in self.causes
+
+
+def faults_of_tolerated(names: Iterable[str]) -> Iterator[str]:
+    """What is wrong with each name that is no cause, or one that cannot be accepted."""
+    known = [str(cause) for cause in TOLERABLE]
+    for name in names:
+        if name == Cause.ERROR:
+            yield "an error cannot be tolerated: nothing was compared"
+        elif name not in known:
+            yield f"{name} is no cause{nearest(str(name), known) or '; causes are ' + ', '.join(known)}"

@@ -1,9 +1,18 @@
-"""What a decision says of one node that was refused."""
+"""What decisions say of nodes that were refused, and in what the refusals of two releases differ."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+import numpy as np
+
 from clusterstate.errors import StaleDecisionError
-from kubescheduler.core.decision import Decision
+from clusterstate.growable import Mask
+from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
+from kubescheduler.comparison.contributions import EXTENDER, Judgement, ScoreTerm, contributions, rule_of, terms
+from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange
+from kubescheduler.core.decision import Decision, failures
 from predicates.types import NodeError
 
 NOMINATED = "nominated pods"
@@ -59,3 +68,257 @@ def _without_a_check(decision: Decision, row: int | None, host: str) -> dict[str
     if status is not None and status.all_reasons:
         return {status.plugin or EXTENDERS: tuple(status.all_reasons)}
     return {OTHERS: (NOT_LOOKED_AT,)}
+
+
+RULE_OF_CHECK: Mapping[str, str] = {
+    "PodToleratesNodeTaints": "taints",
+    "TaintToleration": "taints",
+    "PodFitsHostPorts": "host ports",
+    "PodFitsPorts": "host ports",
+    "NodePorts": "host ports",
+    "HostName": "node name",
+    "NodeName": "node name",
+    "MatchNodeSelector": "node selector",
+    "NodeAffinity": "node selector",
+    "NoDiskConflict": "volume conflicts",
+    "VolumeRestrictions": "volume conflicts",
+    "MatchInterPodAffinity": "pod affinity",
+    "InterPodAffinity": "pod affinity",
+    "EvenPodsSpread": "topology spread",
+    "PodTopologySpread": "topology spread",
+    "CheckVolumeBinding": "volume binding",
+    "VolumeBinding": "volume binding",
+    "NoVolumeZoneConflict": "volume zones",
+    "VolumeZone": "volume zones",
+    "MaxEBSVolumeCount": "volume limits",
+    "MaxGCEPDVolumeCount": "volume limits",
+    "MaxAzureDiskVolumeCount": "volume limits",
+    "MaxCinderVolumeCount": "volume limits",
+    "MaxCSIVolumeCountPred": "volume limits",
+    "EBSLimits": "volume limits",
+    "GCEPDLimits": "volume limits",
+    "AzureDiskLimits": "volume limits",
+    "CinderLimits": "volume limits",
+    "NodeVolumeLimits": "volume limits",
+    "CheckNodeUnschedulable": "unschedulable nodes",
+    "NodeUnschedulable": "unschedulable nodes",
+    "CheckNodeLabelPresence": "node labels",
+    "NodeLabel": "node labels",
+    "CheckServiceAffinity": "service affinity",
+    "ServiceAffinity": "service affinity",
+}
+"""Predicate or Filter plugin → the rule that it stands for in every release."""
+
+RESOURCES = frozenset({"PodFitsResources", "NodeResourcesFit"})
+"""Checks whose reasons name the resource, alike in every release."""
+
+RULE_OF_REASON: Mapping[str, str] = {
+    "Too many pods": "Insufficient pods",
+    "PodFitsHostPorts": "host ports",
+    "HostName": "node name",
+    "MatchNodeSelector": "node selector",
+    "node(s) didn't have free ports for the requested pod ports": "host ports",
+    "node(s) didn't match the requested hostname": "node name",
+    "node(s) didn't match node selector": "node selector",
+}
+"""Reasons of GeneralPredicates, which stands for four rules, and those that a later release words differently."""
+
+GENERAL = "GeneralPredicates"
+
+
+class RefusalDifference(msgspec.Struct, frozen=True):
+    """What refuses nodes on one side only."""
+
+    before: Mapping[str, int]
+    """Rule → how many nodes only the old scheduler refuses for it."""
+    now: Mapping[str, int]
+    """The same of the new scheduler."""
+
+    def reasons(self) -> dict[str, tuple[str, ...]]:
+        """``rule (before)`` and ``rule (now)`` → on how many nodes."""
+        sides = (("before", self.before), ("now", self.now))
+        return {f"{rule} ({side})": (_nodes(count),) for side, rules in sides for rule, count in rules.items()}
+
+    def sentence(self) -> str:
+        """Without a full stop."""
+        sides = (("only before", self.before), ("only now", self.now))
+        said = [
+            f"{when} {', '.join(f'{rule} on {_nodes(n)}' for rule, n in rules.items())}"
+            for when, rules in sides
+            if rules
+        ]
+        return f"no node before and now, but for different reasons: {'; '.join(said)}"
+
+
+def refusal_difference(old: Decision, new: Decision) -> RefusalDifference | None:
+    """What the refusals of two decisions on the same nodes differ by; None if every node is refused for the same rules.
+
+    A node that one side did not run its checks on, as the whole pod was rejected before, is alike if the rules that are
+    known have one in common.
+    """
+    names = sorted({*_listed(old), *_listed(new)}, key=str.encode)
+    place = {name: at for at, name in enumerate(names)}
+    before, whole_before = _masks(old, place)
+    now, whole_now = _masks(new, place)
+    known = whole_before & whole_now
+    common = np.zeros(len(names), np.bool_)
+    for rule in before.keys() & now.keys():
+        common |= before[rule] & now[rule]
+    aside = ~known & common
+    nothing = np.zeros(len(names), np.bool_)
+    rules = list(dict.fromkeys([*before, *now]))
+    only = [
+        {rule: count for rule in rules if (count := _only(one.get(rule, nothing), other.get(rule, nothing), aside))}
+        for one, other in ((before, now), (now, before))
+    ]
+    return RefusalDifference(*only) if any(only) else None
+
+
+def refused_for(check: str, reason: str) -> str:
+    """What a check refuses a node for, in words that do not depend on the release."""
+    if check in RULE_OF_CHECK:
+        return RULE_OF_CHECK[check]
+    if check in RESOURCES or check == GENERAL:
+        return RULE_OF_REASON.get(reason, reason)
+    return check
+
+
+def _only(one: Mask, other: Mask, aside: Mask) -> int:
+    return int((one & ~other & ~aside).sum())
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def _listed(decision: Decision) -> Iterable[str]:
+    return (decision.names[row] for row in np.flatnonzero(decision.listed).tolist())
+
+
+def _masks(decision: Decision, place: Mapping[str, int]) -> tuple[dict[str, Mask], Mask]:
+    """(rule → (n,) bool: the nodes it refuses; (n,) bool: the nodes that every check was run on).
+
+    place: node → where it is in these masks.
+    """
+    size = len(place)
+    rows = np.flatnonzero(decision.listed)
+    to = np.array([place[decision.names[row]] for row in rows.tolist()], np.int64)
+    masks: dict[str, Mask] = {}
+
+    def add(rule: str, there: Mask) -> None:
+        masks.setdefault(rule, np.zeros(size, np.bool_))[to[there]] = True
+
+    for check, verdict in decision.verdicts:
+        for reason, mask in verdict.items():
+            if mask[rows].any():
+                add(refused_for(check, str(reason)), mask[rows])
+    looked_at = decision.looked_at[rows]
+    if decision.absent is not None:
+        add(refused_for(decision.absent.plugin or OTHERS, ""), ~looked_at)
+    for rule, node in _by_name(decision):
+        if node in place:
+            masks.setdefault(rule, np.zeros(size, np.bool_))[place[node]] = True
+    whole = np.zeros(size, np.bool_)
+    whole[to[looked_at]] = True
+    return masks, whole
+
+
+def _by_name(decision: Decision) -> Iterator[tuple[str, str]]:
+    """(rule, node) of what is not said by checks over all nodes: nominated pods and extenders."""
+    for row, found in decision.with_nominated.items():
+        for check, reasons in found:
+            yield from ((refused_for(check, reason), decision.names[row]) for reason in reasons)
+    for trace in decision.extenders:
+        yield from ((EXTENDERS, node) for node in trace.failed or ())
+
+
+AS_IF_PASSED = "neither scheduler scored both nodes, the scores are those as if both had passed its checks"
+"""What terms are that neither engine worked out for its own choice."""
+
+
+def refused_host(old: Judgement, new: Judgement, shadow: Judgement | None) -> HostChange | None:
+    """The change, if one of the hosts does not pass one engine's checks.
+
+    An engine that passes both hosts has scored them: what its priorities say of them is then there too. Where neither
+    did, both are asked what they would say if both hosts had passed.
+    """
+    found = _refusal(old, new, shadow)
+    if found is None:
+        return None
+    cause, host, by = found
+    row = by.scheduler.cache.columns.row_of.get(host)
+    reasons = refusals(by.decision, row, host)
+    change = HostChange(
+        cause=cause,
+        text=cause_sentence(CauseFacts(cause, host, reasons=reasons)),
+        reasons=reasons,
+        evidence=refusal_sentences(by.decision, row, host),
+    )
+    if old.decision.host is None or new.decision.host is None:
+        return change
+    hosts = old.decision.host, new.decision.host
+    if not old.scored(hosts) and not new.scored(hosts):
+        old, new = (_as_if_passed(one, hosts) for one in (old, new))
+        if old.scored(hosts) or new.scored(hosts):
+            change = msgspec.structs.replace(change, text=f"{change.text}; {AS_IF_PASSED}", as_if_passed=True)
+    before, after = _scored_differences(old, new, hosts)
+    parts = tuple(_scored_parts(old, new, hosts))
+    return msgspec.structs.replace(change, contributions=parts, old_difference=before, new_difference=after)
+
+
+def _refusal(old: Judgement, new: Judgement, shadow: Judgement | None) -> tuple[Cause, str, Judgement] | None:
+    """The cause, the node and who refuses it; None if both hosts pass the checks of all."""
+    before, after = old.decision.host, new.decision.host
+    if before is not None and new.place(before) is None:
+        by_engine = shadow is None or shadow.place(before) is not None
+        return Cause.FILTERED_NOW if by_engine else Cause.EARLIER_CHOICES, before, new
+    if after is not None and old.place(after) is None:
+        by_engine = shadow is None or shadow.place(after) is None
+        return Cause.NO_LONGER_FILTERED if by_engine else Cause.EARLIER_CHOICES, after, old
+    if shadow is None:
+        return None
+    if before is not None and shadow.place(before) is None:
+        return Cause.EARLIER_CHOICES, before, shadow
+    if after is not None and shadow.place(after) is None:
+        return Cause.NO_LONGER_FILTERED, after, shadow
+    return None
+
+
+# --- the scores beside it ------------------------------------------------------------------
+
+
+def _as_if_passed(judgement: Judgement, hosts: tuple[str, str]) -> Judgement:
+    """Its scores as if both hosts had passed; the judgement itself where it has none even then."""
+    if not all(host in judgement.scheduler.cache.columns.row_of for host in hosts):
+        return judgement
+    there = judgement.on(hosts)
+    return judgement if any(failures(there.decision)) else there
+
+
+def _scored_differences(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> tuple[int | None, int | None]:
+    """By engine the second host's total minus the first one's; None for one that did not score both."""
+    before, after = (one.difference(hosts) if one.scored(hosts) else None for one in (old, new))
+    return before, after
+
+
+def _scored_parts(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> Iterator[Contribution]:
+    """What each term adds under the engine that scored both hosts; None under the other. Nothing if neither did."""
+    scored = old.scored(hosts), new.scored(hosts)
+    if not any(scored):
+        return
+    before, after = (
+        terms(one, hosts) if there else _unscored(one) for one, there in zip((old, new), scored, strict=True)
+    )
+    for _, part in contributions(before, after):
+        part = part if scored[0] else msgspec.structs.replace(part, old=None, old_scores=None)  # noqa: PLW2901
+        yield part if scored[1] else msgspec.structs.replace(part, new=None, new_scores=None)
+
+
+def _unscored(judgement: Judgement) -> dict[str, ScoreTerm]:
+    """The names, rules and weights of an engine's priorities, and no scores."""
+    configs = {} if judgement.fine else {p.config.name: p.config for p in judgement.scheduler.algorithm.priorities}
+    found = [(name, rule_of(name, configs.get(name)), weight) for name, weight in judgement.decision.weights.items()]
+    found += [
+        (EXTENDER + t.name, EXTENDER + t.name, t.weight) for t in judgement.decision.extenders if t.scores is not None
+    ]
+    return {name: ScoreTerm(name, rule, weight, (0, 0), (0, 0)) for name, rule, weight in found}

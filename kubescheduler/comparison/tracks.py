@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import overload
 
 import attrs
 import msgspec
@@ -11,16 +12,64 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.comparison.cause_sentences import VictimChoice, ties_sentence
+from kubescheduler.comparison.cause_sentences import VictimChoice, ties_sentence, with_score_sentences
 from kubescheduler.comparison.causes import explained
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
-from kubescheduler.comparison.score_sentences import with_score_sentences
-from kubescheduler.comparison.tied_names import TiedNames, TiedRows
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+
+
+class TiedNames(Sequence[str]):
+    """Names by rows; equal to a tuple of them."""
+
+    __slots__ = ("_names", "_rows")
+
+    def __init__(self, names: Sequence[str], rows: IntArray) -> None:
+        """names: row → node name. rows: (k,) in the order of the names."""
+        self._names = names
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice):
+            return tuple([self._names[row] for row in self._rows[at].tolist()])
+        return self._names[int(self._rows[at])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TiedNames | tuple) and self[:] == other[:]
+
+    def __hash__(self) -> int:
+        return hash(self[:])
+
+    def __repr__(self) -> str:
+        return repr(self[:])
+
+
+class TiedRows:
+    """Gives the rows of one pod after the other, those that are the last ones without the first in the same memory."""
+
+    def __init__(self) -> None:
+        self._last: IntArray | None = None
+
+    def kept(self, rows: IntArray) -> IntArray:
+        """The same rows. rows: (k,), which nobody changes."""
+        last = self._last
+        if last is not None and len(last) == len(rows) + 1 and bool((last[1:] == rows).all()):
+            rows = last[1:]
+        self._last = rows
+        return rows
+
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""

@@ -1,21 +1,43 @@
-"""Changes of nodes: taints, cordons, labels, sizes, and one node more."""
+"""Changes of the cluster: of nodes, one node more, objects that are missing, pods that make room."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
+import attrs
 import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
+from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
-from clusterstate.objects import FrozenMap, Node, Requirement, Taint
+from clusterstate.manifests.defaulting import derived_uid
+from clusterstate.objects import (
+    ClaimReference,
+    ClaimVolume,
+    Container,
+    FrozenMap,
+    LabelSelector,
+    Node,
+    ObjectMeta,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodAffinityTerm,
+    PodSpec,
+    Requirement,
+    Taint,
+)
 from clusterstate.usage import CPU, MEMORY, PODS
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import Victims
+from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text
-from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale
-from kubescheduler.hinting.spec_edits import without
+from kubescheduler.hinting.proposals import CLUSTER, NODE, RUNNING, Candidate, Hint, Proposal, Scale, without
 from kubescheduler.hinting.trials import Trials, without_annotations
 from predicates.refusal_evidence import amount
 
@@ -312,3 +334,167 @@ def _copy(node: Node, name: str) -> Node:
     labels = FrozenMap({key: name if key == HOSTNAME else value for key, value in node.metadata.labels.items()})
     metadata = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
     return msgspec.structs.replace(node, metadata=metadata, manifest=None)
+
+
+GIBIBYTE = 1 << 30
+NODES_NEAR = 100
+"""Nodes on which a pod to be near to is tried."""
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def created(trials: Trials) -> list[Hint]:
+    """The hints of objects that are missing: the first way to have the claims, and the first node for a pod."""
+    found = (missing_claims(trials), missing_pods(trials))
+    return [hint for one in found for hint in islice(filter(None, map(trials.tried, one)), 1)]
+
+
+# --- claims ----------------------------------------------------------------------------------
+
+
+def missing_claims(trials: Trials) -> Iterator[Proposal]:
+    """The claims that the pod names and nobody has: of each class that makes volumes where the pod goes, then bound."""
+    pod, known = trials.pod, trials.cache.objects
+    namespace = pod.metadata.namespace
+    names = dict.fromkeys(volume.claim_name for volume in pod.spec.volumes if isinstance(volume, ClaimVolume))
+    missing = [name for name in names if (namespace, name) not in known.persistent_volume_claims]
+    if not missing:
+        return
+    claims = [_claim(name, namespace) for name in missing]
+    shown = " and ".join(f"{namespace}/{name}" for name in missing)
+    text = f"create the PersistentVolumeClaim{'s' * (len(missing) > 1)} {shown}"
+    for cls in sorted(known.storage_classes.values(), key=lambda each: each.metadata.name):
+        if cls.volume_binding_mode == "WaitForFirstConsumer" and cls.provisioner not in ("", NO_PROVISIONER):
+            of_class = cls.metadata.name
+            made = tuple(msgspec.structs.replace(claim, storage_class_name=of_class) for claim in claims)
+            yield Proposal("claim", CLUSTER, shown, f"{text} of the StorageClass {of_class}", 1.0, created=made)
+    bound = tuple(one for claim in claims for one in _bound(claim))
+    yield Proposal("claim", CLUSTER, shown, f"{text}, bound to a volume", 1.0, created=bound)
+
+
+def _claim(name: str, namespace: str) -> PersistentVolumeClaim:
+    metadata = ObjectMeta(name, namespace, derived_uid("PersistentVolumeClaim", namespace, name))
+    return PersistentVolumeClaim(metadata, storage=GIBIBYTE * 1000, access_modes=("ReadWriteOnce",), phase="Pending")
+
+
+def _bound(claim: PersistentVolumeClaim) -> Iterator[PersistentVolumeClaim | PersistentVolume]:
+    meta = claim.metadata
+    name = f"pvc-{meta.uid}"
+    done = msgspec.structs.replace(meta, annotations=FrozenMap({"pv.kubernetes.io/bind-completed": "yes"}))
+    yield msgspec.structs.replace(claim, metadata=done, volume_name=name, storage_class_name="", phase="Bound")
+    yield PersistentVolume(
+        ObjectMeta(name, "", derived_uid("PersistentVolume", "", name)),
+        storage=claim.storage,
+        access_modes=claim.access_modes,
+        claim_ref=ClaimReference(meta.namespace, meta.name, meta.uid),
+        phase="Bound",
+    )
+
+
+# --- pods ------------------------------------------------------------------------------------
+
+
+def missing_pods(trials: Trials) -> Iterator[Proposal]:
+    """A pod that all required terms of pod affinity pick, on each node."""
+    affinity = trials.pod.spec.affinity
+    terms = () if affinity is None or affinity.pod_affinity is None else affinity.pod_affinity.required
+    labels = {key: value for term in terms for key, value in _picked(term.label_selector).items()}
+    if not labels:
+        return
+    namespace = _namespace(terms, trials.pod.metadata.namespace)
+    shown = ",".join(f"{key}={value}" for key, value in labels.items())
+    where = "" if namespace == trials.pod.metadata.namespace else f" in the namespace {namespace}"
+    name = f"{trials.pod.metadata.name}-neighbour"
+    metadata = ObjectMeta(name, namespace, derived_uid("Pod", namespace, name), FrozenMap(labels))
+    nodes = sorted(node.name for node in trials.cache.columns.nodes if node is not None)
+    for node in nodes[:NODES_NEAR]:
+        spec = PodSpec(containers=(Container(name="main"),))
+        text = f"run a pod with {shown}{where} on {node}"
+        yield Proposal("pod", CLUSTER, f"{namespace}/{name}", text, 1.0, created=(Pod(metadata, spec, node_name=node),))
+
+
+def _namespace(terms: Sequence[PodAffinityTerm], own: str) -> str:
+    return next((term.namespaces[0] for term in terms if term.namespaces), own)
+
+
+def _picked(selector: LabelSelector | None) -> dict[str, str]:
+    """Labels that a selector picks, as far as a pod can have them."""
+    if selector is None:
+        return {}
+    expressions = selector.match_expressions
+    some = {one.key: one.values[0] for one in expressions if one.operator == "In" and one.values}
+    any_value = {one.key: "" for one in expressions if one.operator == "Exists"}
+    return {**any_value, **some, **selector.match_labels}
+
+
+HIGHEST = 2**31 - 1
+"""A priority above that of every pod."""
+NODES_TO_CLEAR = 3
+"""Nodes of which hints tell whom to evict there."""
+
+
+def evictions(trials: Trials) -> Iterator[Proposal]:
+    """The pods that preemption would evict were the pod above all: of the nodes where that costs least.
+
+    Those of DaemonSets and static pods stay where they are, so nodes where one of them would have to go are left out.
+    """
+    found = _as_the_highest(trials).preemption
+    if found is None:
+        return
+    wanted = trials.goal.node
+    candidates = [
+        (node, victims)
+        for node, victims in found.candidates.items()
+        if (not wanted or node == wanted) and not any(is_daemon_pod(pod) for pod in victims.pods) and victims.pods
+    ]
+    for node, victims in sorted(candidates, key=lambda each: _cost(*each))[:NODES_TO_CLEAR]:
+        names = ", ".join(pod.key for pod in victims.pods)
+        text = f"evict {names} from {node}"
+        yield Proposal("eviction", RUNNING, node, text, float(len(victims.pods)), evicted=victims.pods)
+
+
+def _cost(node: str, victims: Victims) -> tuple[int, int, int, str]:
+    return max(pod.priority for pod in victims.pods), victims.violations, len(victims.pods), node
+
+
+def _as_the_highest(trials: Trials) -> Decision:
+    """The decision on the pod with a priority above all, by a release that preempts."""
+
+    def highest(pod: Pod) -> Pod:
+        return msgspec.structs.replace(
+            pod, spec=msgspec.structs.replace(pod.spec, priority=HIGHEST, preemption_policy=None)
+        )
+
+    engine = trials.engine
+    preempts = not isinstance(engine, LegacyEngine) or engine.algorithm.behaviour.preempts
+    edit = None if preempts else _preempting
+    return trials.decide([Proposal("", RUNNING, "", "", 0, pod=highest, engine=edit, preempts=True)])
+
+
+def _preempting(engine: Engine) -> Engine:
+    """The same rules in a scheduler that preempts."""
+    assert isinstance(engine, LegacyEngine)
+    behaviour = msgspec.structs.replace(engine.algorithm.behaviour, preempts=True)
+    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, behaviour=behaviour))
+
+
+def with_moves(trials: Trials, hint: Hint) -> Hint:
+    """The hint with the nodes to which the evicted pods then go, one after the other."""
+    gone = [pod for change in hint.changes for pod in change.evicted]
+    cache = trials.cache
+    placed: list[Pod] = []
+    moves: dict[str, str] = {}
+    with trials.under(hint.changes) as (scheduler, pod):
+        try:
+            cache.assume_pod(pod, hint.host)
+            placed.append(pod)
+            for victim in gone:
+                waiting = msgspec.structs.replace(victim, node_name="", nominated_node_name="")
+                host = scheduler.decide(waiting).host
+                if host is not None:
+                    cache.assume_pod(waiting, host)
+                    placed.append(waiting)
+                    moves[victim.key] = host
+        finally:
+            for one in reversed(placed):
+                cache.forget_pod(one)
+    return attrs.evolve(hint, moves=moves)

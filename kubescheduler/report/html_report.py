@@ -17,11 +17,9 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.comparison import ALONE, Comparison, WorkloadSummary, by_controller, headline
 from kubescheduler.comparison.effects import Effects, ServiceSpread
-from kubescheduler.comparison.headline import headline
 from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause, Contribution, HostChange, Outcome
-from kubescheduler.comparison.workload_summaries import ALONE, WorkloadSummary, by_controller
 from kubescheduler.report.html_charts import bar, binned, diverging, histogram, zone_bars
 from kubescheduler.sources.sanitize import escaped, json_shown
 

@@ -15,9 +15,8 @@ from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST
-from kubescheduler.comparison.outcomes import LOOSE, MODES, Cause
+from kubescheduler.comparison.outcomes import LOOSE, MODES, Cause, faults_of_tolerated
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
-from kubescheduler.comparison.tolerance import faults_of_tolerated
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec

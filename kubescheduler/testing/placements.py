@@ -9,8 +9,7 @@ from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.comparison.cause_sentences import signed
-from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.headline import headline
+from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up

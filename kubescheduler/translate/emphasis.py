@@ -13,9 +13,7 @@ import msgspec
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
 from kubescheduler.releases import v1_36
-from kubescheduler.translate.policy_entries import PolicyEntry
-from kubescheduler.translate.scoring_strategy import is_strategy, item_role
-from kubescheduler.translate.spreading import SELECTOR_SPREAD
+from kubescheduler.translate.policy_entries import SELECTOR_SPREADS, PolicyEntry, is_strategy, item_role
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore
 
 SPREAD = "PodTopologySpread"
@@ -71,7 +69,7 @@ def _role(item: PolicyEntry) -> Role:
     if is_strategy(item):
         return item_role(item)
     against = item.priority is not None and item.priority.service_anti_affinity is not None
-    spreads = item.priority is None and item.name in (*SELECTOR_SPREAD, BALANCED)
+    spreads = item.priority is None and item.name in (*SELECTOR_SPREADS, BALANCED)
     return Role.SPREADS if against or spreads else Role.OTHER
 
 

@@ -11,8 +11,7 @@ from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.notes import EXTENDER_SCALE
-from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
+from kubescheduler.translate.translation_model import EXTENDER_SCALE, Note, NoteKind, WithOrigin
 
 
 def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[WithOrigin]:

@@ -2,37 +2,305 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from math import gcd
 from typing import Any
 
+import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import KIND, V1BETA1
 from kubescheduler.config.component.write_config import written_args
-from kubescheduler.config.policy.policy_1_20_names import PREDICATES, predicate_name, priority_name
+from kubescheduler.config.policy.policy_1_20_names import (
+    EQUAL,
+    LABEL_PLUGIN,
+    LABEL_PREDICATE,
+    PREDICATES,
+    PRIORITIES,
+    RATIO_PLUGIN,
+    SELECTOR_SPREAD,
+    SERVICE_PLUGIN,
+    SERVICE_PREDICATE,
+    predicate_name,
+    priority_name,
+)
+from kubescheduler.config.policy.policy_model import (
+    Policy,
+    PredicatePolicy,
+    PriorityArgument,
+    PriorityPolicy,
+    RequestedToCapacityRatio,
+    ResourceWeight,
+    UtilizationPoint,
+)
+from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
-from kubescheduler.translate.notes import ALL_CHECKS, PRIORITIES_1_20, SCALE, legacy_details, note
-from kubescheduler.translate.origins import Origins, origins
-from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
-from kubescheduler.translate.policy_mending import mended
-from kubescheduler.translate.policy_source import Source
-from kubescheduler.translate.profile_of_1_20 import emphasis_before, profile_1_20, profile_emphasis
-from kubescheduler.translate.spreading import (
+from kubescheduler.translate.policy_entries import (
+    FALLING,
     GATE_OFF,
     LIST,
+    RATIO,
     SELECTOR_ADVICE,
     SELECTOR_PLUGIN,
-    SELECTOR_SPREAD,
+    SELECTOR_SPREADS,
     SELECTOR_TEXT,
     SYSTEM,
+    entry_path,
+    weighted_origin,
 )
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, grouped
+from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
+from kubescheduler.translate.policy_source import Source, emphasis_before, profile_1_20, profile_emphasis
+from kubescheduler.translate.translation_model import (
+    ALL_CHECKS,
+    PRIORITIES_1_20,
+    RESOURCE_LIMITS,
+    RETIRED_PREDICATES,
+    SCALE,
+    UNKNOWN,
+    Note,
+    NoteKind,
+    Translation,
+    WithOrigin,
+    grouped,
+    legacy_details,
+    note,
+    origin,
+)
+
+MOST_COPIES = 100
+"""Entries that one kind of preference may become so that its weights are kept."""
+CPU_AND_MEMORY = (ResourceWeight("cpu", 1), ResourceWeight("memory", 1))
+
+Predicates = list[tuple[str, PredicatePolicy]]
+Priorities = list[tuple[str, PriorityPolicy]]
+"""Entries with the paths they have in the policy as it is written."""
+
+
+class Mended(msgspec.Struct, frozen=True):
+    """A policy with the entries that its release adds."""
+
+    policy: Policy
+    """The policy with the entries that are listed."""
+    predicates: Predicates | None
+    priorities: Priorities | None
+    """None where the policy has no list."""
+    notes: tuple[Note, ...]
+
+
+def mended(policy: Policy, record: Release) -> Mended:
+    """The policy as 1.20 takes it; ``record`` is of the release that it was read by."""
+    notes: list[Note] = []
+    predicates = None if policy.predicates is None else _predicates(policy.predicates, notes)
+    priorities = None if policy.priorities is None else _priorities(policy.priorities, record, notes)
+    if record.legacy is not None and predicates is not None:
+        notes += _waking(predicates)
+    changed = attrs.evolve(
+        policy,
+        predicates=None if predicates is None else tuple(entry for _, entry in predicates),
+        priorities=None if priorities is None else tuple(entry for _, entry in priorities),
+        extenders=tuple(map(_extender, policy.extenders)),
+    )
+    return Mended(changed, predicates, priorities, tuple(notes))
+
+
+def _extender(extender: ExtenderConfig) -> ExtenderConfig:
+    return extender if extender.weight else msgspec.structs.replace(extender, prioritize_verb="")
+
+
+def _rename(name: str) -> str:
+    return f"name the entry otherwise, My{name} for example, and translate again"
+
+
+# --- predicates ----------------------------------------------------------------------------
+
+
+def _predicates(entries: Sequence[PredicatePolicy], notes: list[Note]) -> Predicates:
+    kept: Predicates = []
+    for at, entry in enumerate(entries):
+        path = entry_path("predicates", at, entry.name)
+        if entry.argument is not None or predicate_name(entry.name) in PREDICATES:
+            kept.append((path, entry))
+        else:
+            notes.append(note(RETIRED_PREDICATES.get(entry.name, UNKNOWN), path))
+    return kept
+
+
+def _waking(predicates: Predicates) -> Iterator[Note]:
+    """Arguments that 1.20 passes over."""
+    for path, entry in predicates:
+        if entry.argument is not None and predicate_name(entry.name) in PREDICATES:
+            text = f"1.20 knows the name {entry.name} and passes over the argument, so it refuses no node any more"
+            yield Note(NoteKind.LOST, path, text, _rename(entry.name))
+
+
+# --- priorities ----------------------------------------------------------------------------
+
+
+def _priorities(entries: Sequence[PriorityPolicy], record: Release, notes: list[Note]) -> Priorities:
+    kept = [(entry_path("priorities", at, entry.name), entry) for at, entry in enumerate(entries)]
+    if record.legacy is not None:
+        kept = [(path, mine) for path, entry in kept if (mine := _named(path, entry, notes)) is not None]
+        kept = _one_ratio(kept, notes)
+        for member in ("label_preference", "service_anti_affinity"):
+            kept = _even_weights(kept, member, notes)
+    return [(path, _with_resources(path, entry, record, notes)) for path, entry in kept]
+
+
+def _named(path: str, entry: PriorityPolicy, notes: list[Note]) -> PriorityPolicy | None:
+    """The entry under a name and with an argument that 1.20 takes; None for one that it has nothing for."""
+    known = priority_name(entry.name) in PRIORITIES or entry.name == EQUAL
+    if entry.argument is None and entry.name == RATIO:
+        ratio = RequestedToCapacityRatio(tuple(UtilizationPoint(*point) for point in FALLING), CPU_AND_MEMORY)
+        return msgspec.structs.replace(entry, argument=PriorityArgument(requested_to_capacity_ratio=ratio))
+    if entry.argument is None and not known:
+        notes.append(note(RESOURCE_LIMITS if entry.name == "ResourceLimitsPriority" else UNKNOWN, path))
+        return None
+    if entry.argument is not None and entry.name in (LABEL_PLUGIN, SERVICE_PLUGIN, RATIO_PLUGIN):
+        return msgspec.structs.replace(entry, name=f"{entry.name}Priority")
+    if entry.argument is not None and known:
+        text = f"1.20 knows the name {entry.name} and passes over the argument: it scores as without one"
+        notes.append(Note(NoteKind.LOST, path, text, _rename(entry.name)))
+    return entry
+
+
+def _own(entry: PriorityPolicy, member: str) -> bool:
+    """Whether the entry's argument counts in 1.20 and is of this kind."""
+    known = priority_name(entry.name) in PRIORITIES or entry.name == EQUAL
+    return not known and entry.argument is not None and getattr(entry.argument, member) is not None
+
+
+def _one_ratio(entries: Priorities, notes: list[Note]) -> Priorities:
+    """1.20 takes one priority with requestedToCapacityRatioArguments: the heaviest, the last of these."""
+    ratios = [(path, entry) for path, entry in entries if _own(entry, "requested_to_capacity_ratio")]
+    if len(ratios) < 2:
+        return entries
+    kept_path, kept = max(reversed(ratios), key=lambda found: found[1].weight)
+    for path, entry in ratios:
+        if entry is not kept:
+            text = f"1.20 takes one requestedToCapacityRatioArguments only, and keeps that of {kept_path}"
+            notes.append(Note(NoteKind.LOST, path, text, "choose the one that matters more"))
+    return [(path, entry) for path, entry in entries if entry is kept or (path, entry) not in ratios]
+
+
+def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priorities:
+    """1.20 wants one weight for all preferences of a kind: an entry is repeated as often as it weighs more."""
+    found = [(path, entry) for path, entry in entries if _own(entry, member)]
+    weights = [entry.weight for _, entry in found]
+    if len(set(weights)) < 2:
+        return entries
+    common = reduce(gcd, weights)
+    paths = ", ".join(path for path, _ in found)
+    if sum(weights) // common > MOST_COPIES:
+        mean = max(1, round(sum(weights) / len(weights)))
+        text = f"1.20 has one weight for all of them: {mean} for each, instead of {', '.join(map(str, weights))}"
+        notes.append(Note(NoteKind.APPROXIMATE, paths, text, "choose weights with a larger common factor"))
+        return [(p, msgspec.structs.replace(e, weight=mean) if (p, e) in found else e) for p, e in entries]
+    text = "1.20 has one weight for all of them, so a label is listed as often as it weighs more"
+    notes.append(Note(NoteKind.EXACT, paths, text))
+    repeated: Priorities = []
+    for path, entry in entries:
+        copies = entry.weight // common if (path, entry) in found else 1
+        repeated += [
+            (path, msgspec.structs.replace(entry, weight=common) if (path, entry) in found else entry)
+        ] * copies
+    return repeated
+
+
+def _with_resources(path: str, entry: PriorityPolicy, record: Release, notes: list[Note]) -> PriorityPolicy:
+    """requestedToCapacityRatioArguments with the resources that count spelled out."""
+    if not _own(entry, "requested_to_capacity_ratio"):
+        return entry
+    assert entry.argument is not None
+    ratio = entry.argument.requested_to_capacity_ratio
+    assert ratio is not None
+    resources = tuple(resource for resource in ratio.resource_weights() if resource.weight > 0)
+    if len(resources) < len(ratio.resource_weights()):
+        notes.append(Note(NoteKind.LOST, path, "resources with a negative weight are left out: 1.20 takes none"))
+    if not ratio.resources:
+        text = "it names no resources. With a policy, 1.20 then scores nothing by it; the configuration counts cpu "
+        kind = NoteKind.APPROXIMATE if record.legacy is None else NoteKind.EXACT
+        notes.append(Note(kind, path, f"{text}and memory, as 1.16 did"))
+    argument = PriorityArgument(
+        requested_to_capacity_ratio=msgspec.structs.replace(ratio, resources=resources or CPU_AND_MEMORY)
+    )
+    return msgspec.structs.replace(entry, argument=argument)
+
+
+ALWAYS = "always added"
+SCORING = (Point.PRE_SCORE, Point.SCORE)
+ALWAYS_ADDED = ("PrioritySort", "DefaultPreemption", "DefaultBinder")
+
+
+class Origins(msgspec.Struct, frozen=True):
+    """Plugin → the entries it comes from. default: where a plugin without entries comes from."""
+
+    filters: dict[str, list[str]]
+    scores: dict[str, list[str]]
+    default_filter: str
+    default_score: str
+
+    def of(self, plugin: str, point: Point) -> str:
+        """As a comment says it."""
+        found = self.scores if point in SCORING else self.filters
+        if plugin in found:
+            return origin(found[plugin])
+        if plugin in ALWAYS_ADDED:
+            return ALWAYS
+        return self.default_score if point in SCORING else self.default_filter
+
+    def of_args(self, plugin: str) -> str:
+        """Of what is configured for a plugin by its entries."""
+        return origin((*self.filters.get(plugin, ()), *self.scores.get(plugin, ()))) or self.default_score
+
+
+def origins(found: Mended, default: str, *, selector_spread: bool = False) -> Origins:
+    """Of a policy's plugins; ``default`` says where those of lists come from that it does not have.
+
+    selector_spread: SelectorSpreadPriority is the plugin SelectorSpread.
+    """
+    out = Origins(
+        {},
+        {},
+        default if found.predicates is None else ALWAYS,
+        default if found.priorities is None else ALWAYS,
+    )
+    for path, predicate in found.predicates or ():
+        for plugin in _filters(predicate):
+            out.filters.setdefault(plugin, []).append(f"from {path}")
+    for path, priority in found.priorities or ():
+        own = selector_spread and priority_name(priority.name) == SELECTOR_SPREAD
+        for plugin in (SELECTOR_PLUGIN,) if own else _scores(priority):
+            out.scores.setdefault(plugin, []).append(weighted_origin(path, priority.weight))
+    return out
+
+
+def _filters(entry: PredicatePolicy) -> tuple[str, ...]:
+    name = predicate_name(entry.name)
+    if name not in PREDICATES and entry.argument is not None:
+        name = SERVICE_PREDICATE if entry.argument.service_affinity is not None else LABEL_PREDICATE
+    return PREDICATES.get(name, ())
+
+
+def _scores(entry: PriorityPolicy) -> Iterator[str]:
+    name = priority_name(entry.name)
+    if name in PRIORITIES:
+        yield PRIORITIES[name]
+    elif entry.argument is not None and name != EQUAL:
+        if entry.argument.service_anti_affinity is not None:
+            yield SERVICE_PLUGIN
+        elif entry.argument.label_preference is not None:
+            yield LABEL_PLUGIN
+        else:
+            yield RATIO_PLUGIN
+
 
 FIT = "NodeResourcesFit"
 KEPT = "--keep-emphasis: {} instead of {}"
@@ -101,7 +369,7 @@ def _legacy_notes(source: Source) -> Iterator[Note]:
     for item in source.priorities:
         if item.priority is None and item.name in PRIORITIES_1_20:
             yield note(PRIORITIES_1_20[item.name], item.path)
-        elif item.priority is None and item.name in SELECTOR_SPREAD:
+        elif item.priority is None and item.name in SELECTOR_SPREADS:
             yield Note(NoteKind.APPROXIMATE, item.path, SELECTOR_TEXT, SELECTOR_ADVICE)
     yield from _merged_notes(source)
     for item in source.predicates:

@@ -6,33 +6,54 @@ it would score, and the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from kubescheduler.config.component.config_schema import KIND, V1
+from kubescheduler.config.policy.policy_1_20_names import (
+    EVEN_SPREAD,
+    MANDATORY_PREDICATES,
+    PREDICATES,
+    PRIORITIES,
+    predicate_name,
+    priority_name,
+)
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
+from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
 from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.translate.added_affinity import added_affinity
-from kubescheduler.translate.emphasis import (
-    NOT_SCORES,
-    Suggestion,
-    defaults_notes,
-    extender_parts,
-    judge,
+from kubescheduler.translate.emphasis import NOT_SCORES, Suggestion, defaults_notes, extender_parts, judge
+from kubescheduler.translate.policy_entries import (
+    LIST,
+    NODE_AFFINITY,
+    SELECTOR_SPREADS,
+    SYSTEM,
+    NodeScore,
+    PolicyEntry,
+    Spread,
+    Strategy,
+    added_affinity,
+    combined,
+    is_strategy,
+    node_score,
+    notes_from_1_20,
+    required_expressions,
+    spread,
+    strategy_role,
 )
-from kubescheduler.translate.filters import Filters, filters_1_36
-from kubescheduler.translate.notes import ALL_CHECKS, DETAILS_1_36, legacy_details
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
-from kubescheduler.translate.policy_source import Source
-from kubescheduler.translate.profile_of_1_20 import emphasis_before
-from kubescheduler.translate.scores import FIT, SPREAD, Scores, own_priorities, scores_1_36
-from kubescheduler.translate.scoring_strategy import strategy_role
-from kubescheduler.translate.spreading import LIST, SYSTEM, Spread
+from kubescheduler.translate.policy_source import Source, emphasis_before
 from kubescheduler.translate.translation_model import (
+    ALL_CHECKS,
+    DETAILS_1_36,
+    PREDICATES_1_36,
+    PRIORITIES_1_36,
+    RETIRED_PREDICATES,
+    SCALE,
+    UNKNOWN,
     Emphasis,
     Note,
     NoteKind,
@@ -41,8 +62,270 @@ from kubescheduler.translate.translation_model import (
     WeightedScore,
     WithOrigin,
     grouped,
+    legacy_details,
+    note,
     origin,
 )
+
+IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
+VOLUME_LIMITS = "NodeVolumeLimits"
+NODE_AFFINITY_PLUGIN = "NodeAffinity"
+SPREAD = "PodTopologySpread"
+NEW_FILTERS = (VOLUME_LIMITS, "VolumeBinding", SPREAD)
+"""What pods of today rely on, whatever the policy: bound claims, limits of CSI drivers, their own constraints."""
+MISSING: dict[str, str] = {
+    "NodeResourcesFit": "what pods request and nodes have",
+    "NodeName": "spec.nodeName",
+    "NodePorts": "host ports",
+    NODE_AFFINITY_PLUGIN: "nodeSelector and required node affinity",
+    "VolumeRestrictions": "volumes that only one node can use",
+    VOLUME_LIMITS: "how many volumes a node takes",
+    "VolumeBinding": "persistent volumes; claims that wait for their first consumer are never bound",
+    "VolumeZone": "the zones of volumes",
+    SPREAD: "DoNotSchedule topology spread constraints",
+    "InterPodAffinity": "required pod affinity and anti-affinity",
+}
+"""Filter plugin → what nobody looks at without it."""
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """The predicates as filters."""
+
+    plugins: Mapping[str, tuple[str, ...]]
+    """Filter plugin → the entries that it comes from."""
+    required: tuple[WithOrigin, ...]
+    """Expressions that every node has to match."""
+    notes: tuple[Note, ...]
+
+
+def filters_1_36(source: Source, *, with_new_filters: bool = False) -> Filters:
+    """The Filter plugins for what a policy or provider selects, mandatory ones included; new ones when asked for."""
+    plugins: dict[str, tuple[str, ...]] = {}
+    notes: list[Note] = []
+    for item in (item for item in source.predicates if not item.idle):
+        for plugin in _plugins(item):
+            plugins[plugin] = (*plugins.get(plugin, ()), item.origin)
+        notes += _notes(item)
+    notes += _idle(source.predicates)
+    if source.policy.predicates is None and SPREAD not in plugins:
+        plugins[SPREAD] = (f"default of 1.36, as release {source.release} uses its defaults",)
+        notes.append(_spread_note(source))
+    required = required_expressions([item for item in source.predicates if not item.idle])
+    if required and NODE_AFFINITY_PLUGIN not in plugins:
+        notes.append(_affinity_note(required[0].origin))
+    if required:
+        plugins[NODE_AFFINITY_PLUGIN] = (*plugins.get(NODE_AFFINITY_PLUGIN, ()), *(said.origin for said in required))
+    if with_new_filters:
+        for name in (name for name in NEW_FILTERS if name not in plugins):
+            plugins[name] = ("--with-new-filters",)
+            text = f"no predicate of the policy looks at {MISSING[name]}; it is enabled all the same"
+            notes.append(Note(NoteKind.APPROXIMATE, f"--with-new-filters {name}", text))
+    notes += _missing(plugins)
+    for name in MANDATORY_PREDICATES:
+        plugins.setdefault(PREDICATES[name][0], ("always added",))
+    return Filters(plugins, required, tuple(notes))
+
+
+def _plugins(item: PolicyEntry) -> Iterator[str]:
+    if item.predicate is not None or item.name in RETIRED_PREDICATES:
+        return
+    for plugin in PREDICATES.get(predicate_name(item.name), ()):
+        if plugin not in ("NodeLabel", "ServiceAffinity"):
+            yield VOLUME_LIMITS if plugin in IN_TREE_LIMITS else plugin
+
+
+def own_predicates(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
+    """Those that no release comes with, and that run."""
+    for item in items:
+        known = item.name in RETIRED_PREDICATES or item.name in PREDICATES_1_36
+        if item.predicate is None and not item.idle and not known and not PREDICATES.get(predicate_name(item.name)):
+            yield item
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _notes(item: PolicyEntry) -> Iterator[Note]:
+    if item.predicate is not None:
+        yield _argument_note(item)
+    elif item.name in RETIRED_PREDICATES:
+        yield note(RETIRED_PREDICATES[item.name], item.path)
+    elif item.name in PREDICATES_1_36:
+        yield note(PREDICATES_1_36[item.name], item.path)
+    elif not PREDICATES.get(predicate_name(item.name)):
+        yield note(UNKNOWN, item.path)
+    elif not any(_plugins(item)):
+        text = "its release knows the name already and passes over the argument: it never refused a node"
+        yield Note(NoteKind.EXACT, item.path, text)
+
+
+def _argument_note(item: PolicyEntry) -> Note:
+    argument = item.predicate
+    if argument is not None and argument.service_affinity is not None:
+        return service_affinity_note(argument.service_affinity.labels, item.path)
+    text = "it becomes addedAffinity of NodeAffinity; its reason speaks of scheduler-enforced node affinity"
+    return Note(NoteKind.EXACT, item.path, text)
+
+
+def service_affinity_note(labels: Sequence[str], path: str) -> Note:
+    """What is to be said of labels that kept the pods of a service together."""
+    text = (
+        f"1.36 has no ServiceAffinity: nothing keeps the pods of a service on nodes with the same {', '.join(labels)}"
+    )
+    advice = (
+        "give the pods a required podAffinity to their own labels, with the label as topologyKey, or a nodeSelector"
+    )
+    return Note(NoteKind.LOST, path, text, advice)
+
+
+def _affinity_note(path: str) -> Note:
+    text = "NodeAffinity, which it needs, also heeds nodeSelector and required node affinity of pods"
+    return Note(NoteKind.APPROXIMATE, path.removeprefix("from "), text)
+
+
+def _idle(items: Iterable[PolicyEntry]) -> Iterator[Note]:
+    for item in items:
+        if item.idle:
+            yield Note(NoteKind.EXACT, item.path, "release 1.16 never runs a predicate of this name, so it is left out")
+
+
+def _spread_note(source: Source) -> Note:
+    text = f"not among the defaults of {source.release}: pods are held to their own DoNotSchedule constraints"
+    return Note(NoteKind.CHECK, SPREAD, text)
+
+
+def _missing(plugins: Mapping[str, tuple[str, ...]]) -> Iterator[Note]:
+    found = [f"{plugin} ({what})" for plugin, what in MISSING.items() if plugin not in plugins]
+    if found:
+        text = f"no filter where the policy has no predicate: {', '.join(found)}"
+        advice = f"--with-new-filters enables what pods of today rely on: {', '.join(NEW_FILTERS)}"
+        yield Note(NoteKind.CHECK, "predicates", text, advice)
+
+
+FIT = "NodeResourcesFit"
+MAX_WEIGHT = 2**31 - 1
+PLAIN: dict[str, str] = {
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "ImageLocalityPriority": "ImageLocality",
+    "InterPodAffinityPriority": "InterPodAffinity",
+    "TaintTolerationPriority": "TaintToleration",
+}
+"""Priority → the Score plugin that it is in 1.36."""
+
+
+class TranslatedScores(msgspec.Struct, frozen=True):
+    """A Score plugin's weight, and the entries it comes from."""
+
+    weight: int
+    origin: str
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """The priorities as scores."""
+
+    plugins: Mapping[str, TranslatedScores]
+    """Score plugin → its weight."""
+    strategy: WithOrigin | None
+    """The scoring strategy of NodeResourcesFit, if it scores."""
+    scoring: ScoringStrategy | None
+    spread: Spread
+    affinity: NodeScore
+    notes: tuple[Note, ...]
+
+
+def scores_1_36(source: Source) -> Scores:
+    """The Score plugins for what a policy or provider selects."""
+    items = source.priorities
+    legacy = source.record.legacy is not None
+    full = [item for item in items if is_strategy(item)]
+    strategy = combined(full, overfull_counts_nothing=legacy) if full else None
+    spreading = _spread(items, source)
+    affinity = node_score([item for item in items if _prefers_nodes(item)])
+    plugins = {PLAIN[item.name]: TranslatedScores(item.weight, item.origin) for item in items if _is_plain(item)}
+    if strategy is not None:
+        plugins[FIT] = TranslatedScores(strategy.weight, strategy.origin)
+    plugins[SPREAD] = TranslatedScores(spreading.weight, spreading.origin)
+    plugins["NodeAffinity"] = TranslatedScores(affinity.weight, affinity.origin)
+    plugins = {name: scored for name, scored in plugins.items() if scored.weight}
+    scaled, scale_notes = _scaled(plugins)
+    notes = [SCALE] if legacy and items else []
+    for part in (strategy, spreading, affinity):
+        notes += part.notes if part is not None else ()
+    notes += [*_score_notes(items), *_hard_weight_notes(source, plugins), *scale_notes]
+    said = None if strategy is None or FIT not in plugins else written_strategy(strategy)
+    scoring = strategy.strategy if strategy is not None and FIT in plugins else None
+    return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
+
+
+def _is_plain(item: PolicyEntry) -> bool:
+    return item.priority is None and item.name in PLAIN
+
+
+def _prefers_nodes(item: PolicyEntry) -> bool:
+    return item.priority.label_preference is not None if item.priority else item.name == NODE_AFFINITY
+
+
+def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
+    bare = [item for item in items if item.priority is None]
+    selecting = [item for item in bare if item.name in SELECTOR_SPREADS]
+    even = [item for item in bare if item.name == EVEN_SPREAD]
+    against = [item for item in items if item.priority is not None and item.priority.service_anti_affinity is not None]
+    if source.record.legacy is not None:
+        return spread(selecting, even, against, one_plugin=False)
+    found = spread(selecting, even, against, one_plugin=not source.selector_spread)
+    notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)
+    return msgspec.structs.replace(found, notes=(*notes, *found.notes))
+
+
+def written_strategy(strategy: Strategy) -> WithOrigin:
+    """As the args have it."""
+    scoring = strategy.strategy
+    document: dict[str, Any] = {
+        "type": scoring.type,
+        "resources": [{"name": name, "weight": weight} for name, weight in scoring.resources],
+    }
+    if scoring.shape is not None:
+        shape = [{"utilization": utilization, "score": score} for utilization, score in scoring.shape]
+        document["requestedToCapacityRatio"] = {"shape": shape}
+    return WithOrigin(document, strategy.origin)
+
+
+def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedScores], list[Note]]:
+    """Weights that fit 32 bits, in the ratios they had."""
+    largest = max((scored.weight for scored in plugins.values()), default=0)
+    if largest <= MAX_WEIGHT:
+        return plugins, []
+    scaled = {
+        name: msgspec.structs.replace(scored, weight=max(1, scored.weight * MAX_WEIGHT // largest))
+        for name, scored in plugins.items()
+    }
+    text = f"weights have 32 bits in 1.36: all of them are divided by about {largest / MAX_WEIGHT:.1f}"
+    return scaled, [Note(NoteKind.APPROXIMATE, "priorities", text, "choose smaller weights")]
+
+
+def own_priorities(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
+    """Those that no release comes with."""
+    for item in items:
+        known = item.name in PRIORITIES_1_36 or priority_name(item.name) in PRIORITIES or is_strategy(item)
+        if item.priority is None and not known:
+            yield item
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def _score_notes(items: Sequence[PolicyEntry]) -> Iterator[Note]:
+    for item in (item for item in items if item.priority is None):
+        if item.name in PRIORITIES_1_36:
+            yield note(PRIORITIES_1_36[item.name], item.path)
+    yield from (note(UNKNOWN, item.path) for item in own_priorities(items))
+
+
+def _hard_weight_notes(source: Source, plugins: Mapping[str, TranslatedScores]) -> Iterator[Note]:
+    if source.hard_origin and "InterPodAffinity" not in plugins:
+        text = "it has no effect without InterPodAffinityPriority, neither before nor after"
+        yield Note(NoteKind.EXACT, source.hard_origin, text)
+
 
 ALWAYS = "always added"
 NEEDED = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
@@ -131,7 +414,7 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
 def _document(source: Source, to: str, filters: Filters, scores: Scores) -> WithOrigin:
     profile: dict[str, Any] = {
         "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
-        "plugins": _plugins(filters, scores),
+        "plugins": _written_plugins(filters, scores),
     }
     if config := list(_plugin_config(source, filters, scores)):
         profile["pluginConfig"] = config
@@ -145,7 +428,7 @@ def _document(source: Source, to: str, filters: Filters, scores: Scores) -> With
     return WithOrigin(document, f"for {source.name}")
 
 
-def _plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
+def _written_plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
     enabled = list(_enabled(filters, scores))
     none = WithOrigin([{"name": "*"}], "no default of 1.36 but what is enabled here")
     members: dict[str, Any] = {"multiPoint": {"enabled": enabled, "disabled": none}}

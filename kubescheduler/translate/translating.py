@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.objects import ClusterObject, Node, Pod, Service
 from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.config_schema import V1, V1BETA1
 from kubescheduler.framework.contract.profile import Point
@@ -21,25 +22,25 @@ from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
-from kubescheduler.translate.filters import own_predicates
-from kubescheduler.translate.notes import BROUGHT, UNKNOWN, note
-from kubescheduler.translate.policy_source import (
-    Source,
-    policy_source,
-    provider_source,
-    read_policy_text,
-)
-from kubescheduler.translate.scores import own_priorities
+from kubescheduler.translate.policy_entries import SELECTOR_ADVICE
+from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
 from kubescheduler.translate.to_1_20 import translate_1_20
-from kubescheduler.translate.to_1_36 import translate_1_36
+from kubescheduler.translate.to_1_36 import NEW_FILTERS, own_predicates, own_priorities, translate_1_36
 from kubescheduler.translate.translation_model import (
+    AVOID_PODS,
+    BROUGHT,
+    LIFECYCLE,
+    RUNNING_INIT,
+    UNKNOWN,
     Note,
     NoteKind,
     Translation,
     WithOrigin,
     grouped,
+    note,
     profile_without_origin,
 )
+from priorities.prefer_avoid import ANNOTATION
 
 __all__ = [
     "TARGETS",
@@ -143,3 +144,93 @@ def _others(translation: Translation) -> list[dict[str, Any]]:
         {"name": shares.name, "before": shares.before.document(), "after": shares.after.document()}
         for shares in translation.others
     ]
+
+
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
+
+
+class _Uses(msgspec.Struct, frozen=True):
+    """The parts of a cluster that notes speak of."""
+
+    nodes: Sequence[Node]
+    pods: Sequence[Pod]
+    services: Sequence[Service]
+
+
+def weighed(notes: Iterable[Note], objects: Iterable[ClusterObject]) -> tuple[Note, ...]:
+    """The notes, with how many nodes, pods or services each concerns where that can be counted."""
+    everything = list(objects)
+    uses = _Uses(
+        [each for each in everything if isinstance(each, Node)],
+        [each for each in everything if isinstance(each, Pod)],
+        [each for each in everything if isinstance(each, Service)],
+    )
+    return tuple(_weighed(note, uses) for note in notes)
+
+
+def _weighed(note: Note, uses: _Uses) -> Note:
+    for speaks, count in _COUNTS:
+        if speaks(note):
+            return msgspec.structs.replace(note, text=f"{note.text}; here {count(uses)}")
+    return note
+
+
+# --- counts --------------------------------------------------------------------------------
+
+
+def _annotated(uses: _Uses) -> str:
+    number = sum(ANNOTATION in node.metadata.annotations for node in uses.nodes)
+    return f"{number} of {len(uses.nodes)} nodes carry the annotation" if number else "nobody uses it"
+
+
+def _untainted(uses: _Uses) -> str:
+    """Nodes with a condition that the lifecycle controller would have tainted, and no such taint."""
+    pressed = [
+        node
+        for node in uses.nodes
+        if any(
+            (c.type in PRESSURES and c.status == "True") or (c.type == "Ready" and c.status != "True")
+            for c in node.conditions
+        )
+    ]
+    bare = sum(not any(t.key.startswith("node.kubernetes.io/") for t in node.taints) for node in pressed)
+    return f"{len(pressed)} of {len(uses.nodes)} nodes have such a condition, {bare} of them without the taint"
+
+
+def _services(uses: _Uses) -> str:
+    number = sum(bool(service.selector) for service in uses.services)
+    return f"{number} services select pods" if number else "nobody uses it: no service selects pods"
+
+
+def _unlabelled(uses: _Uses) -> str:
+    labels = (HOSTNAME, ZONE)
+    lacking = [sum(label not in node.metadata.labels for node in uses.nodes) for label in labels]
+    return " and ".join(
+        f"{number} of {len(uses.nodes)} nodes lack {label}" for number, label in zip(lacking, labels, strict=True)
+    )
+
+
+def _new_filters(uses: _Uses) -> str:
+    claims = sum(any(getattr(volume, "claim_name", "") for volume in pod.spec.volumes) for pod in uses.pods)
+    spread = sum(
+        any(each.when_unsatisfiable == "DoNotSchedule" for each in pod.spec.topology_spread_constraints)
+        for pod in uses.pods
+    )
+    return f"{claims} of {len(uses.pods)} pods use claims, {spread} have DoNotSchedule constraints"
+
+
+def _running_init(uses: _Uses) -> str:
+    number = sum(bool(pod.node_name and pod.spec.init_containers) for pod in uses.pods)
+    return f"{number} of {len(uses.pods)} pods run and have init containers"
+
+
+_COUNTS: tuple[tuple[Callable[[Note], bool], Callable[[_Uses], str]], ...] = (
+    (lambda note: note.text == AVOID_PODS[1], _annotated),
+    (lambda note: note.text == LIFECYCLE, _untainted),
+    (lambda note: RUNNING_INIT in note.text, _running_init),
+    (lambda note: note.advice == SELECTOR_ADVICE, _unlabelled),
+    (lambda note: "ServiceAffinity" in note.path + note.text or "ServiceAntiAffinity" in note.path, _services),
+    (lambda note: note.path == "predicates" and any(name in note.text for name in NEW_FILTERS), _new_filters),
+)
+"""(whether a note speaks of it, what is there of it)."""

@@ -14,9 +14,8 @@ from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
-from kubescheduler.hinting.changed_manifests import manifests_of
 from kubescheduler.hinting.hint_search import HintSearch
-from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints, Proposal
+from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints, Proposal, manifests_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.side_schedulers import KeptValues

@@ -13,8 +13,7 @@ from clusterstate.versions import minor
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
-from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.headline import headline
+from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates

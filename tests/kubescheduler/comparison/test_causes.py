@@ -23,7 +23,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
 from kubescheduler.comparison.comparing import Cause, Step, compare
-from kubescheduler.comparison.refused_hosts import AS_IF_PASSED
+from kubescheduler.comparison.refusals import AS_IF_PASSED
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import cache_of, labels
 from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, change, node, pod

@@ -12,8 +12,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
-from kubescheduler.comparison.comparison_document import change_document
-from kubescheduler.comparison.headline import headline
+from kubescheduler.comparison.comparison import change_document, headline
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.batching import NO_DEFAULTS, filling, sized
 from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod

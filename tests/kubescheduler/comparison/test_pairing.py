@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.comparison.pairing import Pair, paired, rule_of
+from kubescheduler.comparison.contributions import Pair, paired, rule_of
 
 LEAST, MOST, FIT = "LeastRequestedPriority", "MostRequestedPriority", "NodeResourcesFit"
 SELECTOR, EVEN, TOPOLOGY = "SelectorSpreadPriority", "EvenPodsSpreadPriority", "PodTopologySpread"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, Pod, PodSpec, ReplicaSet
-from kubescheduler.comparison.pod_controllers import workloads_of
+from kubescheduler.comparison.running_pods import workloads_of
 
 
 def controlled(kind: str, name: str, template_hash: str = "", *, controller: bool = True) -> Pod:

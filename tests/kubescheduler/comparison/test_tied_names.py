@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kubescheduler.comparison.tied_names import TiedNames, TiedRows
+from kubescheduler.comparison.tracks import TiedNames, TiedRows
 
 
 def test_names_are_a_sequence_like_a_tuple() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubescheduler.comparison.comparison import workload_summaries
 from kubescheduler.comparison.outcomes import Cause, PodComparison
-from kubescheduler.comparison.workload_summaries import workload_summaries
 from tests.support.comparing.comparisons import comparison, pod, three_columns
 
 

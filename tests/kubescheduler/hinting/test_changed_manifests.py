@@ -9,8 +9,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
-from kubescheduler.hinting.changed_manifests import manifests_of
-from kubescheduler.hinting.proposals import PodHints
+from kubescheduler.hinting.proposals import PodHints, manifests_of
 
 
 def written(cluster: ks.Cluster, found: PodHints, text: str) -> list[dict[str, Any]]:

@@ -10,8 +10,7 @@ from benchmarks.hints import holds
 from clusterstate.objects import Pod
 from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.hinting.changed_manifests import manifests_of
-from kubescheduler.hinting.proposals import Hint, PodHints
+from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
 
 UNITS = {"cpu": (1, "m"), "memory": (1000, "")}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
-from kubescheduler.hinting.changed_manifests import manifests_of
+from kubescheduler.hinting.proposals import manifests_of
 
 CLASS = {
     "apiVersion": "storage.k8s.io/v1",

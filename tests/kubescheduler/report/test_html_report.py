@@ -20,8 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler.report
-from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.headline import headline
+from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 from kubescheduler.report.html_charts import (
     BINS,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.translate.scoring_strategy import Shape, role_of
+from kubescheduler.translate.policy_entries import Shape, role_of
 from kubescheduler.translate.translation_model import Role
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio, told, translated
 

@@ -8,8 +8,8 @@ import msgspec
 
 from clusterstate.objects import ClusterObject, Container, FrozenMap
 from kubescheduler.translate.migration import MigrationOptions, migrated
+from kubescheduler.translate.translating import weighed
 from kubescheduler.translate.translation_model import Note
-from kubescheduler.translate.weighed_notes import weighed
 from priorities.prefer_avoid import ANNOTATION
 from tests.support.comparing.compared import node, pod
 

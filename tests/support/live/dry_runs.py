@@ -12,8 +12,8 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
+from kubescheduler.comparison.drawn_runs import RealChoices
 from kubescheduler.comparison.dry_run_results import DryRunResults
-from kubescheduler.comparison.real_choices import RealChoices
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler

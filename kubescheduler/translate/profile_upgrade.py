@@ -1,4 +1,4 @@
-"""A profile of an older KubeSchedulerConfiguration as one of v1: what stays is as it is written."""
+"""Profiles of an older KubeSchedulerConfiguration as profiles of v1, plugin by plugin."""
 
 from __future__ import annotations
 
@@ -9,12 +9,174 @@ import msgspec
 
 from kubescheduler.config.component.config_schema import ALL, PluginConfig
 from kubescheduler.config.component.format_1_36 import GONE
+from kubescheduler.config.policy.policy_model import (
+    LabelPreference,
+    LabelsPresence,
+    PredicateArgument,
+    PriorityArgument,
+    RequestedToCapacityRatio,
+    ResourceWeight,
+    ServiceAntiAffinity,
+    UtilizationPoint,
+)
+from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
+from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.releases import v1_20, v1_36
-from kubescheduler.translate.notes import AVOID_PODS, BALANCED_1_36, DETAILS_1_36, IMAGES_1_36, INTER_POD_1_36, note
-from kubescheduler.translate.spreading import ROUNDED, SELECTOR_ADVICE, SELECTOR_TEXT
-from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin
-from kubescheduler.translate.upgrade.fullness_upgrade import FIT, FULLNESS, LEAST_PLUGIN, fit_upgrade
-from kubescheduler.translate.upgrade.label_upgrade import LABELS, label_args
+from kubescheduler.translate.policy_entries import (
+    FALLING,
+    LEAST,
+    MOST,
+    RISING,
+    ROUNDED,
+    SELECTOR_ADVICE,
+    SELECTOR_TEXT,
+    PolicyEntry,
+    Shape,
+    added_affinity,
+    combined,
+    node_score,
+    required_expressions,
+    spread,
+)
+from kubescheduler.translate.to_1_36 import service_affinity_note, written_strategy
+from kubescheduler.translate.translation_model import (
+    AVOID_PODS,
+    BALANCED_1_36,
+    DETAILS_1_36,
+    IMAGES_1_36,
+    INTER_POD_1_36,
+    Note,
+    NoteKind,
+    WithOrigin,
+    note,
+)
+
+FIT = "NodeResourcesFit"
+LEAST_PLUGIN = "NodeResourcesLeastAllocated"
+FULLNESS: dict[str, tuple[str, Shape]] = {
+    LEAST_PLUGIN: (LEAST, FALLING),
+    "NodeResourcesMostAllocated": (MOST, RISING),
+    "RequestedToCapacityRatio": ("", ()),
+}
+"""Plugin → the priority that it was, and its shape."""
+
+
+class FitUpgrade(msgspec.Struct, frozen=True):
+    """How NodeResourcesFit scores."""
+
+    weight: int
+    """0: not at all."""
+    listed: bool = False
+    """Whether the profile has to list it among its scores."""
+    args: WithOrigin | None = None
+    """The scoring strategy, if it is not the default one."""
+    origin: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+def fit_upgrade(
+    score: tuple[Sequence[Mapping[str, Any]], Sequence[str]], args: Mapping[str, Any], path: str, *, least: bool
+) -> FitUpgrade:
+    """Of a profile's (enabled entries, disabled names) at score and its decoded args.
+
+    least: NodeResourcesLeastAllocated is a default with weight 1; else these plugins are not, and without any of them
+    nothing has to change.
+    """
+    enabled, disabled = score
+    items = []
+    for at, entry in enumerate(enabled):
+        if (name := entry.get("name")) in FULLNESS:
+            items.append(_item(str(name), entry.get("weight") or 1, f"{path}.plugins.score.enabled[{at}] {name}", args))
+    kept = least and LEAST_PLUGIN not in disabled and ALL not in disabled
+    if kept:
+        items.insert(0, _item(LEAST_PLUGIN, 1, f"{LEAST_PLUGIN} (default)", args))
+    if not items:
+        return FitUpgrade(0)
+    if kept and len(items) == 1 and LEAST_PLUGIN not in args:
+        return FitUpgrade(1)
+    found = combined(items, overfull_counts_nothing=False)
+    text = "it is a scoring strategy of NodeResourcesFit now, with the same formula"
+    notes = found.notes or tuple(Note(NoteKind.EXACT, item.path, text) for item in items)
+    return FitUpgrade(found.weight, listed=True, args=written_strategy(found), origin=found.origin, notes=notes)
+
+
+def _item(name: str, weight: int, path: str, args: Mapping[str, Any]) -> PolicyEntry:
+    priority, shape = FULLNESS[name]
+    given = args.get(name)
+    resources = tuple(getattr(given, "resources", ()) or ())
+    shape = tuple(getattr(given, "shape", ()) or shape)
+    if priority and (not resources or dict(resources) == dict(CPU_AND_MEMORY)):
+        return PolicyEntry(priority, path, path, weight)
+    ratio = RequestedToCapacityRatio(
+        tuple(UtilizationPoint(*point) for point in shape), tuple(ResourceWeight(*each) for each in resources)
+    )
+    return PolicyEntry(name, path, path, weight, priority=PriorityArgument(requested_to_capacity_ratio=ratio))
+
+
+LABELS = ("NodeLabel", "ServiceAffinity")
+PluginArgs = tuple[str, dict[str, Any], str]
+"""(plugin, its args, where they come from)."""
+
+
+def label_args(
+    config: Sequence[PluginConfig], scores: Sequence[Mapping[str, Any]], path: str, notes: list[Note]
+) -> Iterator[PluginArgs]:
+    """What the args of those plugins become; ``scores`` are the enabled Score plugins, with their weights."""
+    weights = {entry.get("name"): entry.get("weight") or 1 for entry in scores}
+    for at, entry in enumerate(config):
+        where = f"{path}.pluginConfig[{at}] {entry.name}"
+        if isinstance(entry.args, NodeLabelArgs):
+            yield from _node_label(entry.args, weights.get("NodeLabel", 0), where, notes)
+        elif isinstance(entry.args, ServiceAffinityArgs):
+            yield from _service_affinity(entry.args, weights.get("ServiceAffinity", 0), where, notes)
+
+
+def _node_label(args: NodeLabelArgs, weight: int, path: str, notes: list[Note]) -> Iterator[PluginArgs]:
+    required = [
+        PolicyEntry("NodeLabel", path, path, predicate=PredicateArgument(labels_presence=LabelsPresence(labels, there)))
+        for labels, there in ((args.present_labels, True), (args.absent_labels, False))
+        if labels
+    ]
+    preferred = [
+        PolicyEntry(
+            "NodeLabel", path, path, weight, priority=PriorityArgument(label_preference=LabelPreference(label, there))
+        )
+        for labels, there in ((args.present_labels_preference, True), (args.absent_labels_preference, False))
+        for label in labels
+        if weight
+    ]
+    score = node_score(preferred)
+    notes += score.notes
+    found = added_affinity(required_expressions(required), score.preferred)
+    if found is not None:
+        yield "NodeAffinity", dict(found.value), path
+
+
+def _service_affinity(args: ServiceAffinityArgs, weight: int, path: str, notes: list[Note]) -> Iterator[PluginArgs]:
+    if args.affinity_labels:
+        notes.append(service_affinity_note(args.affinity_labels, path))
+    against = [
+        PolicyEntry(
+            "ServiceAffinity",
+            path,
+            path,
+            weight,
+            priority=PriorityArgument(service_anti_affinity=ServiceAntiAffinity(label)),
+        )
+        for label in args.anti_affinity_labels_preference
+        if weight
+    ]
+    if against:
+        found = spread((), (), against, one_plugin=False)
+        notes += found.notes
+        value = found.args.value
+        yield (
+            "PodTopologySpread",
+            {**value, "defaultConstraints": [WithOrigin(c.value, path) for c in found.constraints]},
+            path,
+        )
+
 
 SCORE, PRE_SCORE = "score", "preScore"
 LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
