@@ -16,10 +16,10 @@ from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.releases.names import LEGACY_RELEASES
 from predicates.types import PredicateArgs
 from priorities.types import PriorityArgs
 from tests.support.build import cache_of, make_node, make_pod
+from tests.support.releases_tried import LEGACY_TRIED
 
 OPTIONS = EngineFlags(feature_gates=RELEASES["1.16"].gates.resolve({}))
 
@@ -154,7 +154,7 @@ def test_a_function_of_one_argument_is_refused() -> None:
         ap.register_priority_function("Odd", lambda pod: 1)
 
 
-@pytest.mark.parametrize("release", LEGACY_RELEASES)
+@pytest.mark.parametrize("release", LEGACY_TRIED)
 def test_every_key_of_every_provider_is_registered(release: str) -> None:
     """And every registered priority has a positive weight."""
     registry = ap.registry(release)

@@ -168,7 +168,8 @@ def test_report_counts_everything() -> None:
 def test_the_way_of_a_decision(release: str) -> None:
     """It begins where a scheduler is asked and passes through core; a climb is between files that it walks through.
     In a process of its own: what other tests imported or left to a profiler is not walked through."""
-    script = f"import json\nfrom benchmarks.structure import way_of_a_decision\nprint(json.dumps(way_of_a_decision({release!r})))"
+    asked = f"print(json.dumps(way_of_a_decision({release!r})))"
+    script = f"import json; from benchmarks.structure import way_of_a_decision; {asked}"
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     files, climbs = json.loads(ran.stdout)
     assert files[0] == "kubescheduler/api/scheduler.py"

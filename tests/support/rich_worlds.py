@@ -55,15 +55,15 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import Requeste
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.device_clusters.devices import gpu, make_slice
 from tests.support.device_clusters.devices import make_claim as device_claim
 from tests.support.device_clusters.devices import make_class as device_class
 from tests.support.frames import frame
+from tests.support.releases_tried import FRAMEWORKS_TRIED
 from tests.support.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 
-RELEASES = tuple(FRAMEWORK_RELEASES)
+RELEASES = tuple(FRAMEWORKS_TRIED)
 IN_TREE = {release: release_named(release).framework_rules.plugins for release in RELEASES}
 """Release → its plugins."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -27,8 +27,8 @@ from clusterstate.objects import (
 )
 from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.volumes.claim_matching import NONE, Terms, VolumeCandidates, label_picked
-from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import told
 from tests.support.storage import BOUND, ZONE, make_claim, make_class, make_volume, on_nodes
 from tests.support.storage_worlds import NODES, STARTED, afresh, apply, scheduler_of
@@ -178,7 +178,7 @@ def case(name: str, since: str, claims: str, before: tuple[Any, ...], *events: A
     return pytest.param(since, tuple(claims.split()), before, events, id=name)
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(
     ("since", "claims", "before", "events"),
     [
@@ -227,5 +227,5 @@ def test_an_event_that_changes_a_decision_is_not_missed(
         apply(scheduler, step, what)
     found = told(scheduler.decide(waiting, thorough=True))
     assert found == told(afresh(release, scheduler).decide(waiting, thorough=True))
-    looked_at = since != NEVER and RELEASE_NAMES.index(release) >= RELEASE_NAMES.index(since)
+    looked_at = since != NEVER and RELEASES_TRIED.index(release) >= RELEASES_TRIED.index(since)
     assert (found != first) == looked_at

@@ -26,8 +26,8 @@ from clusterstate.objects import (
     Requirement,
     VolumeAttachment,
 )
-from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import labels, make_pod
+from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import told
 from tests.support.storage import (
     BOUND,
@@ -158,7 +158,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=30)
 @given(steps=STEPS)
 def test_decisions_after_events_are_those_of_a_fresh_cluster(release: str, steps: list[tuple[str, Any]]) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.objects import Service
 from docs.generate.blocks import ROOT
-from kubescheduler import RELEASES, Cluster, Scheduler, capacity, compare, node, pod, simulate
+from kubescheduler import Cluster, Scheduler, capacity, compare, node, pod, simulate
+from tests.support.releases_tried import RELEASES_TRIED
 
 SERVICE = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
 EXAMPLE = ROOT / "policy_examples" / "cluster.yaml"
@@ -32,7 +33,7 @@ def small(release: str = "1.16") -> Cluster:
     )
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_amounts_are_what_kubernetes_writes(release: str) -> None:
     """Whole numbers, fractions and suffixes are read as in a manifest; pods is 110 by default."""
     made = Cluster(release=release).node("a", cpu=0.5, memory="8Gi", resources={"example.com/gpu": 2}).nodes[0]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kubescheduler.cli.output import columns
-from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
 from tests.support.processes.terminals import Shown, on_a_terminal
+from tests.support.releases_tried import RELEASES_TRIED
 
 WIDTHS = (80, 120, 200)
 EXAMPLE = (str(ROOT / "policy_examples" / "cluster.yaml"), "--pod", str(ROOT / "policy_examples" / "pod.yaml"))
@@ -43,7 +43,7 @@ def crowd(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("option", ["--explain", "--top=2", "--node=worker-1"])
 def test_explanations_fit_the_screen(release: str, width: int, option: str, kubescheduler: Run) -> None:
     """No line is wider than the terminal, and it says what a pipe gets: all words of that, long ones perhaps broken."""
@@ -116,7 +116,7 @@ def test_top(crowd: str, kubescheduler: Run) -> None:
     assert [("scores" in found) for found in evidence.values()] == [True] * 3 + [False] * 3
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_one_node_in_full(release: str, kubescheduler: Run) -> None:
     """Every score with its formula and inputs, every refusal with its facts, and where more is said of the rule."""
     outcome = kubescheduler(

@@ -9,7 +9,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.cli import run
-from kubescheduler.releases.lookup import RELEASES
+from tests.support.releases_tried import RELEASES_TRIED
 
 AMOUNTS = {"cpu": "4", "memory": "8Gi", "pods": "10"}
 REASONS = {
@@ -31,7 +31,7 @@ def node(name: str, *without: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("resource", AMOUNTS)
 def test_a_note_beside_the_reason(release: str, resource: str) -> None:
     """The release's reason is as it is, and a note says that the node does not say the amount; nobody else's does."""

@@ -17,7 +17,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
+from tests.support.releases_tried import FRAMEWORKS_TRIED, LEGACY_TRIED
 
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
 FAULTY = {"on": True}
@@ -88,10 +88,10 @@ def by_plugin(plugin: Callable[[], Any]) -> Callable[[str], EngineSpec]:
 
 
 CASES = [
-    *((by_predicate, release) for release in LEGACY_RELEASES),
-    *((by_priority, release) for release in LEGACY_RELEASES),
-    *((by_plugin(FaultyFilter), release) for release in FRAMEWORK_RELEASES),
-    *((by_plugin(FaultyScore), release) for release in FRAMEWORK_RELEASES),
+    *((by_predicate, release) for release in LEGACY_TRIED),
+    *((by_priority, release) for release in LEGACY_TRIED),
+    *((by_plugin(FaultyFilter), release) for release in FRAMEWORKS_TRIED),
+    *((by_plugin(FaultyScore), release) for release in FRAMEWORKS_TRIED),
 ]
 
 
@@ -138,7 +138,7 @@ def by_priority_of_pods(release: str) -> EngineSpec:
     return EngineSpec(release, policy={**POLICY, **policy})
 
 
-@pytest.mark.parametrize("release", LEGACY_RELEASES)
+@pytest.mark.parametrize("release", LEGACY_TRIED)
 @pytest.mark.parametrize("made", [by_predicate_of_pods, by_priority_of_pods])
 def test_a_rule_that_fails_amid_like_pods_fails_as_for_the_first(
     made: Callable[[str], EngineSpec], release: str

@@ -19,8 +19,8 @@ from kubescheduler.core.pod_classes import FEWEST_STATES, ClassState, Memory, Sh
 from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.releases.names import RELEASE_NAMES
 from predicates.types import FitPredicate
+from tests.support.releases_tried import RELEASES_TRIED
 
 KEYS = ("app", "job-name", "tier")
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -196,7 +196,7 @@ def decided(release: str, steps: list[Any]) -> list[tuple[Any, Any]]:
     return found
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(st.lists(actions, min_size=4, max_size=20))
 @settings(max_examples=60, deadline=None)
 def test_a_scheduler_decides_as_one_that_remembers_nothing(release: str, steps: list[Any]) -> None:
@@ -205,7 +205,7 @@ def test_a_scheduler_decides_as_one_that_remembers_nothing(release: str, steps: 
         assert remembering == anew
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("steps", TOLD_APART.values(), ids=TOLD_APART)
 def test_pods_that_a_rule_tells_apart_share_nothing_of_it(release: str, steps: list[Any]) -> None:
     """The last pod's decision is its own, whatever pods with the same spec found before it."""
@@ -213,7 +213,7 @@ def test_pods_that_a_rule_tells_apart_share_nothing_of_it(release: str, steps: l
         assert remembering == anew
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(
     ("rules", "expected"),
     [pytest.param((), 1, id="rules-of-the-release"), pytest.param((CUSTOM,), 5, id="a-custom-rule-besides")],

@@ -12,6 +12,7 @@ from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
+from tests.support.releases_tried import RELEASES_TRIED
 
 UNITS = {"cpu": (1, "m"), "memory": (1000, "")}
 """Resource → (thousandths in the unit it is counted in, how manifests write that unit)."""
@@ -33,7 +34,7 @@ def fresh_host(world: HintWorld, release: str, hint: Hint, pod: Pod) -> str | No
     return ks.Scheduler(again).decide(pods[0], preempt=True).host
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=15, deadline=None)
 @given(world=hint_worlds())
 def test_every_hint_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
@@ -44,7 +45,7 @@ def test_every_hint_works_on_a_fresh_engine(release: str, world: HintWorld) -> N
             assert fresh_host(world, release, hint, found.pod) == hint.host, hint.text
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=10, deadline=None)
 @given(world=hint_worlds())
 def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
@@ -57,7 +58,7 @@ def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: Hint
         assert all(holds(engine, cluster.objects, found.pod, hint) for hint in found)
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=15, deadline=None)
 @given(world=hint_worlds())
 def test_brute_force_finds_the_same_single_changes(release: str, world: HintWorld) -> None:
@@ -70,7 +71,7 @@ def test_brute_force_finds_the_same_single_changes(release: str, world: HintWorl
     assert found.reached or listed == works
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=15, deadline=None)
 @given(world=hint_worlds())
 def test_lowered_requests_are_exact(release: str, world: HintWorld) -> None:
@@ -88,7 +89,7 @@ def test_lowered_requests_are_exact(release: str, world: HintWorld) -> None:
         assert world.host(release, with_request(world.pod, resource, f"{left + 1}{suffix}")) is None
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=15, deadline=None)
 @given(world=hint_worlds())
 def test_no_part_of_a_pair_works_alone(release: str, world: HintWorld) -> None:
@@ -99,7 +100,7 @@ def test_no_part_of_a_pair_works_alone(release: str, world: HintWorld) -> None:
     assert [h.rank for h in found] == sorted(h.rank for h in found)
 
 
-@pytest.mark.parametrize("release", [release for release in ks.RELEASES if release != "1.4"])
+@pytest.mark.parametrize("release", [release for release in RELEASES_TRIED if release != "1.4"])
 def test_the_smallest_priority_that_makes_room(release: str) -> None:
     """It is one above the lowest pods that have to go, and the hint names them."""
     cluster = ks.Cluster(release=release).node("a", cpu=2)

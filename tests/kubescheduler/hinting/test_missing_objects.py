@@ -8,6 +8,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.hinting.proposals import manifests_of
+from tests.support.releases_tried import RELEASES_TRIED
 
 CLASS = {
     "apiVersion": "storage.k8s.io/v1",
@@ -25,7 +26,7 @@ def near(**selector: Any) -> dict[str, Any]:
     return ks.pod("web", spec={"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_claim_that_is_missing(release: str) -> None:
     """To create it is the first hint, also where a release gives the attempt up without it."""
     cluster = ks.Cluster(release=release).node("a", zone="eu-1")
@@ -44,7 +45,7 @@ def test_a_claim_of_a_class(release: str) -> None:
     assert ks.Scheduler(cluster.add(claim)).decide(CLAIMING).host == "a"
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(
     ("selector", "shown"),
     [
@@ -61,7 +62,7 @@ def test_a_pod_that_is_missing(release: str, selector: dict[str, Any], shown: st
     assert ks.Scheduler(cluster.add(pod)).decide(near(**selector)).host == "b"
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_node_that_is_large_enough(release: str) -> None:
     """It is like the node that has to grow least, and as large as the pod; a node as there is comes before it."""
     cluster = ks.Cluster(release=release).node("a", cpu=2, memory="4Gi")

@@ -9,6 +9,7 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.core.shown_table import ShownTable
 from kubescheduler.notebook.static_tables import WIDTH
+from tests.support.releases_tried import RELEASES_TRIED
 
 
 def example(release: str) -> ks.Cluster:
@@ -16,7 +17,7 @@ def example(release: str) -> ks.Cluster:
     return ks.Cluster.read("policy_examples/cluster.yaml", release=release)
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("pod", ["policy_examples/pod.yaml", ks.pod("big", cpu=99), ks.pod("tiny")])
 def test_a_decision_in_fifteen_lines(release: str, pod: Any) -> None:
     """Where the pod goes, the totals of the best nodes, and why others were refused, in 80 columns."""

@@ -18,8 +18,8 @@ from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.redaction import redacted
+from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster, incoming, worlds
 
 
@@ -46,7 +46,7 @@ def by_number(decision: Decision) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @settings(max_examples=30)
 @given(world=worlds(), pod=incoming)
 def test_decisions_are_the_same(release: str, world: DrawnCluster, pod: Pod) -> None:

@@ -7,16 +7,16 @@ from collections import Counter
 import pytest
 
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, POLICY_RELEASES, RELEASE_NAMES
 from kubescheduler.translate.migration import MigrationOptions
 from kubescheduler.translate.translating import provider_source, translate
 from tests.support.configuring.migrations import moved
+from tests.support.releases_tried import FRAMEWORKS_TRIED, POLICIES_TRIED, RELEASES_TRIED
 
 PAIRS = [
     (old, new)
-    for old in POLICY_RELEASES
-    for new in FRAMEWORK_RELEASES
-    if RELEASE_NAMES.index(old) < RELEASE_NAMES.index(new)
+    for old in POLICIES_TRIED
+    for new in FRAMEWORKS_TRIED
+    if RELEASES_TRIED.index(old) < RELEASES_TRIED.index(new)
 ]
 LEGACY, FROM_1_20 = ("1.4", "1.16"), ("1.20",)
 TO_1_20, TO_1_36 = ("1.20",), ("1.36",)

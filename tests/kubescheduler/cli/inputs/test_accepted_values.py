@@ -8,8 +8,8 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import DecodeError
-from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Run, pod
+from tests.support.releases_tried import RELEASES_TRIED
 
 GATE = "TaintTolerationComparisonOperators=true"
 WHERE = 'Pod default/web: spec.tolerations[0].operator: "{}" is not one of Exists, Equal'
@@ -28,7 +28,7 @@ def _pod(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["schedule", "capacity", "simulate", "compare"])
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_tolerations_that_compare(kubescheduler: Run, command: str, release: str) -> None:
     """A fault as usual and when strict, a note for a warning, nothing when ignored."""
     asked = {"simulate": ["--workload", "pod.yaml"]}.get(command, ["--pod", "pod.yaml"])
@@ -73,7 +73,7 @@ def test_a_gate_that_is_not_known_is_reported_once(schedule: Run) -> None:
     assert GATED in err
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_other_values(release: str) -> None:
     """Volumes for single pods came with 1.22, SCTP with 1.12; fields that came later are read in every release."""
     claim = {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Run, pod
 from tests.support.comparing.simulator_reader import Export, read_export, results_of
+from tests.support.releases_tried import RELEASES_TRIED
 
 Exported = Callable[[str], Export]
 
@@ -41,7 +41,7 @@ def exported(folder: Path, kubescheduler: Run) -> Exported:
     return run
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_the_export_is_read(exported: Exported, release: str) -> None:
     """Every list has its objects, and the configuration is there where the release has one."""
     export = exported(release)
@@ -51,7 +51,7 @@ def test_the_export_is_read(exported: Exported, release: str) -> None:
     assert {each.metadata.name: each.spec.get("nodeName") for each in export.pods} == {"web": "a", "huge": None}
 
 
-@pytest.mark.parametrize("release", RELEASE_NAMES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_the_results_are_read(exported: Exported, release: str) -> None:
     """Of each pod: who refused which node, final scores as numbers of the feasible nodes, and the chosen node."""
     results = {each.metadata.name: results_of(each.metadata.annotations) for each in exported(release).pods}

@@ -13,6 +13,7 @@ from kubescheduler.lab.scene import cluster_edits, side_verbs
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import side_of
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.releases_tried import RELEASES_TRIED
 
 
 def opened(release: str = "1.36") -> Scene:
@@ -58,7 +59,7 @@ PLACES: list[tuple[dict[str, Any], dict[str, str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(
     ("asked", "expected", "text"),
     PLACES,
@@ -89,7 +90,7 @@ NODES: list[tuple[dict[str, Any], str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(("asked", "node", "expected"), NODES, ids=[asked["do"] for asked, _, _ in NODES])
 def test_an_edit_changes_a_node(asked: dict[str, Any], node: str, expected: dict[str, Any], release: str) -> None:
     """As the verb cluster shows it."""
@@ -196,7 +197,7 @@ spec: {selector: {app: shop}}
 """
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_manifests_are_added_with_the_pods_of_controllers(release: str) -> None:
     """The first of them is asked about."""
     scene = opened(release)

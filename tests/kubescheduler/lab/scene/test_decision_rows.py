@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import kubescheduler as ks
 from kubescheduler.cli import run
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
+from tests.support.releases_tried import RELEASES_TRIED
 
-CASES = [drawn for release in ks.RELEASES for drawn in drawn_scenes(release, count=8, seed=3)]
+CASES = [drawn for release in RELEASES_TRIED for drawn in drawn_scenes(release, count=8, seed=3)]
 
 
 @pytest.mark.parametrize("drawn", CASES, ids=lambda drawn: drawn.name)
@@ -28,7 +28,7 @@ def test_raw_normalised_and_product_are_those_of_why(drawn: RecordedScene) -> No
         assert {rule: list(score.values()) for rule, score in node["scores"].items()} == said
 
 
-TOTALS = [drawn for release in ks.RELEASES for drawn in drawn_scenes(release)]
+TOTALS = [drawn for release in RELEASES_TRIED for drawn in drawn_scenes(release)]
 
 
 def shown(drawn: RecordedScene) -> dict[str, Any]:

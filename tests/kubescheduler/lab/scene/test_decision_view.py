@@ -15,6 +15,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import side_of
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.custom.extender_process import extender
+from tests.support.releases_tried import RELEASES_TRIED
 
 LEGACY = ["predicates", "priorities", "select", "bind"]
 FRAMEWORK = [
@@ -126,7 +127,7 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_an_extender_that_cannot_be_asked_is_an_error(release: str, address: str) -> None:
     """Of a scene that asks; one that passes extenders over decides without, and says so."""
     settings = {"urlPrefix": f"{address}/refuses", "filterVerb": "filter", "weight": 1, "enableHttps": False}
@@ -155,7 +156,7 @@ def test_an_extender_that_cannot_be_asked_is_an_error(release: str, address: str
     assert not any(node["refused"] for node in asked["nodes"])
 
 
-RELEASES = ks.RELEASES[1:]
+RELEASES = RELEASES_TRIED[1:]
 """Those that preempt."""
 
 

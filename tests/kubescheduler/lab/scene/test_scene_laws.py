@@ -12,6 +12,7 @@ from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.releases_tried import RELEASES_TRIED
 
 NODES = st.sampled_from(["a", "b", "c", "a-1"])
 PODS = st.sampled_from([f"default/{name}" for name in ("run-1", "run-2", "wait-1", "wait-2", "new")])
@@ -53,7 +54,7 @@ EDITS = st.one_of(
             }
         )
     ),
-    st.fixed_dictionaries({"do": st.just("release"), "side": SIDES, "release": st.sampled_from(ks.RELEASES)}),
+    st.fixed_dictionaries({"do": st.just("release"), "side": SIDES, "release": st.sampled_from(RELEASES_TRIED)}),
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.releases_tried import RELEASES_TRIED
 
 COUNTS = {"few": (20, []), "many": (23, ["and 3 more"])}
 
@@ -27,7 +28,7 @@ def shown(scene: Scene, **asked: Any) -> Any:
     return VERBS["cluster"](scene, asked)
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_nodes_say_whether_the_pod_fits(release: str) -> None:
     """The pod that is asked about, or one that is named; and the node that it goes to, with its place."""
     cluster = ks.Cluster(release=release).node("a", cpu=1).node("b", cpu=4).node("c", cpu=2)

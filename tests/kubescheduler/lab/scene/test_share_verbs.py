@@ -34,6 +34,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.hint_worlds import HintWorld, hint_worlds
+from tests.support.releases_tried import RELEASES_TRIED
 
 POLICY = "kind: Policy   # ours\napiVersion: v1\npriorities:\n- name: LeastRequestedPriority\n  weight: 2\n"
 
@@ -43,7 +44,7 @@ def opened(nodes: int = 2) -> Scene:
     cluster = ks.Cluster(release="1.16").pod("web", cpu=1, annotations={"note": "</script><b>"})
     for at in range(nodes):
         cluster = cluster.node(f"n{at}", cpu=2 + at % 2, taints=["db:NoSchedule"] if at % 3 == 2 else [])
-    scene = Scene.opened(cluster, sides=[EngineSpec(release) for release in ks.RELEASES], title="A <scene>")
+    scene = Scene.opened(cluster, sides=[EngineSpec(release) for release in RELEASES_TRIED], title="A <scene>")
     VERBS["edit"](scene, {"edit": {"do": "configure", "side": "b", "kind": "policy", "text": POLICY}})
     return scene
 
@@ -66,7 +67,7 @@ def test_a_document_is_the_scene() -> None:
     assert again.state.title == "A <scene>"
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=hint_worlds())
 @settings(max_examples=10, deadline=None)
 def test_a_link_is_the_scene(release: str, world: HintWorld) -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kubescheduler as ks
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler import Cluster
@@ -19,6 +18,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.side_schedulers import ClusterCaches
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster, incoming, told, worlds
 
 IMAGES = [{"names": ["web:1"], "sizeBytes": 90_000_000}]
@@ -54,7 +54,7 @@ CHANGES: dict[str, tuple[Callable[[Cluster], Cluster], str]] = {
 }
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_cache_is_filled_anew_only_where_more_than_nodes_and_their_pods_differ(change: str, release: str) -> None:
     """And what is decided in it, forth and back, is what a new scene decides."""

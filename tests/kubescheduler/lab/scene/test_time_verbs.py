@@ -17,6 +17,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.time_verbs import run_text
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.simulation.simulation_report import RUNNING, WAITING
+from tests.support.releases_tried import RELEASES_TRIED
 
 
 def coming(name: str, cpu: int, priority: int, after: int) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def opened(release: str, manifests: list[dict[str, Any]]) -> Scene:
     return Scene.opened(ks.Cluster(*manifests, release=release), sides=[EngineSpec(release)])
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @example(manifests=STARTS, grace=0.0)
 @given(manifests=clusters(), grace=st.sampled_from([0.0, 30.0]))
 @settings(max_examples=10, deadline=None)
@@ -74,7 +75,7 @@ def test_every_attempt_can_be_gone_back_to(release: str, manifests: list[dict[st
     assert sorted(n for stay in stays for n in stay["attempts"]) == [one["id"] for one in run["attempts"]]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_the_use_is_that_of_a_simulation(release: str) -> None:
     """In shares of what is allocatable, over the whole run."""
     manifests = [ks.node("a", cpu=4), ks.pod("w1", cpu=1), ks.pod("w2", cpu=2)]

@@ -10,6 +10,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS, VIEWS
+from tests.support.releases_tried import RELEASES_TRIED
 
 PARAMETERS = {
     "why": {"node": "a"},
@@ -35,7 +36,7 @@ def opened(release: str) -> Scene:
     return Scene.opened(cluster, sides=[EngineSpec(release)])
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("verb", [verb for verb in VIEWS if verb != "extenderRequest"])
 def test_every_verb_answers_data_that_json_can_hold(verb: str, release: str) -> None:
     """Also in the releases that write manifests otherwise."""
@@ -44,7 +45,7 @@ def test_every_verb_answers_data_that_json_can_hold(verb: str, release: str) -> 
     assert msgspec.json.decode(text).keys() == answer.keys()
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_decision_has_the_rows_that_are_asked_for(release: str) -> None:
     """Those that fit come first, the others by name with the reasons by check."""
     answer = VERBS["decision"](opened(release), {"from": 0, "to": 2})
@@ -57,7 +58,7 @@ def test_a_decision_has_the_rows_that_are_asked_for(release: str) -> None:
     assert sum(products) == answer["nodes"][0]["total"] > 0
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_cluster_shows_what_is_used_and_what_the_pod_would_take(release: str) -> None:
     """In the unit of each resource, nodes by zone and name."""
     answer = VERBS["cluster"](opened(release), {"side": "a"})
@@ -84,7 +85,7 @@ def test_a_question_that_cannot_be_answered_is_a_fault(verb: str, asked: dict[st
     assert raised.value.problems == (text,)
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_why_says_what_a_refusal_and_a_score_were_made_of(release: str) -> None:
     """Also of the one node that fits, which most releases take unscored; products add up to the total."""
     scene = opened(release)
@@ -105,21 +106,21 @@ WHAT_IFS = [
 ]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize(("node", "text"), WHAT_IFS)
 def test_what_if_a_pod_ran_on_a_node(node: str, text: str, release: str) -> None:
     """It says so in a line."""
     assert VERBS["whatif"](opened(release), {"node": node})["text"] == text
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_running_pod_is_decided_as_if_it_waited(release: str) -> None:
     """Its own place is free then."""
     answer = VERBS["whatif"](opened(release), {"node": "a", "pod": "default/web-1"})
     assert (answer["fits"], answer["pod"]) == (True, "default/web-1")
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_pods_that_wait_are_shown_with_what_would_become_of_them(release: str) -> None:
     """In the order of the queue; pods that look alike are decided once, and each is named."""
     scene = opened(release)
@@ -153,7 +154,7 @@ def test_a_rule_that_is_not_documented_is_named() -> None:
         VERBS["rule"](opened("1.36"), {"rule": "Mine", "release": "1.36"})
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_side_that_nothing_is_said_of_names_the_provider_where_there_are_some(release: str) -> None:
     """1.36 has none."""
     (side,) = VERBS["state"](opened(release), {})["sides"]

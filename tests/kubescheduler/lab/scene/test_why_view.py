@@ -15,6 +15,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.lab.scene.why_view import MOST_SHOWN
 from tests.support.custom.extender_process import extender
+from tests.support.releases_tried import RELEASES_TRIED
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def echoed(answer: dict[str, Any]) -> Any:
     return found
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @pytest.mark.parametrize("short", [False, True], ids=["whole nodes", "names"])
 def test_the_body_is_what_arrived(release: str, short: bool, address: str) -> None:
     """Of an extender that answers with what it received as an error; the attempt fails by it."""

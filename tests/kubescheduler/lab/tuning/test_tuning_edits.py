@@ -14,6 +14,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.lab.tuning.form_rows import CONFIG, POLICY, SideText
 from kubescheduler.lab.tuning.profile_form import running
 from kubescheduler.lab.tuning.tuning_edits import argued, form_of, toggled, weighed
+from tests.support.releases_tried import RELEASES_TRIED
 
 CONFIG_1_36 = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -37,7 +38,7 @@ def decided(side: SideText) -> Decision:
     return ks.Scheduler(cluster, **given).decide(ks.pod("web", cpu=1))
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_a_form_says_what_the_engine_does(release: str) -> None:
     """Its weights are those of a decision, its checks those that run."""
     side = SideText(EngineSpec(release))
@@ -47,7 +48,7 @@ def test_a_form_says_what_the_engine_does(release: str) -> None:
     assert all(row.text for row in (*form.rules, *form.checks))
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_every_weight_can_be_changed(release: str) -> None:
     """Of a provider, which is written out first; the other weights stay."""
     side = SideText(EngineSpec(release))
@@ -98,7 +99,7 @@ def test_a_policy_of_a_release_with_plugins() -> None:
     ]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_what_can_be_switched_off_comes_back(release: str) -> None:
     """Every check and rule that is not fixed goes and comes, and nothing else changes."""
     side = SideText(EngineSpec(release))

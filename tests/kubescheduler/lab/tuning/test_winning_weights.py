@@ -14,6 +14,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.tuning.form_rows import SideText
 from kubescheduler.lab.tuning.tuning_edits import form_of, weighed
 from kubescheduler.lab.tuning.winning_weights import winning_ranges
+from tests.support.releases_tried import RELEASES_TRIED
 
 Manifest = dict[str, Any]
 
@@ -55,7 +56,7 @@ def limits(side: SideText) -> dict[str, int]:
     return {row.id: row.most or 0 for row in form_of(side).rules if row.on}
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=scored_worlds(), data=st.data())
 @settings(max_examples=12, deadline=None)
 def test_the_node_wins_within_its_range_and_not_beside_it(
@@ -76,7 +77,7 @@ def test_the_node_wins_within_its_range_and_not_beside_it(
     assert [one.node for one in found if one.wins_now] == [*filter(None, [decision.host])]
 
 
-@pytest.mark.parametrize("release", ks.RELEASES)
+@pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=scored_worlds())
 @settings(max_examples=10, deadline=None)
 def test_the_ranges_of_a_rule_cover_every_weight_once(release: str, world: tuple[list[Manifest], Manifest]) -> None:
