@@ -26,7 +26,7 @@ from clusterstate.objects import (
     Taint,
     Toleration,
 )
-from clusterstate.podinfo import PodKey, controller_in_full
+from clusterstate.podinfo import PodKey, controller_in_full, pod_key
 from clusterstate.usage import RESTARTABLE, as_asked
 
 
@@ -45,6 +45,16 @@ def with_ephemeral_claims(pod: Pod) -> PodSpec:
 
 def _own_claim(pod: Pod, volume: EphemeralVolume) -> EphemeralClaim:
     return EphemeralClaim(f"{pod.metadata.name}-{volume.volume_name}", pod.metadata.name, pod.metadata.uid)
+
+
+def pod_key_with_ephemeral_claims(pod: Pod) -> PodKey:
+    """What makes two pods equal to releases before 1.36 that read ephemeral volumes.
+
+    Upstream: 1.20 with feature gate GenericEphemeralVolume.
+    """
+    if not any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes):
+        return pod_key(pod)
+    return pod_key(msgspec.structs.replace(pod, spec=with_ephemeral_claims(pod)))
 
 
 RESIZE_PENDING, INFEASIBLE = "PodResizePending", "Infeasible"

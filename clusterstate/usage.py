@@ -6,7 +6,7 @@ cpu is counted in millicores, everything else in whole units, both rounded up (a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -67,6 +67,11 @@ def wrap(value: int) -> int:
 def tracked_1_16(name: str) -> bool:
     """Whether 1.16 keeps account of a resource: cpu, memory, ephemeral-storage and the scalar ones."""
     return name in (CPU, MEMORY, EPHEMERAL_STORAGE) or (name != PODS and is_scalar_resource(name))
+
+
+def tracked_without_local_storage(name: str) -> bool:
+    """Whether 1.20 keeps account of a resource with its feature gate LocalStorageCapacityIsolation off."""
+    return name != EPHEMERAL_STORAGE and tracked_1_16(name)
 
 
 def tracked_1_4(name: str) -> bool:
@@ -211,6 +216,33 @@ def account_1_20(spec: PodSpec) -> PodUsage:
         scored=(wrap(cpu + whole_units(spec.overhead.get(CPU, 0))), memory),
         scored_others=amounts,
     )
+
+
+@cache
+def gated_accounting_1_20(*, overhead: bool, local_storage: bool) -> Accounting:
+    """How 1.20 counts under feature gates PodOverhead and LocalStorageCapacityIsolation; one function for one pair.
+
+    Without the latter nobody asks for ephemeral storage, and no node has any: see ``tracked_without_local_storage``.
+    Upstream: 1.20 framework.Resource.Add and SetMaxResource.
+    """
+    if overhead and local_storage:
+        return account_1_20
+
+    @lru_cache(maxsize=MOST_REMEMBERED)
+    def account(spec: PodSpec) -> PodUsage:
+        if not overhead and spec.overhead:
+            spec = msgspec.structs.replace(spec, overhead=NO_RESOURCES)
+        usage = account_1_20(spec)
+        return usage if local_storage else _without_local_storage(usage)
+
+    return account
+
+
+def _without_local_storage(usage: PodUsage) -> PodUsage:
+    if EPHEMERAL_STORAGE not in usage.request:
+        return usage
+    amounts = FrozenMap({name: amount for name, amount in usage.request.items() if name != EPHEMERAL_STORAGE})
+    return msgspec.structs.replace(usage, request=amounts, used=amounts, scored_others=amounts)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

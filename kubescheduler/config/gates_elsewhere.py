@@ -17,8 +17,8 @@ ELSEWHERE_1_20: Mapping[str, Gate] = {
         Gate(default=False, stage="alpha"),
         """
         AnyVolumeDataSource BoundServiceAccountTokenVolume CSIMigrationAWSComplete CSIMigrationAzureDiskComplete
-        CSIMigrationAzureFileComplete CSIMigrationGCEComplete CSIMigrationOpenStackComplete CSIServiceAccountToken
-        CronJobControllerV2 CustomCPUCFSQuotaPeriod DownwardAPIHugePages EndpointSliceNodeName
+        CSIMigrationAzureFile CSIMigrationAzureFileComplete CSIMigrationGCEComplete CSIMigrationOpenStackComplete
+        CSIServiceAccountToken CronJobControllerV2 CustomCPUCFSQuotaPeriod DownwardAPIHugePages EndpointSliceNodeName
         EndpointSliceTerminatingCondition EphemeralContainers GracefulNodeShutdown HPAContainerMetrics HPAScaleToZero
         IPv6DualStack KubeletCredentialProviders LocalStorageCapacityIsolationFSQuotaMonitoring MixedProtocolLBService
         ProcMountType QOSReserved ServiceLBNodePortControl ServiceTopology SizeMemoryBackedVolumes TTLAfterFinished
@@ -38,7 +38,7 @@ ELSEWHERE_1_20: Mapping[str, Gate] = {
         CRIContainerLogRotation CSIInlineVolume CSIVolumeFSGroupPolicy ConfigurableFSGroupPolicy DevicePlugins
         DisableAcceleratorUsageMetrics DynamicKubeletConfig EndpointSlice EndpointSliceProxying ExpandCSIVolumes
         ExpandInUsePersistentVolumes ExpandPersistentVolumes HugePageStorageMediumSize ImmutableEphemeralVolumes
-        KubeletPodResources LegacyNodeRoleBehavior NodeDisruptionExclusion RootCAConfigMap
+        KubeletPodResources LegacyNodeRoleBehavior NodeDisruptionExclusion NonPreemptingPriority RootCAConfigMap
         RotateKubeletServerCertificate RunAsGroup ServerSideApply ServiceAccountIssuerDiscovery ServiceNodeExclusion
         SetHostnameAsFQDN Sysctls TopologyManager ValidateProxyRedirects WarningHeaders WinOverlay
         """,

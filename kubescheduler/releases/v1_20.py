@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.strictness import Accepted
 from clusterstate.node_order import zone_key_stable
+from clusterstate.pod_view_1_36 import pod_key_with_ephemeral_claims
 from clusterstate.release_view import ReleaseView
-from clusterstate.usage import account_1_20
+from clusterstate.usage import account_1_20, gated_accounting_1_20, tracked_without_local_storage
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.decode_config import unknown_text_1_20
@@ -300,7 +301,6 @@ FEATURE_GATES: dict[str, Gate] = {
     "CSINodeInfo": LOCKED,
     "PodOverhead": BETA,
     "DefaultPodTopologySpread": BETA,
-    "NonPreemptingPriority": BETA,
     "PodDisruptionBudget": BETA,
     "LocalStorageCapacityIsolation": BETA,
     "CSIMigration": BETA,
@@ -308,30 +308,25 @@ FEATURE_GATES: dict[str, Gate] = {
     "CSIMigrationGCE": BETA_OFF,
     "CSIMigrationAzureDisk": BETA_OFF,
     "CSIMigrationOpenStack": BETA_OFF,
-    "CSIMigrationAzureFile": ALPHA,
     "BalanceAttachedNodeVolumes": ALPHA,
     "CSIStorageCapacity": ALPHA,
     "GenericEphemeralVolume": ALPHA,
 }
-IDLE = frozenset(
-    {
-        "BalanceAttachedNodeVolumes",
-        "CSIMigrationAzureFile",
-        "GenericEphemeralVolume",
-        "LocalStorageCapacityIsolation",
-        "NonPreemptingPriority",
-        "PodDisruptionBudget",
-        "PodOverhead",
-    }
-)
+IDLE = frozenset({"BalanceAttachedNodeVolumes"})
 GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_20)
 
 VIEW = replace(v1_16.VIEW, accounting=account_1_20, zone_key=zone_key_stable)
 
 
-def view(_: Mapping[str, bool]) -> ReleaseView:
-    """How it reads objects, whatever the feature gates."""
-    return VIEW
+def view(gates: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects under these feature gates."""
+    local_storage = gates.get("LocalStorageCapacityIsolation", True)
+    return replace(
+        VIEW,
+        accounting=gated_accounting_1_20(overhead=gates.get("PodOverhead", True), local_storage=local_storage),
+        tracked=VIEW.tracked if local_storage else tracked_without_local_storage,
+        pod_key=pod_key_with_ephemeral_claims if gates.get("GenericEphemeralVolume", False) else VIEW.pod_key,
+    )
 
 
 FORMAT = ComponentFormat(

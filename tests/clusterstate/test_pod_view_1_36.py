@@ -9,6 +9,8 @@ import pytest
 
 from clusterstate.objects import (
     Container,
+    EphemeralClaim,
+    EphemeralVolume,
     FrozenMap,
     Grant,
     OwnerReference,
@@ -19,7 +21,12 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from clusterstate.pod_view_1_36 import ComparingToleration, gated_pod_key_1_36, pod_key_1_36
+from clusterstate.pod_view_1_36 import (
+    ComparingToleration,
+    gated_pod_key_1_36,
+    pod_key_1_36,
+    pod_key_with_ephemeral_claims,
+)
 from clusterstate.podinfo import pod_key
 from clusterstate.selectors.matching import tolerates
 from clusterstate.usage import PodUsage
@@ -190,3 +197,11 @@ def test_equal_gates_read_pods_alike() -> None:
     gates = {"TaintTolerationComparisonOperators": True, "PodLevelResources": False}
     assert gated_pod_key_1_36(gates) is gated_pod_key_1_36(dict(gates))
     assert gated_pod_key_1_36(gates) is not gated_pod_key_1_36({"PodLevelResources": False})
+
+
+def test_ephemeral_volumes_before_1_36() -> None:
+    """With 1.20's gate GenericEphemeralVolume the spec has the pod's own claims; other pods are as ever."""
+    plain, own = make_pod("p"), make_pod("p", volumes=(EphemeralVolume("data"),))
+    assert pod_key_with_ephemeral_claims(plain) == pod_key(plain)
+    spec = pod_key_with_ephemeral_claims(own)[2]
+    assert spec.volumes == (EphemeralClaim("p-data", "p", own.metadata.uid),)

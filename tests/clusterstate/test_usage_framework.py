@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, PodSpec, RequestsInUse
-from clusterstate.usage import DEFAULT_MEMORY, PodUsage, account_1_16, account_1_20, account_1_36, amount
+from clusterstate.usage import (
+    DEFAULT_MEMORY,
+    PodUsage,
+    account_1_16,
+    account_1_20,
+    account_1_36,
+    amount,
+    gated_accounting_1_20,
+)
 from tests.support.build import resources
 
 GPU = "example.com/gpu"
@@ -70,6 +78,26 @@ def test_what_scores_see_in_1_20(given_: PodSpec, nonzero: tuple[int, int], scor
     """On its node, and while its place is chosen: cpu overhead then counts in whole cores, as if millicores."""
     usage = account_1_20(given_)
     assert (usage.nonzero, usage.scored) == (nonzero, scored)
+
+
+@pytest.mark.parametrize(
+    ("overhead", "local_storage", "expected"),
+    [
+        pytest.param(True, True, {"cpu": 150, "ephemeral-storage": 4}, id="defaults"),
+        pytest.param(False, True, {"cpu": 100, "ephemeral-storage": 3}, id="PodOverhead-off"),
+        pytest.param(True, False, {"cpu": 150}, id="LocalStorageCapacityIsolation-off"),
+        pytest.param(False, False, {"cpu": 100}, id="both-off"),
+    ],
+)
+def test_gates_of_1_20(*, overhead: bool, local_storage: bool, expected: dict[str, int]) -> None:
+    """One function for one pair of gates: a view is as another one that counts by the same."""
+    account = gated_accounting_1_20(overhead=overhead, local_storage=local_storage)
+    asked = {"cpu": 100, "ephemeral-storage": 2000}
+    usage = account(spec(asked, init=[{"ephemeral-storage": 3000}], overhead={"cpu": 50, "ephemeral-storage": 1000}))
+    assert dict(usage.request) == dict(usage.used) == dict(usage.scored_others) == expected
+    assert usage.nonzero[0] == expected["cpu"]
+    assert account is gated_accounting_1_20(overhead=overhead, local_storage=local_storage)
+    assert (account is account_1_20) == (overhead and local_storage)
 
 
 # --- 1.36 ----------------------------------------------------------------------------------

@@ -87,6 +87,11 @@ def violating(objects: ClusterObjects, roster: Roster, rows: IntArray, victims: 
     return out
 
 
+def unprotected(_: ClusterObjects, __: Roster, ___: IntArray, victims: Mask) -> Mask:
+    """(K, n) bool, False everywhere: budgets are not read. Upstream: 1.20 with feature gate PodDisruptionBudget off."""
+    return np.zeros(victims.shape, np.bool_)
+
+
 def _matcher(budget: PodDisruptionBudget) -> Matcher | None:
     """The budget's selector; None when it is absent, empty or invalid."""
     if budget.selector is None:
@@ -162,6 +167,8 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     """The release says why there is no candidate."""
     fruitless_clears: bool
     """A pod loses its own nomination when no node that was tried is a candidate, not only when none was tried."""
+    violating: Callable[[ClusterObjects, Roster, IntArray, Mask], Mask] = violating
+    """Of (objects, roster, (n,) rows, (K, n) bool victims): (K, n) bool, whom disruption budgets protect."""
 
 
 def leaving_1_20(pod: Pod) -> bool:
@@ -257,7 +264,7 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
     """(node → victims, the errors of nodes that need none); rows: (N,) bool. Upstream: dryRunPreemption."""
     objects = search.cache.objects
     by_class = not any(budget.disrupted_pods for budget in objects.pod_disruption_budgets.values())
-    protect = functools.partial(violating, objects)
+    protect = functools.partial(rules.violating, objects)
     needs = rules.needs_victims
     victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=needs)
     found = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)

@@ -22,6 +22,7 @@ from kubescheduler.framework.deciding.preemption_search import (
     PreemptionRules,
     Search,
     preempt,
+    unprotected,
 )
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import POD, Action, ClusterEvent, Registered
@@ -29,6 +30,7 @@ from kubescheduler.queue.queueing_hints import POD, Action, ClusterEvent, Regist
 NAME = "DefaultPreemption"
 POINTS_1_20 = frozenset({Point.POST_FILTER})
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_ENQUEUE}
+BUDGETS_GATE = "PodDisruptionBudget"
 BUSY = "waiting for the preemption for this pod to be finished"
 
 
@@ -90,11 +92,14 @@ class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
 
 def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
     """All nodes are tried but those whose status is UnschedulableAndUnresolvable. Nothing is said where there is no
-    candidate. Victims are taken away at once.
+    candidate. Victims are taken away at once. With feature gate PodDisruptionBudget off no budget is read.
 
     Upstream: 1.20 DefaultPreemption.
     """
-    return DefaultPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_20, handle)
+    rules = PREEMPTION_1_20
+    if not handle.feature_gates.get(BUDGETS_GATE, True):
+        rules = msgspec.structs.replace(rules, violating=unprotected)
+    return DefaultPreemption(args or DefaultPreemptionArgs(), rules, handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:

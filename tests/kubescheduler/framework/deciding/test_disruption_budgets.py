@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.hypothetical.roster import Roster
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodDisruptionBudget, Requirement
-from kubescheduler.framework.deciding.preemption_search import violating
+from kubescheduler.framework.deciding.preemption_search import unprotected, violating
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.rich_worlds import budgets
 
@@ -30,7 +30,7 @@ def pod(name: str, app: str | None = "web", priority: int = 0, node: str = "n0",
     return make_pod(name, {} if app is None else {"app": app}, priority=priority, node=node, **fields)
 
 
-def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str) -> set[str]:
+def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str, rule: Any = violating) -> set[str]:
     """The names of the pods that violate a budget if all but ``spared`` leave."""
     cluster = Cluster([make_node("n0"), make_node("n1")], pods, found)
     roster = Roster(cluster.columns).refresh()
@@ -38,7 +38,7 @@ def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str) -
     victims = roster.codes > 0
     for row, there in enumerate(leaving):
         victims[: len(there), row] = there
-    hit = violating(cluster.objects, roster, np.arange(len(roster.pods)), victims)
+    hit = rule(cluster.objects, roster, np.arange(len(roster.pods)), victims)
     return {roster.pods[row][place].metadata.name for place, row in zip(*np.nonzero(hit), strict=True)}
 
 
@@ -81,6 +81,11 @@ TRIO = [pod("high", priority=3), pod("mid", priority=2), pod("low", priority=1)]
 def test_the_important_pods_spend_first(found: list[PodDisruptionBudget], expected: set[str]) -> None:
     """Each takes one disruption of every budget that selects it; who finds none left violates it."""
     assert protected(found, TRIO) == expected
+
+
+def test_budgets_that_are_not_read() -> None:
+    """With 1.20's gate PodDisruptionBudget off nobody is protected."""
+    assert protected([budget(WEB, 0)], TRIO, rule=unprotected) == set()
 
 
 def test_pods_that_stay_take_nothing() -> None:
