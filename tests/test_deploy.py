@@ -16,7 +16,7 @@ from clusterstate.manifests.known_fields import unknown_fields
 from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.releases.lookup import live_release, live_releases
+from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.forwarding_server import ForwardingServer
 from tests.support.apiserver.front_server import ASKED
@@ -55,7 +55,7 @@ DEPLOY = Path(__file__).parent.parent / "deploy"
 BASE = DEPLOY / "base"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
-RELEASES = pytest.mark.parametrize("release", list(live_releases()))
+RELEASES = pytest.mark.parametrize("release", list(recorded_processes()))
 
 
 def documents(file: Path) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ def rules(release: str) -> Iterator[dict[str, Any]]:
 
 def test_every_release_has_manifests() -> None:
     """What runs can be deployed."""
-    assert {folder.name for folder in (DEPLOY / "releases").iterdir()} == set(live_releases())
+    assert {folder.name for folder in (DEPLOY / "releases").iterdir()} == set(recorded_processes())
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.20"])
@@ -107,7 +107,7 @@ def test_the_rights_are_those_that_the_code_needs(release: str, io: IoThread) ->
 
 def test_every_line_that_asks_is_played(io: IoThread) -> None:
     """The rights are derived from all requests that the code can send: none of its lines is left out."""
-    lines = {line for release in live_releases() for line in play(live_release(release), io, LOCK).lines}
+    lines = {line for release in recorded_processes() for line in play(live_release(release), io, LOCK).lines}
     left = []
     for file, first, last, method in asking_lines():
         name = file.relative_to(LIVE_FOLDER).as_posix()
@@ -197,7 +197,7 @@ EVERYWHERE, SINCE_1_36 = (preempts, provisions, takes_a_volume), (takes_a_device
     ("release", "scene"),
     [
         pytest.param(release, scene, id=f"{release}-{scene.__name__}")
-        for release in live_releases()
+        for release in recorded_processes()
         for scene in EVERYWHERE + (SINCE_1_36 if release == "1.36" else ())
     ],
 )

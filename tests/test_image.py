@@ -28,7 +28,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from benchmarks.structure import ROOT
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.releases.lookup import recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.live.container_file import Stage, stages_of
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
@@ -234,7 +234,7 @@ def test_nothing_else_is_needed(image: Image) -> None:
     """The entry point answers, and each release's flags can be listed."""
     status, text = image.run("--version")
     assert (status, text.split()[0]) == (0, "kubescheduler")
-    for release in live_releases():
+    for release in recorded_processes():
         status, text = image.run("run", "--release", release, "--", "--help")
         assert status == 0, text
         assert "--leader-elect" in text

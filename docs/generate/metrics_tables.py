@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.generate.writing import cell
 from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.releases.lookup import recorded_processes
 
 OWN = "scheduler_"
 
@@ -17,7 +17,7 @@ def metrics_tables() -> dict[str, str]:
 def _table(*, own: bool) -> str:
     """A row for each way in which a metric is defined; releases that define it alike share one."""
     rows: dict[tuple[str, str, str, str], list[str]] = {}
-    for release in reversed(live_releases().values()):
+    for release in reversed(recorded_processes().values()):
         visibility = Visibility(release.version)
         for family in release.metrics.families:
             if family.name.startswith(OWN) == own:

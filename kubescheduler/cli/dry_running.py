@@ -84,6 +84,8 @@ def whole_dry_run(
     if values["help"]:
         sys.stdout.write(usage(release.flags))
         return 0
+    if release.recorded_note:
+        says(release.recorded_note)
     named = values["kubeconfig"]
 
     def notice(text: str) -> None:

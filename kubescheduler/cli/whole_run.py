@@ -88,6 +88,8 @@ def _run(
     context: str | None,
     log: LogWriter,
 ) -> int:
+    if release.recorded_note:
+        log.info(release.recorded_note)
     for note in no_effect_notes(release.flags, values):
         log.warning(note)
     line = CommandLine(release, values, plugins, context, os.environ)

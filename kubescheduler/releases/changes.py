@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 
-def after(older: Release, name: str, changes: tuple[Change, ...], **fields: Any) -> Release:
+def after(older: Release, name: str, changes: tuple[Change, ...], *, version: str = "", **fields: Any) -> Release:
     """The release that follows another: its changes, one after the other, then ``fields`` that are no change.
 
-    It does not run until ``fields`` say what its process is.
+    version: the one whose answers were recorded.
     """
-    named = replace(release_fields(live=None)(component(release=name)(older)), name=name, changes=changes)
+    named = replace(component(release=name)(older), name=name, version=version or name, changes=changes)
     return replace(together(*(change.edit for change in changes))(named), **fields)
 
 

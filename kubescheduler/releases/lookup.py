@@ -57,15 +57,23 @@ def newest(names: Iterable[str]) -> Release:
 
 
 def live_release(name: str) -> LiveRelease:
-    """The process of a release. Raises ConfigError for one that cannot run."""
-    live = release_named(name).live
-    if live is None:
-        raise ConfigError(
-            f"release {name} decides here but does not run; those that run are {', '.join(live_releases())}"
-        )
-    return live()
+    """The process as which a release runs: its own where that was recorded, otherwise the one of its kind.
+
+    Raises ConfigError for one that cannot run.
+    """
+    record = release_named(name)
+    if record.live is None:
+        runs = ", ".join(each for each, release in RELEASES.items() if release.live is not None)
+        raise ConfigError(f"release {name} decides here but does not run; those that run are {runs}")
+    live = record.live()
+    if live.name == record.name:
+        return live
+    version = f"v{record.version}"
+    metrics = msgspec.structs.replace(live.metrics, version=version)
+    return msgspec.structs.replace(live, name=record.name, version=version, metrics=metrics, recorded=live.name)
 
 
-def live_releases() -> dict[str, LiveRelease]:
-    """Name → process, of every release that runs, oldest first."""
-    return {name: release.live() for name, release in RELEASES.items() if release.live is not None}
+def recorded_processes() -> dict[str, LiveRelease]:
+    """Name → process, of every release whose process was recorded, oldest first."""
+    every = (release.live() for release in RELEASES.values() if release.live is not None)
+    return {live.name: live for live in every}

@@ -76,6 +76,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """The rules of a release that decides by plugins in profiles."""
     live: Callable[[], LiveRelease] | None = None
     """Its process, read when one runs; None for a release that decides here but does not run."""
+    version: str = ""
+    """The version whose answers were recorded: 1.36.2."""
     changes: tuple[Change, ...] = ()
     """What it changed of the release before it, where its file says so one by one."""
 

@@ -30,6 +30,7 @@ from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_
 from kubescheduler.queue.pending_pods import queue_order
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
+from kubescheduler.releases.recorded_processes import live_1_16
 from kubescheduler.releases.release import Release
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector
@@ -38,8 +39,6 @@ from predicates.taints import pod_tolerates_node_taints
 if TYPE_CHECKING:
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.scaled_scores import ScaledForm
-    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
-    from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -120,121 +119,6 @@ def loop() -> LegacyLoop:
         expires_from_assume=False,
     )
     return LegacyLoop(queue=SchedulingQueue, policy=queue(), cycle=cycle, steps=VolumeSteps)
-
-
-def metrics() -> ReleaseMetrics:
-    """What its process exports."""
-    from kubescheduler.live.metrics.loop_metrics import SUMMARIES, LoopMetrics116
-    from kubescheduler.live.metrics.metric_families import ACCESS_1_16, FAMILIES_1_16, LIBRARIES_1_16
-    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics, RestMetricsByUrl
-
-    return ReleaseMetrics(
-        version="v1.16.6",
-        families=(*FAMILIES_1_16, *LIBRARIES_1_16, *ACCESS_1_16),
-        loop=LoopMetrics116,
-        rest=RestMetricsByUrl,
-        resets=SUMMARIES,
-    )
-
-
-def process() -> ProcessRules:
-    """How its process starts and ends, and what it says then."""
-    from kubescheduler.live.klog import LogLine, Severity
-    from kubescheduler.live.process import release_live
-
-    return release_live.ProcessRules(
-        started=release_live.started_1_16,
-        lost=LogLine(Severity.FATAL, "leaderelection lost"),
-        lost_status=255,
-        ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
-        failed=release_live.failed_bare,
-        raised=release_live.raised_bare,
-        wrote=release_live.wrote_1_16,
-        no_server=f"{release_live.NEITHER} Using default API client. This might not work.",
-        no_configuration=release_live.NOTHING,
-        version_first=True,
-        goes_on_with_arguments=True,
-    )
-
-
-@cache
-def live() -> LiveRelease:
-    """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_16
-    from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_rules import KINDS_1_16
-    from kubescheduler.live.klog import LogLine, Severity
-    from kubescheduler.live.leadership import elector, resource_locks
-    from kubescheduler.live.process import attempt_lines, cache_dump, release_live
-    from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.live.recording import event_rules
-    from kubescheduler.live.serving import scheduler_servers
-    from kubescheduler.live.serving.http_answers import refused_1_16
-    from kubescheduler.live.serving.pages import configz_1_16
-    from kubescheduler.live.writes import write_rules
-
-    versions = ("v1beta1", "v1")
-    return LiveRelease(
-        name="1.16",
-        version="v1.16.6",
-        informers=informer_rules.InformerRules(
-            kinds=KINDS_1_16,
-            streams_first=False,
-            list_version=informer_rules.list_version_1_16,
-            asks_newest_when_expired=False,
-            watches_again=informer_rules.watches_again_1_16,
-            pauses=informer_rules.fixed_pauses,
-            trouble=informer_rules.trouble_1_16,
-        ),
-        writes=write_rules.WriteRules(
-            write_rules.put_1_16, write_rules.nominates, scheduler_servers.STAMPED, (), write_rules.never
-        ),
-        events=event_rules.EventRules(
-            group_version="events.k8s.io/v1beta1",
-            discovery_timeout="32s",
-            metadata=scheduler_servers.STAMPED,
-            source=event_rules.component_source,
-            first_count=1,
-            series=event_rules.series_with_state,
-            by_type=False,
-            name=event_rules.plain_name,
-            says_related=True,
-            core_component=False,
-        ),
-        election=elector.ElectionRules(trusts_record=False, fast_path=False, log=elector.log_1_16),
-        locks=resource_locks.KINDS,
-        no_lock=resource_locks.no_lock_1_16,
-        lock_timeout=1.0,
-        lock="endpoints",
-        serving=scheduler_servers.ServingRules(
-            health=scheduler_servers.health_1_16,
-            configz=configz_1_16,
-            metrics_type="text/plain; version=0.0.4; charset=utf-8",
-            metrics_start=False,
-            metrics_pages={},
-            sets_verbosity=False,
-            status_pages=False,
-            refused=refused_1_16,
-            token_reviews=scheduler_servers.token_reviews(versions, scheduler_servers.STAMPED),
-            access_reviews=scheduler_servers.access_reviews(versions, scheduler_servers.STAMPED, []),
-            remembered=1024,
-            watches_trust=False,
-            credential_id=False,
-        ),
-        metrics=metrics(),
-        flags=FLAGS_1_16,
-        faults=release_live.faults_1_16,
-        loaded_faults=release_live.no_loaded_faults,
-        process=process(),
-        attempts=attempt_lines.LINES_1_16,
-        dumps=cache_dump.DumpLines(
-            started=LogLine(Severity.INFO, "cache comparer started", cache_dump.STEPS),
-            finished=LogLine(Severity.INFO, "cache comparer finished", cache_dump.STEPS),
-            mismatch=cache_dump.mismatch_1_16,
-            nodes=lambda text: f"Dump of cached NodeInfo\n{text}",
-            queue=lambda _, text: f"Dump of scheduling queue:\n{text}",
-        ),
-    )
 
 
 WIRE = replace(
@@ -349,6 +233,7 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
 RELEASE: Release = replace(
     v1_4.RELEASE,
     name="1.16",
+    version="1.16.6",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest), default_manifest),
@@ -359,5 +244,5 @@ RELEASE: Release = replace(
     decoding=None,
     process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,
-    live=live,
+    live=live_1_16,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -79,12 +79,12 @@ from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.recorded_processes import live_1_20
 from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
@@ -135,79 +135,6 @@ def cycle() -> ReleaseCycles:
         expires_from_assume=False,
         failed_binding_is_event=False,
         activate_key=None,
-    )
-
-
-@cache
-def live() -> LiveRelease:
-    """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_20
-    from kubescheduler.live.informers.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
-    from kubescheduler.live.leadership.elector import log_1_20
-    from kubescheduler.live.leadership.resource_locks import KINDS_1_20 as LOCKS_1_20
-    from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
-    from kubescheduler.live.metrics.metric_families import ACCESS_1_20, FAMILIES_1_20, LIBRARIES_1_20
-    from kubescheduler.live.process import attempt_lines, release_live
-    from kubescheduler.live.recording import event_rules
-    from kubescheduler.live.serving import scheduler_servers
-    from kubescheduler.live.serving.http_answers import refused_1_36
-    from kubescheduler.live.serving.pages import configz_1_20
-    from kubescheduler.live.writes import write_rules
-
-    older = v1_16.live()
-    return replace(
-        older,
-        name="1.20",
-        version="v1.20.15",
-        informers=replace(
-            older.informers,
-            kinds=KINDS_1_20,
-            list_version=list_version_1_20,
-            asks_newest_when_expired=True,
-            pauses=GrowingPauses,
-        ),
-        writes=replace(older.writes, status=write_rules.patch_1_20, reads_first=write_rules.never_reads),
-        events=replace(
-            older.events,
-            group_version="events.k8s.io/v1",
-            source=event_rules.no_source,
-            series=event_rules.series,
-            by_type=True,
-        ),
-        election=replace(older.election, log=log_1_20),
-        locks=LOCKS_1_20,
-        lock="leases",
-        serving=replace(
-            older.serving,
-            configz=configz_1_20,
-            metrics_pages={"/metrics/resources": "resources"},
-            sets_verbosity=True,
-            refused=refused_1_36,
-            token_reviews=scheduler_servers.token_reviews(("v1",), scheduler_servers.STAMPED),
-            access_reviews=scheduler_servers.access_reviews(
-                ("v1",), scheduler_servers.STAMPED, scheduler_servers.IN_TIME
-            ),
-            remembered=8192,
-            watches_trust=True,
-        ),
-        metrics=replace(
-            older.metrics,
-            version="v1.20.15",
-            families=(*FAMILIES_1_20, *LIBRARIES_1_20, *ACCESS_1_20),
-            loop=partial(LoopMetrics, names=NAMES_1_20),
-            names=NAMES_1_20,
-            resources="[ALPHA] ",
-            resets=(),
-        ),
-        flags=FLAGS_1_20,
-        faults=release_live.faults_1_20,
-        process=replace(
-            older.process,
-            started=release_live.started_1_20,
-            wrote=release_live.wrote_1_20,
-            goes_on_with_arguments=False,
-        ),
-        attempts=attempt_lines.LINES_STRUCTURED,
     )
 
 
@@ -393,6 +320,7 @@ FRAMEWORK = FrameworkRules(
 RELEASE: Release = replace(
     v1_16.RELEASE,
     name="1.20",
+    version="1.20.15",
     gates=GATES,
     view=view,
     daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
@@ -402,5 +330,5 @@ RELEASE: Release = replace(
     process_defaults={},
     legacy=None,
     framework=FRAMEWORK,
-    live=live,
+    live=live_1_20,
 )

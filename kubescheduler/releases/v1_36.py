@@ -69,14 +69,13 @@ from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
+from kubescheduler.releases.recorded_processes import live_1_36
 from kubescheduler.releases.release import Release
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.taints import pod_tolerates_node_taints_1_36
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
-    from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
@@ -136,120 +135,6 @@ def cycle() -> ReleaseCycles:
         expires=math.inf,
         failed_binding_is_event=True,
         activate_key=cycle_rules.PODS_TO_ACTIVATE,
-    )
-
-
-def metrics(older: ReleaseMetrics) -> ReleaseMetrics:
-    """What its process exports."""
-    from kubescheduler.live.metrics.loop_metrics import NAMES_1_36, LoopMetrics
-    from kubescheduler.live.metrics.metric_families import ACCESS_1_36, FAMILIES_1_36, HEALTH_1_36, LIBRARIES_1_36
-    from kubescheduler.live.metrics.process_metrics import AddressSpace, NetworkTraffic, RestMetricsByHost
-
-    return replace(
-        older,
-        version="v1.36.2",
-        families=(*FAMILIES_1_36, *LIBRARIES_1_36, *ACCESS_1_36),
-        loop=partial(LoopMetrics, names=NAMES_1_36),
-        rest=RestMetricsByHost,
-        names=NAMES_1_36,
-        health=HEALTH_1_36,
-        resources="[STABLE] ",
-        collectors=(AddressSpace(), NetworkTraffic()),
-    )
-
-
-def process(older: ProcessRules) -> ProcessRules:
-    """How its process starts and ends, and what it says then."""
-    from kubescheduler.live.klog import LogLine, Severity, structured
-    from kubescheduler.live.process import release_live
-
-    return replace(
-        older,
-        started=release_live.started_1_36,
-        lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
-        lost_status=1,
-        ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
-        failed=release_live.failed_1_36,
-        raised=release_live.raised_structured,
-        no_server=f"{release_live.NEITHER}  Using the inClusterConfig.  This might not work.",
-        no_configuration=f"{release_live.NOTHING}, try setting KUBERNETES_MASTER environment variable",
-        version_first=False,
-        arguments_text=release_live.arguments_1_36,
-    )
-
-
-@cache
-def live() -> LiveRelease:
-    """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_36
-    from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_rules import KINDS_1_36
-    from kubescheduler.live.klog import LogLine, Severity, structured
-    from kubescheduler.live.leadership import elector, resource_locks
-    from kubescheduler.live.process import cache_dump, release_live
-    from kubescheduler.live.recording.event_rules import valid_name
-    from kubescheduler.live.serving import scheduler_servers
-    from kubescheduler.live.serving.pages import configz_1_36
-    from kubescheduler.live.writes import write_rules
-
-    older = v1_20.live()
-    return replace(
-        older,
-        name="1.36",
-        version="v1.36.2",
-        informers=replace(
-            older.informers,
-            kinds=KINDS_1_36,
-            streams_first=True,
-            list_version=informer_rules.list_version_1_36,
-            watches_again=informer_rules.watches_again_1_36,
-            trouble=informer_rules.trouble_1_36,
-            prepare=informer_rules.without_managed_fields,
-        ),
-        writes=replace(
-            older.writes,
-            status=write_rules.patch_1_36,
-            binding_metadata={},
-            retry_pauses=(0.01, 0.05, 0.25),
-            retries=write_rules.passing,
-        ),
-        events=replace(
-            older.events,
-            discovery_timeout="",
-            metadata={},
-            first_count=2,
-            name=valid_name,
-            says_related=False,
-            core_component=True,
-        ),
-        election=elector.ElectionRules(trusts_record=True, fast_path=True, log=elector.log_1_36),
-        locks={"leases": resource_locks.KINDS["leases"]},
-        no_lock=resource_locks.no_lock_1_36,
-        lock_timeout=0.5,
-        serving=replace(
-            older.serving,
-            health=scheduler_servers.health_1_36,
-            configz=configz_1_36,
-            metrics_type="text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
-            metrics_start=True,
-            metrics_pages={"/metrics/resources": "resources", "/metrics/slis": "slis"},
-            status_pages=True,
-            token_reviews=scheduler_servers.token_reviews(("v1",), {}),
-            access_reviews=scheduler_servers.access_reviews(("v1",), {}, scheduler_servers.IN_TIME),
-            credential_id=True,
-        ),
-        metrics=metrics(older.metrics),
-        flags=FLAGS_1_36,
-        faults=release_live.faults_1_36,
-        loaded_faults=release_live.loaded_faults_1_36,
-        process=process(older.process),
-        dumps=cache_dump.DumpLines(
-            started=LogLine(Severity.INFO, structured("Cache comparer started"), cache_dump.STEPS),
-            finished=LogLine(Severity.INFO, structured("Cache comparer finished"), cache_dump.STEPS),
-            mismatch=cache_dump.mismatch_1_36,
-            nodes=lambda text: structured("Dump of cached NodeInfo", nodes=text),
-            queue=cache_dump.queue_1_36,
-        ),
     )
 
 
@@ -438,6 +323,7 @@ FRAMEWORK = replace(
 RELEASE: Release = replace(
     v1_20.RELEASE,
     name="1.36",
+    version="1.36.2",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
@@ -451,5 +337,5 @@ RELEASE: Release = replace(
         counts_violations=True,
     ),
     framework=FRAMEWORK,
-    live=live,
+    live=live_1_36,
 )

@@ -219,6 +219,7 @@ def view(_: Mapping[str, bool]) -> ReleaseView:
 
 RELEASE = Release(
     name="1.4",
+    version="1.4",
     gates=ReleaseGates({}, ALL_ALPHA),
     view=view,
     # 1.4 knows no priorities and gives pods no tolerations.

@@ -192,7 +192,7 @@ class LiveRelease(msgspec.Struct, frozen=True, eq=False):
     """One release as a process."""
 
     name: str
-    """As in ``RELEASES``."""
+    """As in ``RELEASES``: the release that decides."""
     version: str
     """As its process says it: v1.36.2."""
     informers: InformerRules
@@ -221,3 +221,15 @@ class LiveRelease(msgspec.Struct, frozen=True, eq=False):
     """What its log says of attempts."""
     dumps: DumpLines
     """What it writes when it is asked for a dump."""
+    recorded: str = ""
+    """The release whose process this is, where that is another one: flags, metrics, API groups and writes are its."""
+
+    @property
+    def recorded_note(self) -> str:
+        """What a release that runs as another one says of it at its start; empty for one that runs as itself."""
+        if not self.recorded:
+            return ""
+        return (
+            f"Release {self.name} decides; flags, metrics, API groups and writes are those of {self.recorded}, "
+            "the nearest release whose process was recorded"
+        )

@@ -31,11 +31,11 @@ def test_weight(older: Release) -> None:
 
 
 def test_what_no_change_names() -> None:
-    """It is inherited; the name and what runs in a cluster are the release's own."""
+    """It is inherited; the name and the version are the release's own."""
     newer = changed(changes.together())
-    assert (newer.name, newer.framework_rules.component.release, newer.live) == ("1.37", "1.37", None)
+    assert (newer.name, newer.framework_rules.component.release, newer.version) == ("1.37", "1.37", "1.37")
     form = replace(newer.framework_rules.component, release="1.36")
-    again = replace(newer, name="1.36", live=v1_36.RELEASE.live, changes=v1_36.RELEASE.changes)
+    again = replace(newer, name="1.36", version="1.36.2", changes=v1_36.RELEASE.changes)
     for field in Release.__struct_fields__:
         if field != "framework":
             assert getattr(again, field) == getattr(v1_36.RELEASE, field)

@@ -13,10 +13,10 @@ from kubescheduler.live.klog import LogLine
 from kubescheduler.live.leadership.elector import ElectionListener, ElectionRules, ElectionTiming, LeaderElector
 from kubescheduler.live.leadership.resource_locks import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.releases.lookup import recorded_processes
 from tests.support.live.live_clock import EPOCH, StoodClock
 
-RULES = {name: live.election for name, live in live_releases().items()}
+RULES = {name: live.election for name, live in recorded_processes().items()}
 EVERY = pytest.mark.parametrize("release", list(RULES))
 LOCK = "kube-system/kube-scheduler"
 

@@ -12,12 +12,12 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
-from kubescheduler.releases.lookup import live_release, live_releases
+from kubescheduler.releases.lookup import live_release, recorded_processes
 
 SECOND = 1_000_000_000
 GROUP = "kubescheduler.config.k8s.io"
 VERSIONS = {"1.16": f"{GROUP}/v1alpha1", "1.20": f"{GROUP}/v1beta1", "1.36": f"{GROUP}/v1"}
-EVERY = pytest.mark.parametrize("release", list(live_releases()))
+EVERY = pytest.mark.parametrize("release", list(recorded_processes()))
 
 
 def settled(release: str, *words: str, notes: list[str] | None = None) -> LiveSettings | None:

@@ -8,7 +8,7 @@ import pytest
 
 from kubescheduler.live.flags.flags import Flag, FlagError, FlagKind, flag_lines, no_effect_notes, parse_flags, usage
 from kubescheduler.live.flags.release_flags import FLAGS_1_16, FLAGS_1_20, FLAGS_1_36
-from kubescheduler.releases.lookup import live_release, live_releases
+from kubescheduler.releases.lookup import live_release, recorded_processes
 
 TABLES = {"1.16": FLAGS_1_16, "1.20": FLAGS_1_20, "1.36": FLAGS_1_36}
 EVERY = pytest.mark.parametrize("release", list(TABLES))
@@ -164,7 +164,7 @@ def test_flags_without_effect(release: str) -> None:
     assert no_effect_notes(table, parse_flags(table, ["--v=1"])) == []
 
 
-@pytest.mark.parametrize("release", live_releases())
+@pytest.mark.parametrize("release", recorded_processes())
 def test_help_fits_a_terminal(release: str) -> None:
     """No line is wider than 80 columns, and every flag has a line of its own."""
     lines = usage(live_release(release).flags).splitlines()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.releases.lookup import recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
 from tests.support.live.claims import (
@@ -33,7 +33,7 @@ from tests.support.live.claims import (
 )
 from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 
-RELEASES = pytest.mark.parametrize("release", list(live_releases()))
+RELEASES = pytest.mark.parametrize("release", list(recorded_processes()))
 
 
 @RELEASES

@@ -19,14 +19,14 @@ from kubescheduler.live.process.scheduler_process import look_up_events
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.releases.lookup import live_release, live_releases
+from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import hanging_watches
 from tests.support.live.live_clock import StoodClock
 from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
 from tests.support.live.live_process import RunningProcess, started
 
-RELEASES = pytest.mark.parametrize("release", list(live_releases()))
+RELEASES = pytest.mark.parametrize("release", list(recorded_processes()))
 
 
 @RELEASES

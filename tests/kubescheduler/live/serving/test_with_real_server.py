@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.releases.lookup import live_releases
+from kubescheduler.releases.lookup import recorded_processes
 from tests.support.apiserver.real_server import RealServer
 from tests.support.live.serving import ServedScheduler, asking, eventually, kubeconfig, serving, trusting
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
-@pytest.fixture(params=list(live_releases()))
+@pytest.fixture(params=list(recorded_processes()))
 def served(
     request: pytest.FixtureRequest, io: IoThread, real_apiserver: RealServer, tmp_path: Path
 ) -> Iterator[ServedScheduler]:

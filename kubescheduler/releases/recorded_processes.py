@@ -1,0 +1,318 @@
+"""The processes whose traffic, flags and metrics were recorded: those of 1.16, 1.20 and 1.36.
+
+A release between them runs as the one of its kind: 1.16 for predicates and priorities, 1.20 for profiles that policies
+are read into as well, 1.36 for profiles alone. All is imported when one runs.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
+    from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
+
+
+def metrics_1_16() -> ReleaseMetrics:
+    """What its process exports."""
+    from kubescheduler.live.metrics.loop_metrics import SUMMARIES, LoopMetrics116
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_16, FAMILIES_1_16, LIBRARIES_1_16
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics, RestMetricsByUrl
+
+    return ReleaseMetrics(
+        version="v1.16.6",
+        families=(*FAMILIES_1_16, *LIBRARIES_1_16, *ACCESS_1_16),
+        loop=LoopMetrics116,
+        rest=RestMetricsByUrl,
+        resets=SUMMARIES,
+    )
+
+
+def process_1_16() -> ProcessRules:
+    """How its process starts and ends, and what it says then."""
+    from kubescheduler.live.klog import LogLine, Severity
+    from kubescheduler.live.process import release_live
+
+    return release_live.ProcessRules(
+        started=release_live.started_1_16,
+        lost=LogLine(Severity.FATAL, "leaderelection lost"),
+        lost_status=255,
+        ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
+        failed=release_live.failed_bare,
+        raised=release_live.raised_bare,
+        wrote=release_live.wrote_1_16,
+        no_server=f"{release_live.NEITHER} Using default API client. This might not work.",
+        no_configuration=release_live.NOTHING,
+        version_first=True,
+        goes_on_with_arguments=True,
+    )
+
+
+@cache
+def live_1_16() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_16
+    from kubescheduler.live.informers import informer_rules
+    from kubescheduler.live.informers.informer_rules import KINDS_1_16
+    from kubescheduler.live.klog import LogLine, Severity
+    from kubescheduler.live.leadership import elector, resource_locks
+    from kubescheduler.live.process import attempt_lines, cache_dump, release_live
+    from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.serving import scheduler_servers
+    from kubescheduler.live.serving.http_answers import refused_1_16
+    from kubescheduler.live.serving.pages import configz_1_16
+    from kubescheduler.live.writes import write_rules
+
+    versions = ("v1beta1", "v1")
+    return LiveRelease(
+        name="1.16",
+        version="v1.16.6",
+        informers=informer_rules.InformerRules(
+            kinds=KINDS_1_16,
+            streams_first=False,
+            list_version=informer_rules.list_version_1_16,
+            asks_newest_when_expired=False,
+            watches_again=informer_rules.watches_again_1_16,
+            pauses=informer_rules.fixed_pauses,
+            trouble=informer_rules.trouble_1_16,
+        ),
+        writes=write_rules.WriteRules(
+            write_rules.put_1_16, write_rules.nominates, scheduler_servers.STAMPED, (), write_rules.never
+        ),
+        events=event_rules.EventRules(
+            group_version="events.k8s.io/v1beta1",
+            discovery_timeout="32s",
+            metadata=scheduler_servers.STAMPED,
+            source=event_rules.component_source,
+            first_count=1,
+            series=event_rules.series_with_state,
+            by_type=False,
+            name=event_rules.plain_name,
+            says_related=True,
+            core_component=False,
+        ),
+        election=elector.ElectionRules(trusts_record=False, fast_path=False, log=elector.log_1_16),
+        locks=resource_locks.KINDS,
+        no_lock=resource_locks.no_lock_1_16,
+        lock_timeout=1.0,
+        lock="endpoints",
+        serving=scheduler_servers.ServingRules(
+            health=scheduler_servers.health_1_16,
+            configz=configz_1_16,
+            metrics_type="text/plain; version=0.0.4; charset=utf-8",
+            metrics_start=False,
+            metrics_pages={},
+            sets_verbosity=False,
+            status_pages=False,
+            refused=refused_1_16,
+            token_reviews=scheduler_servers.token_reviews(versions, scheduler_servers.STAMPED),
+            access_reviews=scheduler_servers.access_reviews(versions, scheduler_servers.STAMPED, []),
+            remembered=1024,
+            watches_trust=False,
+            credential_id=False,
+        ),
+        metrics=metrics_1_16(),
+        flags=FLAGS_1_16,
+        faults=release_live.faults_1_16,
+        loaded_faults=release_live.no_loaded_faults,
+        process=process_1_16(),
+        attempts=attempt_lines.LINES_1_16,
+        dumps=cache_dump.DumpLines(
+            started=LogLine(Severity.INFO, "cache comparer started", cache_dump.STEPS),
+            finished=LogLine(Severity.INFO, "cache comparer finished", cache_dump.STEPS),
+            mismatch=cache_dump.mismatch_1_16,
+            nodes=lambda text: f"Dump of cached NodeInfo\n{text}",
+            queue=lambda _, text: f"Dump of scheduling queue:\n{text}",
+        ),
+    )
+
+
+@cache
+def live_1_20() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_20
+    from kubescheduler.live.informers.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
+    from kubescheduler.live.leadership.elector import log_1_20
+    from kubescheduler.live.leadership.resource_locks import KINDS_1_20 as LOCKS_1_20
+    from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_20, FAMILIES_1_20, LIBRARIES_1_20
+    from kubescheduler.live.process import attempt_lines, release_live
+    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.serving import scheduler_servers
+    from kubescheduler.live.serving.http_answers import refused_1_36
+    from kubescheduler.live.serving.pages import configz_1_20
+    from kubescheduler.live.writes import write_rules
+
+    older = live_1_16()
+    return replace(
+        older,
+        name="1.20",
+        version="v1.20.15",
+        informers=replace(
+            older.informers,
+            kinds=KINDS_1_20,
+            list_version=list_version_1_20,
+            asks_newest_when_expired=True,
+            pauses=GrowingPauses,
+        ),
+        writes=replace(older.writes, status=write_rules.patch_1_20, reads_first=write_rules.never_reads),
+        events=replace(
+            older.events,
+            group_version="events.k8s.io/v1",
+            source=event_rules.no_source,
+            series=event_rules.series,
+            by_type=True,
+        ),
+        election=replace(older.election, log=log_1_20),
+        locks=LOCKS_1_20,
+        lock="leases",
+        serving=replace(
+            older.serving,
+            configz=configz_1_20,
+            metrics_pages={"/metrics/resources": "resources"},
+            sets_verbosity=True,
+            refused=refused_1_36,
+            token_reviews=scheduler_servers.token_reviews(("v1",), scheduler_servers.STAMPED),
+            access_reviews=scheduler_servers.access_reviews(
+                ("v1",), scheduler_servers.STAMPED, scheduler_servers.IN_TIME
+            ),
+            remembered=8192,
+            watches_trust=True,
+        ),
+        metrics=replace(
+            older.metrics,
+            version="v1.20.15",
+            families=(*FAMILIES_1_20, *LIBRARIES_1_20, *ACCESS_1_20),
+            loop=partial(LoopMetrics, names=NAMES_1_20),
+            names=NAMES_1_20,
+            resources="[ALPHA] ",
+            resets=(),
+        ),
+        flags=FLAGS_1_20,
+        faults=release_live.faults_1_20,
+        process=replace(
+            older.process,
+            started=release_live.started_1_20,
+            wrote=release_live.wrote_1_20,
+            goes_on_with_arguments=False,
+        ),
+        attempts=attempt_lines.LINES_STRUCTURED,
+    )
+
+
+def metrics_1_36(older: ReleaseMetrics) -> ReleaseMetrics:
+    """What its process exports."""
+    from kubescheduler.live.metrics.loop_metrics import NAMES_1_36, LoopMetrics
+    from kubescheduler.live.metrics.metric_families import ACCESS_1_36, FAMILIES_1_36, HEALTH_1_36, LIBRARIES_1_36
+    from kubescheduler.live.metrics.process_metrics import AddressSpace, NetworkTraffic, RestMetricsByHost
+
+    return replace(
+        older,
+        version="v1.36.2",
+        families=(*FAMILIES_1_36, *LIBRARIES_1_36, *ACCESS_1_36),
+        loop=partial(LoopMetrics, names=NAMES_1_36),
+        rest=RestMetricsByHost,
+        names=NAMES_1_36,
+        health=HEALTH_1_36,
+        resources="[STABLE] ",
+        collectors=(AddressSpace(), NetworkTraffic()),
+    )
+
+
+def process_1_36(older: ProcessRules) -> ProcessRules:
+    """How its process starts and ends, and what it says then."""
+    from kubescheduler.live.klog import LogLine, Severity, structured
+    from kubescheduler.live.process import release_live
+
+    return replace(
+        older,
+        started=release_live.started_1_36,
+        lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
+        lost_status=1,
+        ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
+        failed=release_live.failed_1_36,
+        raised=release_live.raised_structured,
+        no_server=f"{release_live.NEITHER}  Using the inClusterConfig.  This might not work.",
+        no_configuration=f"{release_live.NOTHING}, try setting KUBERNETES_MASTER environment variable",
+        version_first=False,
+        arguments_text=release_live.arguments_1_36,
+    )
+
+
+@cache
+def live_1_36() -> LiveRelease:
+    """Its process."""
+    from kubescheduler.live.flags.release_flags import FLAGS_1_36
+    from kubescheduler.live.informers import informer_rules
+    from kubescheduler.live.informers.informer_rules import KINDS_1_36
+    from kubescheduler.live.klog import LogLine, Severity, structured
+    from kubescheduler.live.leadership import elector, resource_locks
+    from kubescheduler.live.process import cache_dump, release_live
+    from kubescheduler.live.recording.event_rules import valid_name
+    from kubescheduler.live.serving import scheduler_servers
+    from kubescheduler.live.serving.pages import configz_1_36
+    from kubescheduler.live.writes import write_rules
+
+    older = live_1_20()
+    return replace(
+        older,
+        name="1.36",
+        version="v1.36.2",
+        informers=replace(
+            older.informers,
+            kinds=KINDS_1_36,
+            streams_first=True,
+            list_version=informer_rules.list_version_1_36,
+            watches_again=informer_rules.watches_again_1_36,
+            trouble=informer_rules.trouble_1_36,
+            prepare=informer_rules.without_managed_fields,
+        ),
+        writes=replace(
+            older.writes,
+            status=write_rules.patch_1_36,
+            binding_metadata={},
+            retry_pauses=(0.01, 0.05, 0.25),
+            retries=write_rules.passing,
+        ),
+        events=replace(
+            older.events,
+            discovery_timeout="",
+            metadata={},
+            first_count=2,
+            name=valid_name,
+            says_related=False,
+            core_component=True,
+        ),
+        election=elector.ElectionRules(trusts_record=True, fast_path=True, log=elector.log_1_36),
+        locks={"leases": resource_locks.KINDS["leases"]},
+        no_lock=resource_locks.no_lock_1_36,
+        lock_timeout=0.5,
+        serving=replace(
+            older.serving,
+            health=scheduler_servers.health_1_36,
+            configz=configz_1_36,
+            metrics_type="text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+            metrics_start=True,
+            metrics_pages={"/metrics/resources": "resources", "/metrics/slis": "slis"},
+            status_pages=True,
+            token_reviews=scheduler_servers.token_reviews(("v1",), {}),
+            access_reviews=scheduler_servers.access_reviews(("v1",), {}, scheduler_servers.IN_TIME),
+            credential_id=True,
+        ),
+        metrics=metrics_1_36(older.metrics),
+        flags=FLAGS_1_36,
+        faults=release_live.faults_1_36,
+        loaded_faults=release_live.loaded_faults_1_36,
+        process=process_1_36(older.process),
+        dumps=cache_dump.DumpLines(
+            started=LogLine(Severity.INFO, structured("Cache comparer started"), cache_dump.STEPS),
+            finished=LogLine(Severity.INFO, structured("Cache comparer finished"), cache_dump.STEPS),
+            mismatch=cache_dump.mismatch_1_36,
+            nodes=lambda text: structured("Dump of cached NodeInfo", nodes=text),
+            queue=cache_dump.queue_1_36,
+        ),
+    )
