@@ -128,7 +128,7 @@ class ReleaseName(OneOf):
             return value
         from clusterstate.errors import ConfigError
         from clusterstate.versions import minor
-        from kubescheduler.releases.names import release_of
+        from kubescheduler.releases.lookup import release_of
 
         if minor(value) in RELEASE_NAMES:
             if minor(value) in self.choices:

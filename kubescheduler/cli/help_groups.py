@@ -152,6 +152,7 @@ COMMAND_GROUPS = (
         {
             "explain": "kubescheduler.cli.explain",
             "registry": "kubescheduler.cli.registry",
+            "releases": "kubescheduler.cli.releases",
             "completion": "kubescheduler.cli.completion",
         },
     ),

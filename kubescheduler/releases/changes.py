@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
 
-def after(older: Release, name: str, changes: tuple[Change, ...], *, version: str = "", **fields: Any) -> Release:
+def after(
+    older: Release, name: str, changes: tuple[Change, ...], *, version: str = "", summary: str = "", **fields: Any
+) -> Release:
     """The release that follows another: its changes, one after the other, then ``fields`` that are no change.
 
-    version: the one whose answers were recorded.
+    version: the one whose answers were recorded. summary: of the changes, in a few words.
     """
-    named = replace(component(release=name)(older), name=name, version=version or name, changes=changes)
+    own = {"name": name, "version": version or name, "summary": summary, "older": older, "changes": changes}
+    named = replace(component(release=name)(older), **own)
     return replace(together(*(change.edit for change in changes))(named), **fields)
 
 

@@ -1,16 +1,20 @@
-"""Finds the record of a release by its name."""
+"""Finds the record of a release by its name, and what changed between releases.
+
+A version (``v1.36``, ``1.36.2``, ``v1.20.15-gke.1``) is its minor release.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.releases.names import RELEASE_NAMES, release_of
-from kubescheduler.releases.release import Release
+from clusterstate.versions import minor, number
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS
+from kubescheduler.releases.release import Change, Release
 
 if TYPE_CHECKING:
     from kubescheduler.live.process.release_live import LiveRelease
@@ -77,3 +81,56 @@ def recorded_processes() -> dict[str, LiveRelease]:
     """Name → process, of every release whose process was recorded, oldest first."""
     every = (release.live() for release in RELEASES.values() if release.live is not None)
     return {live.name: live for live in every}
+
+
+# --- what lies between --------------------------------------------------------------------------
+
+
+def changes_between(low: str, high: str, about: str = "") -> Iterator[tuple[Release, Change]]:
+    """Every change of the releases after ``low`` up to ``high``, oldest first, each with its release.
+
+    about: only those that have this in their name, text or kind, whatever the case.
+    """
+    sought = about.casefold()
+    for name in RELEASE_NAMES:
+        if number(low) < number(name) <= number(high):
+            for change in RELEASES[name].changes:
+                if sought in f"{change.name} {change.text} {change.kind.value}".casefold():
+                    yield RELEASES[name], change
+
+
+def release_of(text: object, among: Sequence[str] = RELEASE_NAMES) -> str:
+    """The release that is meant. Raises ConfigError, with ``advice``, for one that is not ``among`` those there are."""
+    name = minor(text)
+    if name is None or name not in among:
+        hint = f"; {advice(name, among)}" if name else ""
+        raise ConfigError(f"release {text} is not known; known are {', '.join(among)}{hint}")
+    return name
+
+
+def advice(name: str, among: Sequence[str] = RELEASE_NAMES) -> str:
+    """Which releases are next to one that is not here, and what lies between."""
+    older = max((each for each in among if number(each) < number(name)), key=number, default="")
+    newer = min((each for each in among if number(each) > number(name)), key=number, default="")
+    if not older or not newer:
+        end = f"newer than all of them, nearest to {older}" if older else f"older than all of them, nearest to {newer}"
+        steps = _steps(name, older or newer)
+        return f"it is {end}" + (f", from which it differs by {steps}" if steps else "")
+    like_newer = any(number(older) < number(each) <= number(name) for each in LIKE_THE_NEXT)
+    near, far = (newer, older) if like_newer else (older, newer)
+    from_near, from_far = (_steps(name, each) or "what is not known here" for each in (near, far))
+    return (
+        f"it is between {older} and {newer}, more like {near}: from that it differs by {from_near}; "
+        f"from {far} by {from_far}"
+    )
+
+
+def _steps(name: str, other: str) -> str:
+    return steps_between(*sorted((name, other), key=number))
+
+
+def steps_between(low: str, high: str) -> str:
+    """What the releases after ``low`` up to ``high`` decide or read otherwise; empty where nothing is known."""
+    between = [name for name in {*STEPS, *RELEASE_NAMES} if number(low) < number(name) <= number(high)]
+    texts = {name: STEPS.get(name) or RELEASES[name].summary for name in sorted(between, key=number)}
+    return ", ".join(f"{name} ({text})" for name, text in texts.items() if text)

@@ -78,6 +78,10 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """Its process, read when one runs; None for a release that decides here but does not run."""
     version: str = ""
     """The version whose answers were recorded: 1.36.2."""
+    summary: str = ""
+    """What it decides or reads otherwise than the one before it, in a few words."""
+    older: Release | None = None
+    """The release before it, of which it is made by its changes; None for one that says everything itself."""
     changes: tuple[Change, ...] = ()
     """What it changed of the release before it, where its file says so one by one."""
 

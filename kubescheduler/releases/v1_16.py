@@ -234,6 +234,7 @@ RELEASE: Release = replace(
     v1_4.RELEASE,
     name="1.16",
     version="1.16.6",
+    summary="limits of CSI volumes come from CSINode",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest), default_manifest),

@@ -321,6 +321,7 @@ RELEASE: Release = replace(
     v1_16.RELEASE,
     name="1.20",
     version="1.20.15",
+    summary="PodTopologySpread stands in place of SelectorSpread",
     gates=GATES,
     view=view,
     daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),

@@ -324,6 +324,7 @@ RELEASE: Release = replace(
     v1_20.RELEASE,
     name="1.36",
     version="1.36.2",
+    summary="NodeResourcesBalancedAllocation has another formula",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),

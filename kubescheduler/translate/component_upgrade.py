@@ -32,7 +32,7 @@ from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_p
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
 from kubescheduler.releases import v1_20, v1_36
-from kubescheduler.releases.names import steps_between
+from kubescheduler.releases.lookup import steps_between
 from kubescheduler.translate.emphasis import NOT_SCORES, SPREAD, Suggestion, extender_parts, judge
 from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
 from kubescheduler.translate.policy_source import ROLES, profile_emphasis

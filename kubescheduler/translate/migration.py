@@ -18,8 +18,8 @@ from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, v1alpha
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES, release_of
+from kubescheduler.releases.lookup import release_named, release_of
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from kubescheduler.sources.files import items_in
 from kubescheduler.translate.component_upgrade import FIRST_WITH_V1, RELEASES, upgraded
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.releases.names import LEGACY_RELEASES, steps_between
+from kubescheduler.releases.lookup import steps_between
+from kubescheduler.releases.names import LEGACY_RELEASES
 
 _LEAD = re.compile(r"from |[^:]+: ")
 """What the origins of several entries have in common."""

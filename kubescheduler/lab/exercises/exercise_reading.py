@@ -50,7 +50,8 @@ from kubescheduler.lab.exercises.reason_checks import (
     StaysPending,
     Tolerates,
 )
-from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES, release_of
+from kubescheduler.releases.lookup import release_of
+from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES
 
 KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "placed": EveryPlaced.read,

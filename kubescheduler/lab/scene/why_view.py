@@ -19,7 +19,7 @@ from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verb_contract import Parameters, SideParameters, Verb, parameters
-from kubescheduler.releases.names import release_of
+from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
 
 MOST_NEAREST = 2000

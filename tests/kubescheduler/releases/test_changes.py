@@ -35,7 +35,8 @@ def test_what_no_change_names() -> None:
     newer = changed(changes.together())
     assert (newer.name, newer.framework_rules.component.release, newer.version) == ("1.37", "1.37", "1.37")
     form = replace(newer.framework_rules.component, release="1.36")
-    again = replace(newer, name="1.36", version="1.36.2", changes=v1_36.RELEASE.changes)
+    own = ("name", "version", "summary", "older", "changes")
+    again = replace(newer, **{name: getattr(v1_36.RELEASE, name) for name in own})
     for field in Release.__struct_fields__:
         if field != "framework":
             assert getattr(again, field) == getattr(v1_36.RELEASE, field)
