@@ -8,13 +8,15 @@ occur twice, missing docstrings, long functions. ``AT_THEIR_AIM`` is held by a t
 from __future__ import annotations
 
 import ast
+import gc
+import itertools
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
-from itertools import combinations
 from pathlib import Path
 from types import FrameType
+from typing import Any, TypeVar
 
 import attrs
 
@@ -35,6 +37,14 @@ GIVEN = "shipped"
 SHOWN = 10
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+N = TypeVar("N", bound=ast.AST)
+COUNTED = frozenset(
+    {
+        *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+        *(ast.Compare, ast.MatchValue, ast.Dict),
+    }
+)
+"""Types of nodes that the counts look at: a file is walked through once."""
 
 
 @attrs.frozen
@@ -45,6 +55,17 @@ class SourceFile:
     """Below the project's root, with slashes."""
     text: str
     tree: ast.Module
+    by_type: dict[type[ast.AST], list[Any]]
+    """The nodes of the types in ``COUNTED``, in the order of ``ast.walk``."""
+
+    def nodes(self, kind: type[N]) -> list[N]:
+        """Those of a type."""
+        return self.by_type.get(kind, [])
+
+    @property
+    def functions(self) -> list[Function]:
+        """Those that wait among them."""
+        return [*self.nodes(ast.FunctionDef), *self.nodes(ast.AsyncFunctionDef)]
 
     @property
     def module(self) -> str:
@@ -55,8 +76,22 @@ class SourceFile:
 def source_files(folders: tuple[str, ...] = PACKAGES, root: Path = ROOT) -> list[SourceFile]:
     """Every Python file below the folders, in order of their paths."""
     paths = sorted(path for folder in folders for path in (root / folder).rglob("*.py") if GIVEN not in path.parts)
-    texts = [(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
-    return [SourceFile(path, text, ast.parse(text)) for path, text in texts]
+    collects = gc.isenabled()
+    gc.disable()  # nothing here is garbage, and looking through millions of nodes again and again takes longest
+    try:
+        return [_parsed(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _parsed(path: str, text: str) -> SourceFile:
+    tree = ast.parse(text)
+    by_type: dict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in ast.walk(tree):
+        if type(node) in COUNTED:
+            by_type[type(node)].append(node)
+    return SourceFile(path, text, tree, by_type)
 
 
 # --- what is counted: each function gives one line per occurrence -----------------------------------------------
@@ -66,7 +101,7 @@ def circles(files: list[SourceFile]) -> Iterator[str]:
     """Pairs of siblings of a package that import one another, directly or by way of other siblings."""
     for package, edges in _sibling_imports(files).items():
         reached = {name: _reachable(name, edges) for name in edges}
-        for one, other in combinations(sorted(edges), 2):
+        for one, other in itertools.combinations(sorted(edges), 2):
             if other in reached[one] and one in reached[other]:
                 yield f"{package}: {one} <-> {other}"
 
@@ -78,24 +113,22 @@ def release_comparisons(files: list[SourceFile]) -> Iterator[str]:
     """
     constants = {file.module: set(_release_constants(file.tree)) for file in _outside_records(files)}
     for file in _outside_records(files):
-        names = constants[file.module] | set(_imported_constants(file.tree, constants))
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Compare):
-                operands = [node.left, *node.comparators]
-                if any(_names_release(operand, names) for operand in operands):
-                    yield f"{file.path}:{node.lineno} {ast.unparse(node)}"
-            elif isinstance(node, ast.MatchValue) and _names_release(node.value, names):
-                yield f"{file.path}:{node.lineno} case {ast.unparse(node)}"
+        names = constants[file.module] | set(_imported_constants(file, constants))
+        for node in file.nodes(ast.Compare):
+            if any(_names_release(operand, names) for operand in (node.left, *node.comparators)):
+                yield f"{file.path}:{node.lineno} {ast.unparse(node)}"
+        for case in file.nodes(ast.MatchValue):
+            if _names_release(case.value, names):
+                yield f"{file.path}:{case.lineno} case {ast.unparse(case)}"
 
 
 def release_tables(files: list[SourceFile]) -> Iterator[str]:
     """Mappings written out per release (two releases or more as keys) outside the releases' records."""
     for file in _outside_records(files):
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Dict):
-                keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and key.value in RELEASE_NAMES]
-                if len(keys) > 1:
-                    yield f"{file.path}:{node.lineno} {{{', '.join(map(str, keys))}}}"
+        for node in file.nodes(ast.Dict):
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and key.value in RELEASE_NAMES]
+            if len(keys) > 1:
+                yield f"{file.path}:{node.lineno} {{{', '.join(map(str, keys))}}}"
 
 
 def repeated_basenames(files: list[SourceFile]) -> Iterator[str]:
@@ -123,8 +156,8 @@ def repeated_functions(files: list[SourceFile]) -> Iterator[str]:
     found = (
         (node.name, f"{file.path}:{node.lineno}", body)
         for file in files
-        for node in ast.walk(file.tree)
-        if isinstance(node, Function) and len(body := node.body[ast.get_docstring(node) is not None :]) > 2
+        for node in file.functions
+        if len(body := node.body[ast.get_docstring(node) is not None :]) > 2
     )
     places: dict[str, list[str]] = defaultdict(list)
     for name, place, body in found:
@@ -135,21 +168,18 @@ def repeated_functions(files: list[SourceFile]) -> Iterator[str]:
 def protocols(files: list[SourceFile]) -> Iterator[str]:
     """Classes that are protocols."""
     for file in files:
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.ClassDef) and any(
-                ast.unparse(base).split("[")[0] == "Protocol" for base in node.bases
-            ):
+        for node in file.nodes(ast.ClassDef):
+            if any(ast.unparse(base).split("[")[0] == "Protocol" for base in node.bases):
                 yield f"{file.path}:{node.lineno} {node.name}"
 
 
 def long_functions(files: list[SourceFile]) -> Iterator[str]:
     """Functions over 80 lines."""
     for file in files:
-        for node in ast.walk(file.tree):
-            if isinstance(node, Function):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > MOST_FUNCTION_LINES:
-                    yield f"{file.path}:{node.lineno} {node.name}: {length} lines"
+        for node in file.functions:
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > MOST_FUNCTION_LINES:
+                yield f"{file.path}:{node.lineno} {node.name}: {length} lines"
 
 
 COUNTS: dict[str, Callable[[list[SourceFile]], Iterator[str]]] = {
@@ -264,7 +294,7 @@ def _sibling_imports(files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
     modules = {file.module for file in files}
     out: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for file in files:
-        for imported in _imported(file.tree, modules) - {file.module}:
+        for imported in _imported(file, modules) - {file.module}:
             if file.module.startswith(RELEASES) and imported.startswith(PROCESSES):
                 continue
             if imported.startswith(NOTEBOOKS):
@@ -276,12 +306,10 @@ def _sibling_imports(files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
     return out
 
 
-def _imported(tree: ast.Module, modules: set[str]) -> set[str]:
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names} & modules
-        elif isinstance(node, ast.ImportFrom) and node.module:
+def _imported(file: SourceFile, modules: set[str]) -> set[str]:
+    found = {name.name for node in file.nodes(ast.Import) for name in node.names} & modules
+    for node in file.nodes(ast.ImportFrom):
+        if node.module:
             inner = {f"{node.module}.{name.name}" for name in node.names}
             found |= (inner & modules) or ({node.module} & modules)
     return found
@@ -309,11 +337,10 @@ def _release_constants(tree: ast.Module) -> Iterator[str]:
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
-def _imported_constants(tree: ast.Module, constants: dict[str, set[str]]) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            held = constants.get(node.module or "", set())
-            yield from (name.asname or name.name for name in node.names if name.name in held)
+def _imported_constants(file: SourceFile, constants: dict[str, set[str]]) -> Iterator[str]:
+    for node in file.nodes(ast.ImportFrom):
+        held = constants.get(node.module or "", set())
+        yield from (name.asname or name.name for name in node.names if name.name in held)
 
 
 def _names_release(node: ast.expr, constants: set[str]) -> bool:

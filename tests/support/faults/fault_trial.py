@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import signal
 import threading
@@ -152,6 +153,28 @@ class Trial:
         )
         self.replicas.append(one)
 
+    @contextmanager
+    def _lively(self) -> Iterator[None]:
+        """Something changes on a node every second, as in clusters that live: 1.16 and 1.20 try a pod whose binding was
+        refused again only then, or after a minute and more, and again if that is refused too."""
+
+        async def live() -> None:
+            for beat in itertools.count():
+                await asyncio.sleep(1)
+                unless_away(lambda beat=beat: self._beat(str(beat)))  # type: ignore[misc]
+
+        living = self.io.submit(live())
+        try:
+            yield
+        finally:
+            living.cancel()
+
+    def _beat(self, label: str) -> None:
+        def beat(node: Document) -> None:
+            node["metadata"]["labels"]["beat"] = label
+
+        self.server.storage.change(NODES, "", self.server.storage.all(NODES)[0]["metadata"]["name"], beat)
+
     # --- what has to hold ------------------------------------------------------------------------
 
     def until(self, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
@@ -189,10 +212,11 @@ class Trial:
 
     def check(self, *, elects: bool = True) -> None:
         """Waits until every pod is bound. Once each, on nodes that have room at every moment, and nothing is left."""
-        self.until(lambda: len(self.history.pods) >= self.pods and self.settled())
-        seconds = time.monotonic() - self.started
-        late = len([pod for pod in self.history.present() if pod.node in self.removed])
-        self.until(lambda: self.clean_up() and self.settled())
+        with self._lively():
+            self.until(lambda: len(self.history.pods) >= self.pods and self.settled())
+            seconds = time.monotonic() - self.started
+            late = len([pod for pod in self.history.present() if pod.node in self.removed])
+            self.until(lambda: self.clean_up() and self.settled())
         self._check_pods()
         self.until(self._queues_are_empty, 60.0)
         if elects:
