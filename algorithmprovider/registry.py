@@ -74,13 +74,76 @@ class Registry(msgspec.Struct):
         return provider
 
 
-class ReleaseRegistry(msgspec.Struct, frozen=True):
-    """What one release registers; the ``REGISTRY`` of its module."""
+class Additions(msgspec.Struct, frozen=True):
+    """What is registered besides, and is in every provider."""
 
-    build: Callable[[Mapping[str, bool]], Registry]
-    """The registry under given feature gates."""
-    feature_gates: Mapping[str, bool]
-    """The gates that ``build`` reads, with their defaults."""
+    predicates: Mapping[str, FitPredicateFactory] = {}
+    """Name → factory; in place of one that is there."""
+    priorities: Mapping[str, PriorityConfigFactory] = {}
+    """Name → factory with its default weight, likewise."""
+    mandatory: frozenset[str] = frozenset()
+    """Predicates that join whatever was selected."""
+
+
+NOTHING = Additions()
+
+
+class Gated(msgspec.Struct, frozen=True):
+    """What a feature gate changes of what is registered."""
+
+    default: bool
+    """What it is when nobody sets it."""
+    on: Additions = NOTHING
+    off: Additions = NOTHING
+
+
+class Algorithms(msgspec.Struct, frozen=True):
+    """What one release has to be configured with, before users register theirs."""
+
+    predicates: Mapping[str, FitPredicateFactory]
+    """Name → factory, of every predicate that is registered whatever the gates are."""
+    priorities: Mapping[str, PriorityConfigFactory]
+    """Name → factory with its default weight, likewise."""
+    default_predicates: frozenset[str]
+    """Those of both providers."""
+    default_priorities: frozenset[str]
+    """Those of DefaultProvider."""
+    ordering: tuple[str, ...]
+    """The order in which predicates run on a node; a name that is not in it never runs."""
+    unresolvable: frozenset[str] = frozenset()
+    """Reasons that taking pods away cannot mend."""
+    runs_any_name: bool = False
+    """A policy's own predicates run under any name, behind those of the ordering."""
+    arguments: Arguments = Arguments()
+    """What becomes of policy entries with an argument."""
+    gated: Mapping[str, Gated] = {}
+    """Feature gate → what it changes."""
+
+    def registry(self, gates: Mapping[str, bool]) -> Registry:
+        """What is registered under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
+        settings = ((gate, gates.get(name, gate.default)) for name, gate in self.gated.items())
+        added = [gate.on if on else gate.off for gate, on in settings]
+        predicates, priorities = dict(self.predicates), dict(self.priorities)
+        for each in added:
+            predicates |= each.predicates
+            priorities |= each.priorities
+        mandatory = frozenset[str]().union(*(each.mandatory for each in added))
+        provided = self.default_predicates.union(mandatory, *(each.predicates for each in added))
+        scored = self.default_priorities.union(*(each.priorities for each in added))
+        autoscaler = scored - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
+        return Registry(
+            fit_predicates=predicates,
+            priorities=priorities,
+            providers={
+                "DefaultProvider": Provider(provided, scored),
+                "ClusterAutoscalerProvider": Provider(provided, autoscaler),
+            },
+            ordering=list(self.ordering),
+            mandatory=mandatory,
+            unresolvable=self.unresolvable,
+            runs_any_name=self.runs_any_name,
+            arguments=self.arguments,
+        )
 
 
 def valid_name(name: str) -> str:

@@ -9,6 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from algorithmprovider import registry
+from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
 from algorithmprovider.registry import Registry
 from predicates.labels import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
@@ -94,7 +95,7 @@ def priority_texts() -> dict[str, str]:
 
 def priority_texts_1_4() -> dict[str, str]:
     """The same → what it does differently in 1.4, empty if nothing."""
-    makers = {name: factory.make for name, factory in registry(OLD).priorities.items()}
+    makers = {name: factory.make for name, factory in registry(ALGORITHMS_1_4).priorities.items()}
     return _texts({**makers, **PRIORITY_MAKERS_1_4}, _priority_makers())
 
 
@@ -112,13 +113,13 @@ def all_predicates() -> dict[str, FitPredicateFactory]:
     found: dict[str, FitPredicateFactory] = {**CUSTOM_PREDICATES}
     for known in _registries():
         found |= known.fit_predicates
-    order = registry(RELEASE).ordering
+    order = registry().ordering
     return {name: found[name] for name in sorted(found, key=lambda n: (order.index(n) if n in order else 99, n))}
 
 
 def predicates_1_4() -> dict[str, FitPredicateFactory]:
     """Every predicate of 1.4 in the order it runs, then the two that policies make."""
-    return {**registry(OLD).fit_predicates, **CUSTOM_PREDICATES_1_4}
+    return {**registry(ALGORITHMS_1_4).fit_predicates, **CUSTOM_PREDICATES_1_4}
 
 
 def all_priorities() -> dict[str, tuple[PriorityFactory, int]]:
@@ -171,6 +172,6 @@ def _names(code: CodeType) -> Iterator[str]:
 
 def _registries() -> list[Registry]:
     """The release's registry by default, with each gate turned over, and with all alpha gates on."""
-    default = registry(RELEASE)
-    turned = [registry(RELEASE, {gate: gate != "TaintNodesByCondition"}) for gate in GATES]
+    default = registry()
+    turned = [registry(feature_gates={gate: gate != "TaintNodesByCondition"}) for gate in GATES]
     return [*turned, default]

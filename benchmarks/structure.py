@@ -25,7 +25,7 @@ from kubescheduler.releases.names import RELEASE_NAMES
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("algorithmprovider", "clusterstate", "kubecel", "kubescheduler", "predicates", "priorities")
 MOST_FUNCTION_LINES = 80
-RELEASE_RECORDS = ("kubescheduler/releases/*.py", "algorithmprovider/release_*.py")
+RELEASE_RECORDS = ("kubescheduler/releases/*.py",)
 """The files that say what a release is; elsewhere no code asks which release it is."""
 RELEASES, PROCESSES, NOTEBOOKS = "kubescheduler.releases.", "kubescheduler.live.", "kubescheduler.notebook."
 """A release says what its process is, although processes are of releases, and results how a notebook shows them: these

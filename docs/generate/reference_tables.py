@@ -11,15 +11,14 @@ from typing import Any
 import click
 
 from algorithmprovider import registry
-from algorithmprovider.registry import Registry
+from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
+from algorithmprovider.registry import Algorithms, Registry
 from algorithmprovider.rule_catalogue import (
     CUSTOM_PREDICATES,
     CUSTOM_PREDICATES_1_4,
     CUSTOM_PRIORITIES,
     GATES,
-    OLD,
     PRIORITY_MAKERS_1_4,
-    RELEASE,
     all_predicates,
     all_priorities,
     predicate_texts,
@@ -75,7 +74,7 @@ def filled(text: str) -> str:
 
 def predicate_overview() -> str:
     rows = ["| runs | predicate | who has it |", "|---:|---|---|"]
-    order = registry(RELEASE).ordering
+    order = registry().ordering
     for name in all_predicates():
         place = str(order.index(name) + 1) if name in order else "never"
         rows.append(f"| {place} | [{name}](#{name.lower()}) | {_membership(name)} |")
@@ -87,7 +86,7 @@ def old_predicates() -> str:
     here, texts = all_predicates(), predicate_texts_1_4()
     for name, factory in predicates_1_4().items():
         shown = f"[{name}](#{name.lower()})" if name in here else name
-        who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(OLD, name)
+        who = CUSTOM_BY if name in CUSTOM_PREDICATES_1_4 else _having(ALGORITHMS_1_4, name)
         rows.append(f"| {shown} | {who} | {_differing(texts[name])} | {code_link(factory)} |")
     return "\n".join(rows)
 
@@ -115,10 +114,12 @@ def priority_overview() -> str:
 def old_priorities() -> str:
     rows = ["| priority | default weight | who has it | what differs | code |", "|---|---:|---|---|---|"]
     texts = priority_texts_1_4()
-    for name, factory in sorted(registry(OLD).priorities.items()):
+    for name, factory in sorted(registry(ALGORITHMS_1_4).priorities.items()):
         text = _differing(texts[name])
         link = code_link(factory.make)
-        rows.append(f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(OLD, name)} | {text} | {link} |")
+        rows.append(
+            f"| [{name}](#{name.lower()}) | {factory.weight} | {_having(ALGORITHMS_1_4, name)} | {text} | {link} |"
+        )
     for name, maker in PRIORITY_MAKERS_1_4.items():
         shown = f"[any name, argument `{name}`](#argument-{name.lower()})"
         link = code_link(maker)
@@ -175,19 +176,19 @@ def settings() -> str:
 
 
 def _membership(name: str) -> str:
-    default = registry(RELEASE)
+    default = registry()
     if name in CUSTOM_PREDICATES:
         return CUSTOM_BY
     if name not in {**default.fit_predicates, **default.priorities}:
-        gate = next(g for g in GATES if name in _all_names(registry(RELEASE, {g: g != "TaintNodesByCondition"})))
+        gate = next(g for g in GATES if name in _all_names(registry(feature_gates={g: g != "TaintNodesByCondition"})))
         return f"both providers, when feature gate {gate} is {'off' if gate == 'TaintNodesByCondition' else 'on'}"
     if name in default.mandatory:
         return "everyone: mandatory"
-    return _having(RELEASE, name)
+    return _having(None, name)
 
 
-def _having(release: str, name: str) -> str:
-    providers = registry(release).providers.items()
+def _having(algorithms: Algorithms | None, name: str) -> str:
+    providers = registry(algorithms).providers.items()
     having = [key for key, provider in providers if name in provider.predicates | provider.priorities]
     return {0: "policies", 2: "both providers"}.get(len(having), " and ".join(having))
 

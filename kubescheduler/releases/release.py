@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+import algorithmprovider
 from clusterstate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from algorithmprovider.registry import Registry
+    from algorithmprovider.registry import Algorithms, Registry
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Prepare
     from clusterstate.manifests.strictness import Accepted
@@ -203,8 +204,8 @@ class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
 class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """What makes a release that decides by predicates and priorities: from text to an algorithm, and its attempts."""
 
-    registry: Callable[[Mapping[str, bool]], Registry]
-    """Of all gates: its predicates, priorities and providers, with what users registered on top."""
+    algorithms: Callable[[], Algorithms]
+    """Gives its predicates, priorities and providers; a function, so that what decides by plugins imports none."""
     read_file: Callable[[Path], dict[str, Any] | None]
     """A policy file's document; None when there is no such file, and the provider decides."""
     parse: Parse
@@ -247,6 +248,10 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """How an attempt goes, apart from predicates and priorities."""
     loop: Callable[[], LegacyLoop]
     """What surrounds its decisions; a function, so that what only decides imports none of it."""
+
+    def registry(self, gates: Mapping[str, bool]) -> Registry:
+        """Its predicates, priorities and providers under these feature gates, with what users registered on top."""
+        return algorithmprovider.registry(self.algorithms(), gates)
 
 
 # --- by plugins in profiles ---------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from algorithmprovider import registry
 from clusterstate.manifests.api_checks import CHECKS_1_16
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.strictness import Accepted
@@ -37,6 +36,7 @@ from predicates.node_identity import pod_match_node_selector
 from predicates.taints import pod_tolerates_node_taints
 
 if TYPE_CHECKING:
+    from algorithmprovider.registry import Algorithms
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -63,6 +63,13 @@ def read_component(document: Mapping[str, Any], *, strict: bool = False) -> V1Al
 def no_domains_error(_: Iterable[str]) -> None:
     """Failure domains mean nothing here."""
     return
+
+
+def algorithms() -> Algorithms:
+    """Its predicates, priorities and providers."""
+    from algorithmprovider.algorithms_1_16 import ALGORITHMS
+
+    return ALGORITHMS
 
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
@@ -148,7 +155,7 @@ GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"
 
 LEGACY = replace(
     v1_4.LEGACY,
-    registry=partial(registry, "1.16"),
+    algorithms=algorithms,
     read_file=read_policy_file,
     parse=parse_policy,
     faults=policy_faults,

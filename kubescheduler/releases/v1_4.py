@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
-from algorithmprovider import registry
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.manifests.api_checks import CHECKS_1_4
 from clusterstate.manifests.defaulting import default_manifest_1_4, named_manifest_1_4
@@ -52,6 +50,7 @@ from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
+    from algorithmprovider.registry import Algorithms
     from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
@@ -81,6 +80,13 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
 def from_provider(_: str) -> str:
     """What stands before the texts of what cannot be made from a provider."""
     return FATAL
+
+
+def algorithms() -> Algorithms:
+    """Its predicates, priorities and providers."""
+    from algorithmprovider.algorithms_1_4 import ALGORITHMS
+
+    return ALGORITHMS
 
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
@@ -165,7 +171,7 @@ WIRE = WireFormat(
 )
 
 LEGACY = LegacyRules(
-    registry=partial(registry, "1.4"),
+    algorithms=algorithms,
     read_file=read_policy_file_1_4,
     parse=parse_policy_1_4,
     faults=policy_faults_1_4,

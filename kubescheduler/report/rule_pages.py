@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from algorithmprovider import registry
+from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
 from algorithmprovider.rule_catalogue import (
     CUSTOM_PREDICATES,
     CUSTOM_PRIORITIES,
@@ -101,7 +102,7 @@ def _predicates() -> Iterator[RulePage]:
 
 def _priorities() -> Iterator[RulePage]:
     weights = {name: weight for name, (_, weight) in all_priorities().items()}
-    before, texts, older = registry(OLD).priorities, priority_texts(), priority_texts_1_4()
+    before, texts, older = registry(ALGORITHMS_1_4).priorities, priority_texts(), priority_texts_1_4()
     for name in dict.fromkeys([*weights, *before, *CUSTOM_PRIORITIES]):
         argument = name in CUSTOM_PRIORITIES
         yield RulePage(

@@ -135,7 +135,7 @@ def test_a_ratio_is_not_registered_in_1_4() -> None:
     """It has no such priority, so a provider that names one is refused in its words."""
     ap.register_custom_priority_function("Ratio", requested_to_capacity_ratio=([(0, 10), (100, 0)], [("cpu", 1)]))
     ap.register_algorithm_provider("Packing", [], ["Ratio"])
-    assert "Ratio" in ap.list_priorities("1.16")
+    assert "Ratio" in ap.list_priorities()
     flags = EngineFlags(release="1.4", feature_gates={})
     with pytest.raises(ConfigError, match="Invalid priority name Ratio specified"):
         algorithm_for(flags, "Packing", None)
@@ -157,18 +157,19 @@ def test_a_function_of_one_argument_is_refused() -> None:
 @pytest.mark.parametrize("release", LEGACY_TRIED)
 def test_every_key_of_every_provider_is_registered(release: str) -> None:
     """And every registered priority has a positive weight."""
-    registry = ap.registry(release)
+    algorithms = RELEASES[release].legacy_rules.algorithms()
+    registry = ap.registry(algorithms)
     for provider in registry.providers.values():
         assert provider.predicates <= registry.fit_predicates.keys()
         assert provider.priorities <= registry.priorities.keys()
     assert all(factory.weight > 0 for factory in registry.priorities.values())
-    assert ap.list_algorithm_providers(release) == ["ClusterAutoscalerProvider", "DefaultProvider"]
+    assert ap.list_algorithm_providers(algorithms) == ["ClusterAutoscalerProvider", "DefaultProvider"]
 
 
 def test_gates_add_and_delete_registrations() -> None:
     """1.16: node conditions become taints; even spreading joins with its gate."""
-    plain = ap.registry("1.16")
-    gated = ap.registry("1.16", {"EvenPodsSpread": True, "TaintNodesByCondition": False})
+    plain = ap.registry()
+    gated = ap.registry(feature_gates={"EvenPodsSpread": True, "TaintNodesByCondition": False})
     assert "CheckNodeCondition" not in plain.fit_predicates
     assert gated.mandatory == {"CheckNodeCondition"}
     assert {"EvenPodsSpread", "CheckNodeMemoryPressure"} <= gated.provider("DefaultProvider").predicates

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
-from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
-from algorithmprovider.release_1_16 import FIT_PREDICATES, PRIORITIES
+from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
 from algorithmprovider.rule_catalogue import (
     PREDICATE_MAKERS,
     PREDICATE_MAKERS_1_4,

@@ -95,7 +95,7 @@ def test_what_reached_its_aim_stays(product: list[SourceFile]) -> None:
         ),
         pytest.param(
             "comparisons with a release",
-            {"algorithmprovider/release_1_4.py": 'a = r == "1.20"'},
+            {"kubescheduler/releases/v1_4.py": 'a = r == "1.20"'},
             [],
             id="records may ask for the release",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from algorithmprovider.release_1_16 import FIT_PREDICATES
+from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap
 from predicates.general import general_predicates
 from predicates.types import PredicateArgs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Requirement
 from predicates.interpod_1_4 import match_inter_pod_affinity_1_4

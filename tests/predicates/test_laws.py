@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider.release_1_16 import FIT_PREDICATES
+from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.objects import (
     Affinity,
     Container,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from clusterstate.objects import (
     ISCSI,
     AWSElasticBlockStore,

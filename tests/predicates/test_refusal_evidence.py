@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from algorithmprovider.release_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
-from algorithmprovider.release_1_16 import FIT_PREDICATES
+from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Affinity, ClaimReference, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from kubescheduler.releases import v1_4

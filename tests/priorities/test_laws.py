@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider.release_1_16 import PRIORITIES
+from algorithmprovider.algorithms_1_16 import PRIORITIES
 from clusterstate.objects import (
     Affinity,
     Container,

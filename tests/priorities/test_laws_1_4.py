@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig
 from tests.priorities.test_laws import POD_PARTS, scores, some_rows, worlds

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithmprovider.release_1_4 import PRIORITIES as PRIORITIES_1_4
-from algorithmprovider.release_1_16 import PRIORITIES
+from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.algorithms_1_16 import PRIORITIES
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.release_1_16 import FIT_PREDICATES, PRIORITIES
+from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
 from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS, rule_text
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins

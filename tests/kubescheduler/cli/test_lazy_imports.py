@@ -39,7 +39,7 @@ DECIDING = (
 """What a decision does without."""
 
 WITHOUT_LEGACY = (
-    "algorithmprovider.release_1_16",
+    "algorithmprovider.algorithms_1_16",
     "kubescheduler.cycle",
     "kubescheduler.queue.entry",
     "predicates.interpod",

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider import release_1_16
 from clusterstate.errors import ConfigError
 from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import LEGACY_RELEASES
 
 DEFAULTS = {name: gate.default for name, gate in RELEASES["1.16"].gates.gates.items()}
 
@@ -119,5 +119,6 @@ def test_gates_of_a_document(given: dict[str, Any], problem: str) -> None:
 
 def test_the_registry_reads_known_gates() -> None:
     """Every gate a registry reads is known here, with the same default."""
-    gates = release_1_16.REGISTRY.feature_gates
-    assert {name: RELEASES["1.16"].gates.gates[name].default for name in gates} == dict(gates)
+    for release in LEGACY_RELEASES:
+        known, gated = RELEASES[release].gates.gates, RELEASES[release].legacy_rules.algorithms().gated
+        assert {name: known[name].default for name in gated} == {name: gate.default for name, gate in gated.items()}

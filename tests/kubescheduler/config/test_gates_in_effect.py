@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 import kubescheduler as ks
-from algorithmprovider import release_1_16
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import FrozenMap
 from clusterstate.volumes.csi_migration import plugins_1_20
@@ -82,8 +81,8 @@ def read_by(release: str) -> set[str]:
     gates = Watched(record.gates.resolve({}))
     engine = EngineSpec(release).engine(lambda _: None)
     parts = loop_parts(engine.scheduler(ClusterCache(engine.view)))
-    if release == "1.16":
-        release_1_16.REGISTRY.build(gates)
+    if record.legacy is not None:
+        record.legacy.registry(gates)
     if record.framework is not None:
         services = Services(release, ClusterCache(engine.view), feature_gates=gates)
         parts.rules.pre_flight(NoPlugins(services), services, CycleState(), make_pod(), "n", False)

@@ -286,7 +286,7 @@ def test_the_pod_fits_once_the_victims_are_gone_and_not_before(pods: list[Any], 
 
 def test_unresolvable_reasons_are_those_of_the_release() -> None:
     """Fourteen of 1.16's texts; insufficient resources are not among them."""
-    reasons = registry("1.16").unresolvable
+    reasons = registry().unresolvable
     assert "node(s) didn't match node selector" in reasons
     assert not any(reason.startswith("Insufficient") for reason in reasons)
     assert len(reasons) == 14

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.release_1_16 import ORDERING
+from algorithmprovider.algorithms_1_16 import ORDERING
 from clusterstate.errors import ConfigError
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes

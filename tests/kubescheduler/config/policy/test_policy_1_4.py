@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from algorithmprovider import registry
+from algorithmprovider.algorithms_1_4 import ALGORITHMS
 from clusterstate.errors import ConfigError
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import common_options as options
@@ -54,10 +55,10 @@ def test_kind_and_version_may_be_left_out(head: dict[str, Any]) -> None:
 
 def test_providers() -> None:
     """They differ in one priority."""
-    default, autoscaler = (registry("1.4").provider(n) for n in ("DefaultProvider", "ClusterAutoscalerProvider"))
+    default, autoscaler = (registry(ALGORITHMS).provider(n) for n in ("DefaultProvider", "ClusterAutoscalerProvider"))
     assert default.predicates == autoscaler.predicates
     assert default.priorities ^ autoscaler.priorities == {"LeastRequestedPriority", "MostRequestedPriority"}
-    assert "ImageLocalityPriority" in registry("1.4").priorities
+    assert "ImageLocalityPriority" in registry(ALGORITHMS).priorities
     assert "ImageLocalityPriority" not in default.priorities
 
 

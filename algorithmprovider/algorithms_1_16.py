@@ -1,10 +1,8 @@
-"""Release 1.16: its registry, providers, order of predicates and feature gates."""
+"""The algorithms of release 1.16, the last that decides by them: those that need no argument, and what selects them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from algorithmprovider.registry import Provider, Registry, ReleaseRegistry
+from algorithmprovider.registry import Additions, Algorithms, Gated
 from predicates import conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
 from predicates.conditions import CONDITIONS
 from predicates.csi_volumes import CSI_VOLUMES
@@ -65,15 +63,6 @@ PRIORITIES: dict[str, PriorityConfigFactory] = {
 }
 """Name → factory with its default weight, of every priority of 1.16 that needs no argument."""
 
-FEATURE_GATES: dict[str, bool] = {
-    "TaintNodesByCondition": True,
-    "EvenPodsSpread": False,
-    "ResourceLimitsPriorityFunction": False,
-    "PodOverhead": False,
-    "BalanceAttachedNodeVolumes": False,
-}
-"""The gates that change what is registered or how pods are counted, and their defaults."""
-
 ORDERING: tuple[str, ...] = (
     "CheckNodeCondition",
     "CheckNodeUnschedulable",
@@ -103,7 +92,6 @@ ORDERING: tuple[str, ...] = (
 
 PREDICATES: frozenset[str] = frozenset(
     {
-        "CheckNodeUnschedulable",
         "GeneralPredicates",
         "HostName",
         "PodFitsHostPorts",
@@ -123,11 +111,6 @@ PREDICATES: frozenset[str] = frozenset(
     }
 )
 """Registered whatever the gates are."""
-
-CONDITION_PREDICATES = frozenset(
-    {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"}
-)
-"""Registered, and in the providers, only with TaintNodesByCondition off."""
 
 DEFAULT_PREDICATES: frozenset[str] = frozenset(
     {
@@ -186,38 +169,38 @@ UNRESOLVABLE: frozenset[str] = frozenset(
 """Reasons that taking pods away cannot mend. Upstream: 1.16 unresolvablePredicateFailureErrors."""
 
 
-def registry(gates: Mapping[str, bool]) -> Registry:
-    """What 1.16 registers under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
-    predicates, in_providers = set(PREDICATES), set(DEFAULT_PREDICATES)
-    priorities, scored = set(PRIORITY_NAMES), set(DEFAULT_PRIORITIES)
-    if gates["TaintNodesByCondition"]:
-        mandatory = frozenset({"PodToleratesNodeTaints", "CheckNodeUnschedulable"})
-        in_providers |= mandatory
-    else:
-        predicates = predicates - {"CheckNodeUnschedulable"} | CONDITION_PREDICATES
-        mandatory = frozenset({"CheckNodeCondition"})
-        in_providers |= CONDITION_PREDICATES
-    if gates["EvenPodsSpread"]:
-        predicates.add("EvenPodsSpread")
-        in_providers.add("EvenPodsSpread")
-        priorities.add("EvenPodsSpreadPriority")
-        scored.add("EvenPodsSpreadPriority")
-    if gates["ResourceLimitsPriorityFunction"]:
-        priorities.add("ResourceLimitsPriority")
-        scored.add("ResourceLimitsPriority")
-    autoscaler = scored - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
-    known = {**PRIORITIES, **BALANCED_WITH_VOLUMES} if gates["BalanceAttachedNodeVolumes"] else PRIORITIES
-    return Registry(
-        fit_predicates={name: FIT_PREDICATES[name] for name in sorted(predicates)},
-        priorities={name: known[name] for name in sorted(priorities)},
-        providers={
-            "DefaultProvider": Provider(frozenset(in_providers), frozenset(scored)),
-            "ClusterAutoscalerProvider": Provider(frozenset(in_providers), frozenset(autoscaler)),
-        },
-        ordering=list(ORDERING),
-        mandatory=mandatory,
-        unresolvable=UNRESOLVABLE,
-    )
+def _predicates(*names: str) -> dict[str, FitPredicateFactory]:
+    return {name: FIT_PREDICATES[name] for name in names}
 
 
-REGISTRY = ReleaseRegistry(registry, FEATURE_GATES)
+def _priorities(*names: str) -> dict[str, PriorityConfigFactory]:
+    return {name: PRIORITIES[name] for name in names}
+
+
+BY_TAINTS = Additions(
+    _predicates("CheckNodeUnschedulable"), mandatory=frozenset({"PodToleratesNodeTaints", "CheckNodeUnschedulable"})
+)
+BY_CONDITIONS = Additions(
+    _predicates("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"),
+    mandatory=frozenset({"CheckNodeCondition"}),
+)
+
+ALGORITHMS = Algorithms(
+    predicates=_predicates(*sorted(PREDICATES)),
+    priorities=_priorities(*sorted(PRIORITY_NAMES)),
+    default_predicates=DEFAULT_PREDICATES,
+    default_priorities=DEFAULT_PRIORITIES,
+    ordering=ORDERING,
+    unresolvable=UNRESOLVABLE,
+    gated={
+        "TaintNodesByCondition": Gated(default=True, on=BY_TAINTS, off=BY_CONDITIONS),
+        "EvenPodsSpread": Gated(
+            default=False, on=Additions(_predicates("EvenPodsSpread"), _priorities("EvenPodsSpreadPriority"))
+        ),
+        "ResourceLimitsPriorityFunction": Gated(
+            default=False, on=Additions(priorities=_priorities("ResourceLimitsPriority"))
+        ),
+        "BalanceAttachedNodeVolumes": Gated(default=False, on=Additions(priorities=BALANCED_WITH_VOLUMES)),
+    },
+)
+"""What 1.16 registers. Upstream: 1.16 algorithmprovider/defaults."""

@@ -1,10 +1,8 @@
-"""Release 1.4: its registry and providers. It has no feature gates that matter, and runs a predicate of any name."""
+"""The algorithms of release 1.4. It has no feature gates that matter, and runs a predicate of any name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from algorithmprovider.registry import Arguments, Provider, Registry, ReleaseRegistry
+from algorithmprovider.registry import Algorithms, Arguments
 from predicates.conditions import CONDITIONS_1_4
 from predicates.disks import DISKS_1_4
 from predicates.general import GENERAL_1_4
@@ -55,8 +53,6 @@ PRIORITIES: dict[str, PriorityConfigFactory] = {
 }
 """Name → factory with its default weight, of every priority of 1.4 that needs no argument."""
 
-FEATURE_GATES: dict[str, bool] = {}
-
 DEFAULT_PREDICATES: frozenset[str] = frozenset(
     {
         "NoVolumeZoneConflict",
@@ -92,24 +88,14 @@ ARGUMENTS = Arguments(
     capacity_ratio=None,
 )
 
-
-def registry(_: Mapping[str, bool]) -> Registry:
-    """What 1.4 registers. Upstream: 1.4 algorithmprovider/defaults.
-
-    Predicates run in the order of their map, which upstream leaves to chance; all run on every node.
-    """
-    autoscaler = DEFAULT_PRIORITIES - {"LeastRequestedPriority"} | {"MostRequestedPriority"}
-    return Registry(
-        fit_predicates=dict(FIT_PREDICATES),
-        priorities=dict(PRIORITIES),
-        providers={
-            "DefaultProvider": Provider(DEFAULT_PREDICATES, DEFAULT_PRIORITIES),
-            "ClusterAutoscalerProvider": Provider(DEFAULT_PREDICATES, autoscaler),
-        },
-        ordering=list(FIT_PREDICATES),
-        runs_any_name=True,
-        arguments=ARGUMENTS,
-    )
-
-
-REGISTRY = ReleaseRegistry(registry, FEATURE_GATES)
+ALGORITHMS = Algorithms(
+    predicates=FIT_PREDICATES,
+    priorities=PRIORITIES,
+    default_predicates=DEFAULT_PREDICATES,
+    default_priorities=DEFAULT_PRIORITIES,
+    # Upstream leaves the order to chance; all run on every node.
+    ordering=tuple(FIT_PREDICATES),
+    runs_any_name=True,
+    arguments=ARGUMENTS,
+)
+"""What 1.4 registers. Upstream: 1.4 algorithmprovider/defaults."""
