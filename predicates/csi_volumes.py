@@ -24,8 +24,11 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     NO_PLUGINS,
+    CSIVolume,
     Plugins,
+    csi_handles,
     csi_limit_key,
+    csi_volume_1_15,
     csi_volumes,
     has_claims,
     unnamed_claims,
@@ -160,7 +163,15 @@ def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> E
     return explain
 
 
-def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
+ATTACH_GATE = "AttachVolumeLimit"
+
+
+def limits_nothing(_: PodInfo, __: Snapshot) -> Verdict:
+    """Every node takes any number of volumes. Upstream: 1.13 to 1.16 with the feature gate AttachVolumeLimit off."""
+    return PASS
+
+
+def make_max_csi_volume_count(args: PredicateArgs) -> FitPredicate:
     """Counts the volumes of each CSI driver on the node together with the pod's own. Limits are those of the node's
     CSINode, otherwise allocatable `attachable-volumes-csi-<driver>`; a driver without a limit is not counted.
 
@@ -173,11 +184,98 @@ def make_max_csi_volume_count(_: PredicateArgs) -> FitPredicate:
 
     return FitPredicate(
         "MaxCSIVolumeCountPred",
-        check,
+        check if args.feature_gates.get(ATTACH_GATE, True) else limits_nothing,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
         evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
     )
+
+
+# --- releases 1.13 to 1.15 ---------------------------------------------------------------------
+
+
+class HandleCounting(msgspec.Struct, frozen=True):
+    """Which volumes a release counts before 1.16; those with one handle are one, whatever their drivers are."""
+
+    name: str
+    """Equal names mean equal ``volume_of``."""
+    volume_of: CSIVolume
+
+    def of(self, pod: PodInfo, snapshot: Snapshot) -> dict[str, str]:
+        """Handle → limit key."""
+        return csi_handles(pod, snapshot.objects, self.volume_of)
+
+    def there(self, snapshot: Snapshot, key: str | None, new: frozenset[str] = frozenset()) -> IntArray:
+        """(n,) the distinct volumes under a limit key, None: under any, with ``new`` on top."""
+
+        def ids(info: PodInfo) -> frozenset[str]:
+            return frozenset(handle for handle, limit in self.of(info, snapshot).items() if key in (None, limit))
+
+        rule = ("MaxCSIVolumeCount", self.name, key)
+        return snapshot.union_sizes(rule, ids, new, snapshot.version(Reads.STORAGE_CLASSES))
+
+    def numbers(self, pod: PodInfo, snapshot: Snapshot) -> Iterator[tuple[str, IntArray, IntArray]]:
+        """(limit key, (n,) the volumes there, (n,) the pod's that come to them) of each key of the pod."""
+        new = self.of(pod, snapshot)
+        for key in dict.fromkeys(new.values()):
+            names = frozenset(handle for handle, limit in new.items() if limit == key)
+            yield key, self.there(snapshot, key), self.there(snapshot, None, names) - self.there(snapshot, None)
+
+
+HANDLES_1_15 = HandleCounting("1.15", csi_volume_1_15)
+
+
+def max_csi_volume_count_1_15(pod: PodInfo, snapshot: Snapshot, counting: HandleCounting) -> Verdict:
+    """Fails where volumes that are not there yet raise a driver above the node's allocatable; where that limits no
+    kind of volume, nothing is looked at. An error where a claim has no name. Upstream: 1.15 CSIMaxVolumeLimitChecker.
+    """
+    limited = has_limits(snapshot, CSINodeLimits())
+    if unnamed_claims(pod):
+        return {NodeError(CLAIM_WITHOUT_NAME): limited}
+    exceeded = np.zeros(len(snapshot), np.bool_)
+    for key, there, new in counting.numbers(pod, snapshot):
+        index = snapshot.resource(key)
+        if index is not None:
+            exceeded |= snapshot.allocatable_set[index] & (new > 0) & (there + new > snapshot.allocatable[index])
+    unnamed = limited & (snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0)
+    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
+
+
+def explain_limits_1_15(counting: HandleCounting) -> Explain:
+    """By driver how many volumes there would be, and the node's limit."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+        limits = []
+        for key, there, new in counting.numbers(pod, snapshot):
+            limit = int(attach_limits(snapshot, CSINodeLimits(), key)[0])
+            together = int(there[0]) + int(new[0])
+            limits.append(LimitReached(key, int(there[0]), together, None if limit == NO_LIMIT else limit))
+        return LimitsReached(tuple(limits))
+
+    return explain
+
+
+def _counting_handles(counting: HandleCounting, args: PredicateArgs) -> FitPredicate:
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return max_csi_volume_count_1_15(pod, snapshot, counting)
+
+    name = "MaxCSIVolumeCountPred"
+    return FitPredicate(
+        name,
+        check if args.feature_gates.get(ATTACH_GATE, True) else limits_nothing,
+        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
+        has_claims,
+        evidence=predicate_evidence(name, explain_limits_1_15(counting)),
+    )
+
+
+def make_max_csi_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
+    """Limits are allocatable `attachable-volumes-csi-<driver>` alone. Volumes of different drivers with one handle
+    count as one.
+
+    Upstream: 1.15 CSIMaxVolumeLimitChecker.
+    """
+    return _counting_handles(HANDLES_1_15, args)
 
 
 # --- NodeVolumeLimits of 1.36: what nodes allow and hold ---------------------------------------
@@ -419,3 +517,4 @@ def explain_limits_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusa
 
 
 CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count}
+CSI_VOLUMES_1_15: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count_1_15}

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
+from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
@@ -70,6 +70,11 @@ def never(_: str) -> bool:
     return False
 
 
+AttachedVolumes = Callable[[PodInfo, Snapshot], IntArray | None]
+"""(2, n) int64 by row: how many of a pod's volumes are new to the node, and how many more the node can attach; None
+for a pod without volumes that count. Upstream: 1.16 TransientInfo."""
+
+
 class FitPredicate(msgspec.Struct, frozen=True):
     """One predicate, ready to run."""
 
@@ -88,6 +93,8 @@ class FitPredicate(msgspec.Struct, frozen=True):
     """(n,) bool, failing rows whose status is UnschedulableAndUnresolvable whatever the reason."""
     evidence: CheckEvidence | None = None
     """What the check can say about its reasons when somebody asks; None for a custom check."""
+    attached: AttachedVolumes | None = None
+    """What it leaves behind for priorities; None for one that counts no volumes."""
 
 
 class PredicateArgs(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ Fails where |disks of the pods there ∪ disks of the pod| > the node's limit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -26,8 +26,10 @@ from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     EBS,
     GCE_PD,
+    DiskIds,
     DiskType,
     disk_ids,
+    disk_ids_1_13,
     has_claims,
     is_nitro,
     unnamed_claims,
@@ -49,10 +51,15 @@ EBS_NITRO_LIMIT = 25
 
 def attach_limits(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None) -> IntArray:
     """(n,) disks: the node's allocatable where it has one, even 0; else the environment's; else the default."""
-    limits: IntArray = np.full(len(snapshot), max_pd_volumes or DEFAULT_LIMITS[disk], np.int64)
+    return _or_allocatable(attach_limits_without_gate(snapshot, disk, max_pd_volumes), snapshot, disk)
+
+
+def attach_limits_without_gate(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None) -> IntArray:
+    """The same, but nodes are not asked. Upstream: 1.13 and 1.15 with the feature gate AttachVolumeLimit off."""
     if disk is EBS and not max_pd_volumes:
-        limits = snapshot.spread_label(INSTANCE_TYPE, _ebs_limit, np.int64)
-    return _or_allocatable(limits, snapshot, disk)
+        limits: IntArray = snapshot.spread_label(INSTANCE_TYPE, _ebs_limit, np.int64)
+        return limits
+    return np.full(len(snapshot), max_pd_volumes or DEFAULT_LIMITS[disk], np.int64)
 
 
 def attach_limits_1_20(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None) -> IntArray:
@@ -76,12 +83,40 @@ def _or_allocatable(limits: IntArray, snapshot: Snapshot, disk: DiskType) -> Int
     return np.where(snapshot.allocatable_set[index], snapshot.allocatable[index], limits)
 
 
-def max_volume_count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None = None) -> Verdict:
+class DiskCounting(msgspec.Struct, frozen=True):
+    """How a release counts disks, and up to which limits."""
+
+    name: str
+    """Equal names mean equal ``ids``."""
+    ids: DiskIds
+    limits: Callable[[Snapshot, DiskType, int | None], IntArray]
+
+
+COUNTING = DiskCounting("1.16", disk_ids, attach_limits)
+COUNTING_1_13 = DiskCounting("1.13", disk_ids_1_13, attach_limits)
+COUNTING_1_13_WITHOUT_GATE = DiskCounting("1.13", disk_ids_1_13, attach_limits_without_gate)
+COUNTING_1_20 = DiskCounting("1.16", disk_ids, attach_limits_1_20)
+
+
+def max_volume_count(
+    pod: PodInfo,
+    snapshot: Snapshot,
+    disk: DiskType,
+    max_pd_volumes: int | None = None,
+    counting: DiskCounting = COUNTING,
+) -> Verdict:
     """Fails where the disks of one type would be too many; an error where a claim has no name.
 
-    Upstream: 1.16 MaxPDVolumeCountChecker, CSI migration off.
+    Upstream: 1.13 to 1.16 MaxPDVolumeCountChecker, CSI migration off.
     """
-    return _count(pod, snapshot, disk, attach_limits(snapshot, disk, max_pd_volumes))
+    if unnamed_claims(pod):
+        return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
+    new = counting.ids(pod, snapshot.objects, disk)
+    if not new:
+        return PASS
+    exceeded = _used(snapshot, disk, new, counting) > counting.limits(snapshot, disk, max_pd_volumes)
+    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
+    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
 
 
 def in_tree_limits(
@@ -95,50 +130,37 @@ def in_tree_limits(
 
     Upstream: 1.20 EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits.
     """
-    verdict = _count(pod, snapshot, disk, attach_limits_1_20(snapshot, disk, max_pd_volumes))
+    verdict = max_volume_count(pod, snapshot, disk, max_pd_volumes, COUNTING_1_20)
     if disk.provisioner not in plugins or unnamed_claims(pod):
         return verdict
     here = ~migrated_mask(snapshot, disk.provisioner)
     return {reason: mask & here for reason, mask in verdict.items()}
 
 
-def _count(pod: PodInfo, snapshot: Snapshot, disk: DiskType, limits: IntArray) -> Verdict:
-    if unnamed_claims(pod):
-        return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
-    new = disk_ids(pod, snapshot.objects, disk)
-    if not new:
-        return PASS
-    exceeded = _used(snapshot, disk, new) > limits
-    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
-    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
-
-
 def attached_volumes(
-    disks: Sequence[DiskType], max_pd_volumes: int | None, pod: PodInfo, snapshot: Snapshot
+    disk: DiskType, max_pd_volumes: int | None, counting: DiskCounting, pod: PodInfo, snapshot: Snapshot
 ) -> IntArray | None:
     """(2, n) disks of the pod that are new to the node, and how many more of the type it can attach; None without any.
 
-    disks: the types that predicates count, in the order these run: of those that the pod has the last one says so.
     Upstream: 1.16 MaxPDVolumeCountChecker, which leaves it in the node's TransientInfo.
     """
-    for disk in reversed(disks):
-        new = disk_ids(pod, snapshot.objects, disk)
-        if new:
-            there = _used(snapshot, disk, frozenset())
-            limits = attach_limits(snapshot, disk, max_pd_volumes)
-            return np.stack([_used(snapshot, disk, new) - there, limits - there])
-    return None
+    new = counting.ids(pod, snapshot.objects, disk)
+    if not new:
+        return None
+    there = _used(snapshot, disk, frozenset(), counting)
+    limits = counting.limits(snapshot, disk, max_pd_volumes)
+    return np.stack([_used(snapshot, disk, new, counting) - there, limits - there])
 
 
 # --- evidence ------------------------------------------------------------------------------
 
 
-def explain_count(disk: DiskType, max_pd_volumes: int | None) -> Explain:
+def explain_count(disk: DiskType, max_pd_volumes: int | None, counting: DiskCounting) -> Explain:
     """How many disks of the type there would be, and the node's limit."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        limit = attach_limits(snapshot, disk, max_pd_volumes)
-        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk), int(limit[0]))
+        limit = counting.limits(snapshot, disk, max_pd_volumes)
+        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk, counting), int(limit[0]))
 
     return explain
 
@@ -149,26 +171,27 @@ def explain_count_1_20(disk: DiskType, max_pd_volumes: int | None, plugins: froz
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
         limit = attach_limits_1_20(snapshot, disk, max_pd_volumes)
         counts = disk.provisioner not in plugins or not bool(migrated_mask(snapshot, disk.provisioner)[0])
-        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk), int(limit[0]), counts)
+        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk, COUNTING_1_20), int(limit[0]), counts)
 
     return explain
 
 
-def _numbers(pod: PodInfo, snapshot: Snapshot, disk: DiskType) -> tuple[int, int]:
+def _numbers(pod: PodInfo, snapshot: Snapshot, disk: DiskType, counting: DiskCounting) -> tuple[int, int]:
     """(disks of the type that are there, and with the pod's)."""
-    new = disk_ids(pod, snapshot.objects, disk)
-    there, together = _used(snapshot, disk, frozenset()), _used(snapshot, disk, new)
+    new = counting.ids(pod, snapshot.objects, disk)
+    there, together = (_used(snapshot, disk, ids, counting) for ids in (frozenset[str](), new))
     return int(there[0]), int(together[0])
 
 
-def _used(snapshot: Snapshot, disk: DiskType, new: frozenset[str]) -> IntArray:
+def _used(snapshot: Snapshot, disk: DiskType, new: frozenset[str], counting: DiskCounting) -> IntArray:
     """(n,) the distinct disks of one type with ``new`` on top."""
     objects = snapshot.objects
 
     def ids(info: PodInfo) -> frozenset[str]:
-        return disk_ids(info, objects, disk)
+        return counting.ids(info, objects, disk)
 
-    return snapshot.union_sizes(("MaxVolumeCount", disk.limit_key), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
+    rule = ("MaxVolumeCount", counting.name, disk.limit_key)
+    return snapshot.union_sizes(rule, ids, new, snapshot.version(Reads.STORAGE_CLASSES))
 
 
 def may_use(disk: DiskType, pod: PodInfo) -> bool:
@@ -176,16 +199,17 @@ def may_use(disk: DiskType, pod: PodInfo) -> bool:
     return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
 
 
-def _counting(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
+def _counting(name: str, disk: DiskType, args: PredicateArgs, counting: DiskCounting = COUNTING) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return max_volume_count(pod, snapshot, disk, args.max_pd_volumes)
+        return max_volume_count(pod, snapshot, disk, args.max_pd_volumes, counting)
 
     return FitPredicate(
         name,
         check,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         partial(may_use, disk),
-        evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes)),
+        evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes, counting)),
+        attached=partial(attached_volumes, disk, args.max_pd_volumes, counting),
     )
 
 
@@ -228,13 +252,44 @@ def make_max_cinder_volume_count(args: PredicateArgs) -> FitPredicate:
     return _counting("MaxCinderVolumeCount", CINDER, args)
 
 
-COUNTED_DISKS: dict[str, DiskType] = {
-    "MaxEBSVolumeCount": EBS,
-    "MaxGCEPDVolumeCount": GCE_PD,
-    "MaxAzureDiskVolumeCount": AZURE_DISK,
-    "MaxCinderVolumeCount": CINDER,
-}
-"""Predicate → the type of disk that it counts."""
+# --- releases 1.13 to 1.15 ---------------------------------------------------------------------
+
+
+def _counting_1_13(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
+    asks_nodes = args.feature_gates.get("AttachVolumeLimit", True)
+    return _counting(name, disk, args, COUNTING_1_13 if asks_nodes else COUNTING_1_13_WITHOUT_GATE)
+
+
+def make_max_ebs_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
+    """A claim that leads to no known volume counts as a disk, whatever its class makes.
+
+    Upstream: 1.13 MaxPDVolumeCountChecker with EBSVolumeFilter.
+    """
+    return _counting_1_13("MaxEBSVolumeCount", EBS, args)
+
+
+def make_max_gce_pd_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
+    """A claim that leads to no known volume counts as a disk, whatever its class makes.
+
+    Upstream: 1.13 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
+    """
+    return _counting_1_13("MaxGCEPDVolumeCount", GCE_PD, args)
+
+
+def make_max_azure_disk_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
+    """A claim that leads to no known volume counts as a disk, whatever its class makes.
+
+    Upstream: 1.13 MaxPDVolumeCountChecker with AzureDiskVolumeFilter.
+    """
+    return _counting_1_13("MaxAzureDiskVolumeCount", AZURE_DISK, args)
+
+
+def make_max_cinder_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
+    """A claim that leads to no known volume counts as a disk, whatever its class makes.
+
+    Upstream: 1.15 MaxPDVolumeCountChecker with CinderVolumeFilter.
+    """
+    return _counting_1_13("MaxCinderVolumeCount", CINDER, args)
 
 
 # --- release 1.4 -------------------------------------------------------------------------------
@@ -380,6 +435,17 @@ VOLUME_COUNTS: dict[str, FitPredicateFactory] = {
     "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count,
     "MaxAzureDiskVolumeCount": make_max_azure_disk_volume_count,
     "MaxCinderVolumeCount": make_max_cinder_volume_count,
+}
+
+VOLUME_COUNTS_1_13: dict[str, FitPredicateFactory] = {
+    "MaxEBSVolumeCount": make_max_ebs_volume_count_1_13,
+    "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count_1_13,
+    "MaxAzureDiskVolumeCount": make_max_azure_disk_volume_count_1_13,
+}
+
+VOLUME_COUNTS_1_15: dict[str, FitPredicateFactory] = {
+    **VOLUME_COUNTS_1_13,
+    "MaxCinderVolumeCount": make_max_cinder_volume_count_1_15,
 }
 
 VOLUME_COUNTS_1_4: dict[str, FitPredicateFactory] = {

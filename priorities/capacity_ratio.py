@@ -8,7 +8,7 @@ in integers, but for the last division, which is rounded, halves away from zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
 import numpy as np
@@ -102,6 +102,15 @@ def capacity_ratio(table: IntArray, weights: dict[str, int], pod: PodInfo, snaps
     return np.where(some, round_half_away(scores / np.where(some, total, 1)), 0)
 
 
+def capacity_ratio_1_13(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) the mean of the scores of cpu and memory, truncated.
+
+    Upstream: 1.13 and 1.15 RequestedToCapacityRatioResourceAllocation.
+    """
+    cpu, memory = (_on_curve(table, pod, snapshot, resource) for resource in (CPU, MEMORY))
+    return idiv(cpu + memory, 2)
+
+
 def _on_curve(table: IntArray, pod: PodInfo, snapshot: Snapshot, resource: str) -> IntArray:
     """(n,) the score of one resource."""
     scores: IntArray = table[np.clip(utilization(pod, snapshot, resource), 0, MAX_UTILIZATION)]
@@ -128,6 +137,22 @@ def capacity_ratio_evidence(shape: Sequence[Point], weights: dict[str, int]) -> 
     return explain
 
 
+def capacity_ratio_evidence_1_13(shape: Sequence[Point]) -> Explain:
+    """Of ``capacity_ratio_1_13`` with the curve of ``shape``."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        row = one_row(snapshot, at)
+        inputs: dict[str, dict[str, str]] = {}
+        scores = []
+        for resource in (CPU, MEMORY):
+            requested, allocatable = _amounts(pod, row, resource)
+            inputs |= resource_inputs((resource,), requested, allocatable)
+            scores.append(curve_formula(_utilization_formula(int(requested[0]), int(allocatable[0])), shape))
+        return Calculation(f"({added(scores)}) // 2", inputs)
+
+    return explain
+
+
 def _utilization_formula(requested: int, allocatable: int) -> str:
     if not allocatable or requested > allocatable:
         return f"{MAX_UTILIZATION}"
@@ -147,20 +172,50 @@ def capacity_ratio_factory(
     points of (utilization, score); resources: (name, weight); heading: where its page has it.
     Raises ConfigError for a faulty shape.
     """
-    error = shape_error(shape)
-    if error:
-        raise ConfigError(f"invalid RequestedToCapacityRatioPriority arguments: {error}")
     weights = resource_weights(resources)
+    table = _checked(shape)
 
+    def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        return capacity_ratio(table, weights, pod, snapshot)
+
+    return _by_curve(name, score, capacity_ratio_evidence(shape, weights), heading)
+
+
+def capacity_ratio_factory_1_13(
+    name: str,
+    shape: Sequence[Point] = DEFAULT_SHAPE,
+    _: Iterable[tuple[str, int]] = (),
+    heading: str = "argument-requestedtocapacityratioarguments",
+) -> PriorityFactory:
+    """The mean of the scores of cpu and memory, truncated. `resources` is not read.
+
+    Upstream: 1.13 RequestedToCapacityRatioResourceAllocationPriority, under the name of the policy's entry.
+    Raises ConfigError for a faulty shape.
+    """
+    table = _checked(shape)
+
+    def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        return capacity_ratio_1_13(table, pod, snapshot)
+
+    return _by_curve(name, score, capacity_ratio_evidence_1_13(shape), heading)
+
+
+def _checked(shape: Sequence[Point]) -> IntArray:
+    """The curve. Raises ConfigError for a faulty one."""
+    if error := shape_error(shape):
+        raise ConfigError(f"invalid RequestedToCapacityRatioPriority arguments: {error}")
+    return curve(shape)
+
+
+def _by_curve(
+    name: str, score: Callable[[PodInfo, Snapshot], IntArray], explain: Explain, heading: str
+) -> PriorityFactory:
     def make(_: PriorityArgs) -> PriorityConfig:
-        table = curve(shape)
-
-        def score(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-            return capacity_ratio(table, weights, pod, snapshot)
-
-        evidence = RuleEvidence(UPSTREAM, priority_page(heading), capacity_ratio_evidence(shape, weights))
         return PriorityConfig(
-            name, score, footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=evidence
+            name,
+            score,
+            footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+            evidence=RuleEvidence(UPSTREAM, priority_page(heading), explain),
         )
 
     return make
@@ -176,6 +231,17 @@ def make_requested_to_capacity_ratio(args: PriorityArgs) -> PriorityConfig:
     return capacity_ratio_factory(UPSTREAM, heading="requestedtocapacityratiopriority")(args)
 
 
+def make_requested_to_capacity_ratio_1_13(args: PriorityArgs) -> PriorityConfig:
+    """The mean of the scores of cpu and memory, truncated.
+
+    Upstream: 1.13 RequestedToCapacityRatioResourceAllocationPriorityDefault.
+    """
+    return capacity_ratio_factory_1_13(UPSTREAM, heading="requestedtocapacityratiopriority")(args)
+
+
 CAPACITY_RATIO: dict[str, PriorityConfigFactory] = {
     "RequestedToCapacityRatioPriority": PriorityConfigFactory(make_requested_to_capacity_ratio)
+}
+CAPACITY_RATIO_1_13: dict[str, PriorityConfigFactory] = {
+    "RequestedToCapacityRatioPriority": PriorityConfigFactory(make_requested_to_capacity_ratio_1_13)
 }

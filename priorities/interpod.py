@@ -35,7 +35,15 @@ from clusterstate.topology.pod_affinity import (
     topology_keys,
 )
 from clusterstate.topology.topology_scope import TopologyScope, every_sum
-from priorities.score_evidence import Calculation, Explain, added, domain_text, labels_text, priority_evidence
+from priorities.score_evidence import (
+    Calculation,
+    Explain,
+    added,
+    domain_text,
+    labels_text,
+    one_row,
+    priority_evidence,
+)
 from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 
@@ -126,10 +134,15 @@ def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
 
 def _back(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> int:
     """What a running pod's own terms for ``key`` say about the pod."""
+    return sum(w for _, w in _picking(info, pod, hard_weight, key))
+
+
+def _picking(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> list[tuple[PodAffinityTerm, int]]:
+    """A running pod's own terms for ``key`` that pick the pod, with what each says."""
     terms = [(term, hard_weight) for term in info.required_affinity] if hard_weight > 0 else []
     terms += [(w.term, w.weight) for w in info.preferred_affinity]
     terms += [(w.term, -w.weight) for w in info.preferred_anti_affinity]
-    return sum(w for term, w in terms if term.topology_key == key and compile_term(term, info.namespace)(pod))
+    return [(term, w) for term, w in terms if term.topology_key == key and compile_term(term, info.namespace)(pod)]
 
 
 def normalize_sums(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
@@ -224,6 +237,123 @@ def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
     )
 
 
+# --- release 1.15 ------------------------------------------------------------------------------
+#
+# Sums are kept for nodes with pods that have affinity, or for all if the pod has some. Of other nodes nothing is known,
+# and the process ends when a term reaches one of them.
+
+NO_SUM = -(1 << 62)
+"""Stands in place of the sum of a row for which none is kept."""
+REACHED = NO_SUM + 1
+"""The same where a term reaches the row."""
+CRASHES = "InterPodAffinityPriority: runtime error: invalid memory address or nil pointer dereference"
+"""Before the process ends."""
+
+
+def affinity_sums_1_15(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) the same, NO_SUM or REACHED of rows for which none is kept."""
+    sums = affinity_sums(hard_weight, pod, snapshot)
+    if pod.has_pod_affinity:
+        return sums
+    kept = snapshot.counts(snapshot.tally("pods with affinity", None, _has_affinity)) > 0
+    if kept.all():
+        return sums
+    reached = np.zeros(len(snapshot), np.bool_)
+    for tally in (
+        held_for(snapshot, ("affinity reaches", hard_weight), pod)
+        .of(snapshot, partial(_ask_reaching, hard_weight, pod))
+        .values()
+    ):
+        reached |= snapshot.counts(tally) > 0
+    return np.where(kept, sums, np.where(reached, REACHED, NO_SUM))
+
+
+def _has_affinity(info: PodInfo) -> int:
+    return int(info.has_pod_affinity)
+
+
+def _ask_reaching(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
+    """Topology key → how many running pods have terms that pick the pod."""
+    picked = pod.as_picked(snapshot.term_keys)
+    rule = ("affinity reaches", hard_weight, pod.namespace, picked.labels)
+
+    def weight(info: PodInfo, key: str) -> int:
+        return int(bool(_picking(info, pod, hard_weight, key)))
+
+    return {
+        key: domain_tally(snapshot, rule, key, partial(weight, key=key), picked.by)
+        for key in topology_keys(snapshot, *_sorts(hard_weight))
+    }
+
+
+def _scope_1_15(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
+    if pod.has_pod_affinity:
+        return _scope(hard_weight, pod, snapshot)
+    if is_broken(snapshot, *_sorts(hard_weight)):
+        return None
+    tallies = (*_tallies(hard_weight, pod, snapshot).values(), *_ask_reaching(hard_weight, pod, snapshot).values())
+    return TopologyScope(snapshot, tallies, every_sum)
+
+
+def _reads_1_15(pod: PodInfo) -> Reads:
+    """The pods of the row too, which say whether a sum is kept."""
+    return affinity_reads(pod) | Reads.PODS
+
+
+def normalize_sums_1_15(pod: PodInfo, snapshot: Snapshot, sums: IntArray) -> IntArray:
+    """(n,) 0–10: the same over the sums that are kept, 0 elsewhere. Raises PriorityError where the process ends."""
+    if (sums == REACHED).any():
+        raise PriorityError(CRASHES)
+    kept = sums != NO_SUM
+    return np.where(kept, normalize_sums(pod, snapshot, np.where(kept, sums, 0)), 0)
+
+
+def _explain_1_15(hard_weight: int) -> Explain:
+    explain = _explain(hard_weight)
+
+    def explain_kept(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        sums = affinity_sums_1_15(hard_weight, pod, one_row(snapshot, at))
+        if sums[0] in (NO_SUM, REACHED):
+            return Calculation(str(sums[0]), {"no sum": "neither this pod nor one on the node has pod affinity"})
+        return explain(pod, snapshot, at)
+
+    return explain_kept
+
+
+def explain_normalized_sums_1_15(pod: PodInfo, snapshot: Snapshot, sums: IntArray, at: int) -> Calculation:
+    """Of ``normalize_sums_1_15``."""
+    kept = sums != NO_SUM
+    return explain_normalized_sums(pod, snapshot, np.where(kept, sums, 0), at) if kept[at] else Calculation("0")
+
+
+def make_inter_pod_affinity_1_15(args: PriorityArgs) -> PriorityConfig:
+    """If the pod has no pod affinity, only nodes with pods that have some take part; the others score 0 and have no say
+    in the lowest and highest sum. Where a running pod's term that matches this pod reaches one of them, kube-scheduler
+    1.15 ends with a nil pointer dereference; here the attempt is an error.
+
+    Upstream: 1.15 CalculateInterPodAffinityPriority.
+    """
+    hard_weight = args.hard_pod_affinity_symmetric_weight
+
+    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        return affinity_sums_1_15(hard_weight, pod, snapshot)
+
+    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
+    return PriorityConfig(
+        "InterPodAffinityPriority",
+        sums,
+        normalize_sums_1_15,
+        Footprint(reads, narrow=_reads_1_15, pod_key=affinity_labels, scope=partial(_scope_1_15, hard_weight)),
+        valuewise=True,
+        evidence=priority_evidence(
+            "InterPodAffinityPriority", _explain_1_15(hard_weight), explain_normalized_sums_1_15
+        ),
+    )
+
+
 INTERPOD: dict[str, PriorityConfigFactory] = {
     "InterPodAffinityPriority": PriorityConfigFactory(make_inter_pod_affinity)
+}
+INTERPOD_1_15: dict[str, PriorityConfigFactory] = {
+    "InterPodAffinityPriority": PriorityConfigFactory(make_inter_pod_affinity_1_15)
 }

@@ -172,29 +172,55 @@ def placeholder_id(namespace: str, claim_name: str) -> str:
     return f"\0{namespace}/{claim_name}"
 
 
+DiskIds = Callable[[PodInfo, ClusterObjects, DiskType], frozenset[str]]
+"""The distinct disks of a type that a pod uses, directly or through claims."""
+
+
 def disk_ids(pod: PodInfo, objects: ClusterObjects, disk: DiskType) -> frozenset[str]:
-    """The distinct disks of a type that the pod uses, directly or through claims.
+    """A claim without a known volume is a disk where its class makes disks of the type.
 
     Upstream: 1.16 MaxPDVolumeCountChecker.filterVolumes.
     """
+    return _disk_ids(pod, objects, disk, _disk_to_come)
+
+
+def disk_ids_1_13(pod: PodInfo, objects: ClusterObjects, disk: DiskType) -> frozenset[str]:
+    """A claim that is not there, or has no known volume, is a disk of every type.
+
+    Upstream: 1.13 and 1.15 MaxPDVolumeCountChecker.filterVolumes.
+    """
+    return _disk_ids(pod, objects, disk, _disk_of_any_type)
+
+
+Unknown = Callable[[str, str, ClusterObjects, DiskType], str | None]
+"""What counts for a claim without a known volume: (namespace, name, …)."""
+
+
+def _disk_ids(pod: PodInfo, objects: ClusterObjects, disk: DiskType, unknown: Unknown) -> frozenset[str]:
     out: set[str] = set()
     for volume in pod.spec.volumes:
         if isinstance(volume, disk.source):
             out.add(disk.id_of(volume))
         elif isinstance(volume, ClaimVolume):
-            found = _disk_of_claim(pod.namespace, volume.claim_name, objects, disk)
+            claim = objects.persistent_volume_claims.get((pod.namespace, volume.claim_name))
+            bound = None if claim is None else objects.persistent_volumes.get(claim.volume_name)
+            if bound is None:
+                found = unknown(pod.namespace, volume.claim_name, objects, disk)
+            else:
+                found = disk.id_of(bound.source) if isinstance(bound.source, disk.source) else None
             if found is not None:
                 out.add(found)
     return frozenset(out)
 
 
-def _disk_of_claim(namespace: str, name: str, objects: ClusterObjects, disk: DiskType) -> str | None:
+def _disk_of_any_type(namespace: str, name: str, _: ClusterObjects, __: DiskType) -> str | None:
+    return placeholder_id(namespace, name)
+
+
+def _disk_to_come(namespace: str, name: str, objects: ClusterObjects, disk: DiskType) -> str | None:
     claim = objects.persistent_volume_claims.get((namespace, name))
     if claim is None:
         return None
-    volume = objects.persistent_volumes.get(claim.volume_name)
-    if volume is not None:
-        return disk.id_of(volume.source) if isinstance(volume.source, disk.source) else None
     found = objects.storage_classes.get(claim.storage_class_name or "")
     if found is None or found.provisioner != disk.provisioner:
         return None
@@ -248,6 +274,35 @@ def _translated(volume: PersistentVolume, migrated: Plugins) -> CSI | None:
         return translated_source(volume, plugin)
     except TranslationError:
         return None
+
+
+CSIVolume = Callable[[PersistentVolumeClaim, ClusterObjects], CSI | None]
+"""The CSI volume behind a claim."""
+
+
+def csi_volume_1_15(claim: PersistentVolumeClaim, objects: ClusterObjects) -> CSI | None:
+    """The CSI volume behind a claim, or the one that the class which its spec names will make, whoever makes it.
+
+    Upstream: 1.15 CSIMaxVolumeLimitChecker.getCSIDriver.
+    """
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    if volume is not None:
+        return volume.source if isinstance(volume.source, CSI) else None
+    found = objects.storage_classes.get(claim.storage_class_name or "")
+    if found is None:
+        return None
+    return CSI(found.provisioner, placeholder_id(claim.metadata.namespace, claim.metadata.name))
+
+
+def csi_handles(pod: PodInfo, objects: ClusterObjects, volume_of: CSIVolume) -> dict[str, str]:
+    """Handle → limit key of the CSI volumes that the pod's claims lead to; the last claim with a handle says which."""
+    out: dict[str, str] = {}
+    for name in claim_names(pod.spec):
+        claim = objects.persistent_volume_claims.get((pod.namespace, name))
+        found = None if claim is None else volume_of(claim, objects)
+        if found is not None and found.driver and found.volume_handle:
+            out[found.volume_handle] = csi_limit_key(found.driver)
+    return out
 
 
 def csi_volumes(pod: PodInfo, objects: ClusterObjects, migrated: Plugins = NO_PLUGINS) -> dict[str, frozenset[str]]:

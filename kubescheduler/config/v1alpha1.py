@@ -178,30 +178,32 @@ CONFIGURATION_V1ALPHA1 = Struct(
 )
 
 
-ELSEWHERE = {
-    V1: "that is for --release 1.36",
-    V1BETA1: "that is for --release 1.20",
-    **dict.fromkeys((V1BETA3, V1BETA2, V1ALPHA2), "1.16 reads v1alpha1"),
-}
-"""apiVersion that 1.16 does not read → what to do."""
+def elsewhere(release: str) -> dict[str, str]:
+    """apiVersion that a release does not read → what to do."""
+    return {
+        V1: "that is for --release 1.36",
+        V1BETA1: "that is for --release 1.20",
+        **dict.fromkeys((V1BETA3, V1BETA2, V1ALPHA2), f"{release} reads v1alpha1"),
+    }
 
 
-def read_v1alpha1(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
+def read_v1alpha1(document: Mapping[str, Any], release: str = "1.16", *, strict: bool = False) -> V1Alpha1Config:
     """The configuration with its defaults; ``notes`` says what is ignored.
 
-    strict: unknown keys and keys that are set twice are faults. Raises ConfigError with every fault and its path.
+    release: that reads it. strict: unknown keys and keys that are set twice are faults. Raises ConfigError with every
+    fault and its path.
     """
-    if problems := type_problems(document, "1.16", (V1ALPHA1,), ELSEWHERE):
+    if problems := type_problems(document, release, (V1ALPHA1,), elsewhere(release)):
         raise ConfigError(problems)
     decoder = GoDecoder(outer=0)
     written = decoder.decode(CONFIGURATION_V1ALPHA1, without_type(document))
     problems = [*map(str, decoder.faults)]
     if strict:
         problems += (*map(unknown_problem, decoder.unknown), *text_problems(document))
-    problems += (*_lock_problems(written), *_source_problems(written), *_plugin_problems(written))
+    problems += (*_lock_problems(written), *_source_problems(written), *_plugin_problems(written, release))
     if problems:
         raise ConfigError(problems)
-    notes = (*ignored_notes(decoder.unknown, "1.16"), *text_notes(document, "1.16"))
+    notes = (*ignored_notes(decoder.unknown, release), *text_notes(document, release))
     return msgspec.structs.replace(_completed(written), notes=notes)
 
 
@@ -224,11 +226,12 @@ def _source_problems(written: Mapping[str, Any]) -> Iterator[str]:
         yield "algorithmSource.policy: it needs file.path or configMap.name"
 
 
-def _plugin_problems(written: Mapping[str, Any]) -> Iterator[str]:
+def _plugin_problems(written: Mapping[str, Any], release: str) -> Iterator[str]:
     plugins: Mapping[str, PluginSet] = written.get("plugins", {})
     for member, found in plugins.items():
         for at, plugin in enumerate(found.enabled):
-            yield f"plugins.{member}.enabled[{at}].name: there is no plugin {plugin.name}: release 1.16 comes with none"
+            path = f"plugins.{member}.enabled[{at}].name"
+            yield f"{path}: there is no plugin {plugin.name}: release {release} comes with none"
 
 
 # --- defaults ------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.extender_calls import SnapshotRows
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
-from kubescheduler.core.selection import ReservoirTie, RoundRobinTie, TieBreak
+from kubescheduler.core.preemption_choice import NodePick, pick_1_16
+from kubescheduler.core.selection import InTurnTie, ReservoirTie, RoundRobinTie, TieBreak
 from priorities.types import PriorityError
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -73,6 +74,21 @@ def round_robin_tie(_: random.Random) -> TieBreak:
     return RoundRobinTie()
 
 
+def in_turn_tie(_: random.Random) -> TieBreak:
+    """Takes turns in the order of the nodes. Upstream: 1.13 and 1.15 selectHost."""
+    return InTurnTie()
+
+
+def itself(pod: Pod) -> tuple[Pod, ...]:
+    """The pod's own, whether it has one or not. Upstream: 1.16 Preempt."""
+    return (pod,)
+
+
+def itself_if_nominated(pod: Pod) -> tuple[Pod, ...]:
+    """The pod's own, if it has one."""
+    return (pod,) if pod.nominated_node_name else ()
+
+
 class LegacyBehaviour(msgspec.Struct, frozen=True):
     """How one release goes about an attempt."""
 
@@ -94,6 +110,9 @@ class LegacyBehaviour(msgspec.Struct, frozen=True):
     """Pods may be taken away for others."""
     scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
     """The name of the scheduler that is to place a pod."""
-
+    pick: NodePick = pick_1_16
+    """The nodes that pods may be taken away from, of all where that helps."""
+    cleared: Callable[[Pod], tuple[Pod, ...]] = itself
+    """Whose nominations are taken back where taking pods away would help nowhere."""
     places: Callable[[Snapshot], SnapshotRows] = SnapshotRows
     """The rows of one attempt's nodes, with what is made of the node objects that extenders answer."""

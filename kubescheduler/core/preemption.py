@@ -37,7 +37,6 @@ from kubescheduler.core.preemption_choice import (
     costs_of_kinds,
     earliest_starts,
     nodes_of_kinds,
-    pick_1_16,
     pick_steps,
     steps_of,
 )
@@ -377,17 +376,18 @@ def preempt(
         return Preemption()
     rows = candidate_rows(decision, algorithm.unresolvable, cache)
     if not rows.any():
-        return Preemption(cleared=(pod,))
+        return Preemption(cleared=algorithm.behaviour.cleared(pod))
     attempt = PreemptionAttempt(pod, state.info, algorithm.predicates, cache, memory.roster.refresh())
     found = memory.candidates(attempt, state, rows, VictimRules(functools.partial(_protect, cache), alike=True))
+    pick = algorithm.behaviour.pick
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested and len(found):
         after = _after_extenders(pod, dict(found), cache, interested)
-        pick = functools.partial(steps_of, after, pick_1_16)
-        return _preemption(pod, after, choose(after, pick_1_16), cache, pick)
+        steps = functools.partial(steps_of, after, pick)
+        return _preemption(pod, after, choose(after, pick), cache, steps)
     costs = found.costs()
-    pick = functools.partial(pick_steps, pick_1_16, costs, found.listed)
-    return _preemption(pod, found, chosen_names(found, pick_1_16(costs), cache), cache, pick)
+    steps = functools.partial(pick_steps, pick, costs, found.listed)
+    return _preemption(pod, found, chosen_names(found, pick(costs), cache), cache, steps)
 
 
 def _protect(cache: ClusterCache, roster: Roster, rows: IntArray, victims: Mask) -> Mask:

@@ -72,6 +72,22 @@ class RoundRobinTie:
         return chosen
 
 
+class InTurnTie:
+    """In the order of the nodes, the next one each time. Upstream: 1.13 and 1.15 selectHost.
+
+    The count goes on over all decisions, also those where a single node is best.
+    """
+
+    def __init__(self) -> None:
+        self._decisions = 0
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
+        """The tied row whose turn it is."""
+        chosen = int(tied[self._decisions % len(tied)])
+        self._decisions += 1
+        return chosen
+
+
 def nodes_to_find(nodes: int, percentage: int) -> int:
     """How many fitting nodes are enough. Upstream: 1.16 numFeasibleNodesToFind (0: adaptive)."""
     if nodes < 100 or percentage >= 100:

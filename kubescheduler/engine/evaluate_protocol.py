@@ -178,7 +178,7 @@ def notes_on_configuration(
             policies.check(policy, flags.gates, plugins=profiled.rules.plugins, notice=found.append)
         return tuple(found)
     if policy is not None:
-        return flags.record.legacy_rules.parse(policy, strict=False).notes
+        return flags.record.legacy_rules.parse(policy, release=flags.release, strict=False).notes
     if component is None:
         return ()
     from kubescheduler.engine.v1alpha1_engine import component_notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,20 +22,22 @@ from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.extender.encoding import NodeEncoder
 from predicates.types import PredicateArgs
-from predicates.volume_counts import COUNTED_DISKS, attached_volumes
 from priorities.types import PriorityArgs, PriorityConfigFactory
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
+    from clusterstate.growable import IntArray
+    from clusterstate.podinfo import PodInfo
     from clusterstate.release_view import ReleaseView
+    from clusterstate.snapshot import Snapshot
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags
-    from predicates.types import FitPredicateFactory
+    from predicates.types import AttachedVolumes, FitPredicateFactory
     from priorities.types import PriorityFactory
 
 
@@ -183,7 +185,7 @@ def policy_of_document(flags: EngineFlags, document: Mapping[str, Any]) -> Polic
     rules = flags.record.legacy_rules
 
     def read() -> Policy:
-        return rules.parse(document, strict=flags.strict, every_problem=True)
+        return rules.parse(document, release=flags.release, strict=flags.strict, every_problem=True)
 
     return checked_policy(read, lambda policy: _faults_of(flags, policy))
 
@@ -207,7 +209,8 @@ def algorithm_for(flags: EngineFlags, provider: str | None, policy: Mapping[str,
     Raises ConfigError with the text at which the release gives up.
     """
     if policy is not None:
-        return algorithm_from_policy(flags, flags.record.legacy_rules.parse(policy, strict=False))
+        read = flags.record.legacy_rules.parse(policy, release=flags.release, strict=False)
+        return algorithm_from_policy(flags, read)
     return algorithm_from_provider(flags, provider or DEFAULT_PROVIDER)
 
 
@@ -279,13 +282,13 @@ def _assemble(
     rules, gates, domains = flags.record.legacy_rules, flags.gates, tuple(sorted(set(flags.failure_domains)))
     predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
     hard_weight = policy.hard_weight(flags.hard_weight)
-    counted = tuple(COUNTED_DISKS[name] for name in known.ordering if name in selected & COUNTED_DISKS.keys())
-    attached = partial(attached_volumes, counted, flags.max_pd_volumes)
-    priority_args = PriorityArgs(hard_weight, gates, domains, attached)
+    checks = tuple(known.fit_predicates[name](predicate_args) for name in known.ordering if name in selected)
+    counts = [check.attached for check in checks if check.attached is not None]
+    priority_args = PriorityArgs(hard_weight, gates, domains, partial(_last_attached, counts))
     encoder = NodeEncoder()
     return Algorithm(
         release=flags.release,
-        predicates=tuple(known.fit_predicates[name](predicate_args) for name in known.ordering if name in selected),
+        predicates=checks,
         priorities=tuple(
             WeightedPriority(known.priorities[name].make(priority_args), weight) for name, weight in weights.items()
         ),
@@ -299,6 +302,12 @@ def _assemble(
         scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,
         percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )
+
+
+def _last_attached(counts: Sequence[AttachedVolumes], pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
+    """What the last of the predicates that count the pod's volumes says; None where none does."""
+    answers = (count(pod, snapshot) for count in reversed(counts))
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def with_custom_entries(registry: Registry, policy: Policy) -> Registry:

@@ -46,7 +46,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
     else:
         document, name = read_configuration(Path(flags.config_file or ""))
     try:
-        return read(document, strict=flags.strict)
+        return read(document, flags.release, strict=flags.strict)
     except ConfigError as error:
         raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
@@ -148,7 +148,7 @@ def _decoded(flags: EngineFlags, document: Mapping[str, Any]) -> V1Alpha1Config:
     read = flags.record.legacy_rules.read_component
     if read is None:
         raise ConfigError(f"release {flags.release} has no component configuration to decide by")
-    return read(document, strict=flags.strict)
+    return read(document, flags.release, strict=flags.strict)
 
 
 def component_of_flags(flags: EngineFlags) -> V1Alpha1Config:

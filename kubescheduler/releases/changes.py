@@ -18,7 +18,7 @@ several of them are one by ``together``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,11 @@ from msgspec.structs import replace
 from kubescheduler.releases.release import Change, Edit, Release
 
 if TYPE_CHECKING:
+    from algorithmprovider.registry import Algorithms
     from kubescheduler.config.gate_records import Gate
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from predicates.types import FitPredicateFactory
+    from priorities.types import PriorityConfigFactory
 
 
 def after(
@@ -101,6 +104,44 @@ def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Ite
         return replace(release, gates=replace(before, gates=kept, idle=(before.idle | {*idle}) - lost))
 
     return edit
+
+
+# --- predicates and priorities -----------------------------------------------------------------
+
+
+def legacy(**fields: Any) -> Edit:
+    """Fields of how it decides by predicates and priorities."""
+    return lambda release: replace(release, legacy=replace(release.legacy_rules, **fields))
+
+
+def behaviour(**fields: Any) -> Edit:
+    """Fields of how an attempt goes, apart from predicates and priorities."""
+    return lambda release: legacy(behaviour=replace(release.legacy_rules.behaviour, **fields))(release)
+
+
+def algorithms(change: Callable[[Algorithms], Algorithms]) -> Edit:
+    """What is registered; made when somebody asks."""
+
+    def edit(release: Release) -> Release:
+        older = release.legacy_rules.algorithms
+        return legacy(algorithms=lambda: change(older()))(release)
+
+    return edit
+
+
+def predicates(known: Mapping[str, FitPredicateFactory]) -> Edit:
+    """Predicates that are new, or another rule than before."""
+    return algorithms(lambda older: replace(older, predicates={**older.predicates, **known}))
+
+
+def priorities(known: Mapping[str, PriorityConfigFactory]) -> Edit:
+    """Priorities that are new, or another rule than before."""
+    return algorithms(lambda older: replace(older, priorities={**older.priorities, **known}))
+
+
+def arguments(**fields: Any) -> Edit:
+    """What becomes of policy entries with an argument."""
+    return algorithms(lambda older: replace(older, arguments=replace(older.arguments, **fields)))
 
 
 # --- plugins -----------------------------------------------------------------------------------

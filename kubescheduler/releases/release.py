@@ -162,16 +162,19 @@ Edit = Callable[[Release], Release]
 class Parse(Protocol):
     """Decodes a policy's document.
 
-    every_problem: raises with every fault and its path. strict: so too, and keys that the release ignores are faults.
+    release: whose rules it is read by, for what is told. every_problem: raises with every fault and its path. strict:
+    so too, and keys that the release ignores are faults.
     """
 
-    def __call__(self, document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy: ...
+    def __call__(
+        self, document: Mapping[str, Any], *, release: str, strict: bool, every_problem: bool = False
+    ) -> Policy: ...
 
 
 class ReadComponent(Protocol):
-    """Reads a component configuration's document; strict: keys that the release ignores are faults."""
+    """Reads a component configuration's document for a release; strict: keys that the release ignores are faults."""
 
-    def __call__(self, document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config: ...
+    def __call__(self, document: Mapping[str, Any], release: str, *, strict: bool = False) -> V1Alpha1Config: ...
 
 
 class Faults(Protocol):

@@ -2,234 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clusterstate.manifests.api_checks import CHECKS_1_16
-from clusterstate.manifests.defaulting import default_manifest
-from clusterstate.manifests.strictness import Accepted
-from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import pod_key
 from clusterstate.release_view import ReleaseView
-from clusterstate.topology.pod_affinity import affinity_uses
-from clusterstate.usage import account_1_16, account_1_16_with_overhead, tracked_1_16
-from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
-from kubescheduler.config.policy.policy_1_16 import hard_weight_error, parse_policy, policy_faults, total_weight_error
-from kubescheduler.config.policy.policy_checks import FROM_POLICY
-from kubescheduler.core.legacy_behaviour import LegacyBehaviour
-from kubescheduler.extender.answered_nodes import AnsweredRows1_16
-from kubescheduler.extender.answers import first_value
-from kubescheduler.extender.encoding import pod_as_read
-from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_verb
-from kubescheduler.queue.pending_pods import queue_order
-from kubescheduler.releases import v1_4
-from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
+from clusterstate.usage import account_1_16_with_overhead
+from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.policy.policy_1_16 import parse_policy
+from kubescheduler.core.legacy_behaviour import itself, reservoir_tie
+from kubescheduler.releases import v1_15
+from kubescheduler.releases.changes import (
+    after,
+    algorithms,
+    arguments,
+    behaviour,
+    gates,
+    legacy,
+    predicates,
+    priorities,
+    release_fields,
+    together,
+)
 from kubescheduler.releases.recorded_processes import live_1_16
-from kubescheduler.releases.release import Release
-from kubescheduler.sources.cluster_input import Filling, admission
-from predicates.node_identity import pod_match_node_selector
-from predicates.taints import pod_tolerates_node_taints
+from kubescheduler.releases.release import Change, ChangeKind
+from predicates.csi_volumes import CSI_VOLUMES
+from predicates.volume_counts import VOLUME_COUNTS
+from priorities.capacity_ratio import CAPACITY_RATIO, capacity_ratio_factory
+from priorities.interpod import INTERPOD
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.scaled_scores import ScaledForm
-    from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.releases.release import LegacyLoop
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
-    """No volumes for single pods, and tolerations that compare nothing."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16)
-
-
-def from_provider(name: str) -> str:
-    """What stands before the texts of what cannot be made from a provider."""
-    return f'couldn\'t create scheduler using provider "{name}": '
-
-
-def read_component(document: Mapping[str, Any], *, strict: bool = False) -> V1Alpha1Config:
-    """See ``read_v1alpha1``."""
-    from kubescheduler.config.v1alpha1 import read_v1alpha1
-
-    return read_v1alpha1(document, strict=strict)
-
-
-def no_domains_error(_: Iterable[str]) -> None:
-    """Failure domains mean nothing here."""
-    return
-
-
-def algorithms() -> Algorithms:
-    """Its predicates, priorities and providers."""
+def with_even_spreading(older: Algorithms) -> Algorithms:
+    """EvenPodsSpread and EvenPodsSpreadPriority, which a feature gate adds."""
     from algorithmprovider.algorithms_1_16 import ALGORITHMS
 
-    return ALGORITHMS
+    gate = "EvenPodsSpread"
+    return replace(older, ordering=ALGORITHMS.ordering, gated={**older.gated, gate: ALGORITHMS.gated[gate]})
 
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
-    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_even, scaled_image, scaled_spread
+    from kubescheduler.core.scaled_scores import scaled_even
 
-    return {
-        **SCALED_FORMS,
-        "ImageLocalityPriority": scaled_image,
-        "SelectorSpreadPriority": scaled_spread,
-        "ServiceSpreadingPriority": scaled_spread,
-        "EvenPodsSpreadPriority": scaled_even,
-    }
+    return {**v1_15.scaled_scores(), "EvenPodsSpreadPriority": scaled_even}
 
 
-def queue() -> QueuePolicy:
-    """How pods wait to be tried."""
-    from kubescheduler.queue import queue_policy
-
-    return replace(
-        v1_4.queue(),
-        backoffs=queue_policy.BackoffsByKey,
-        found_over=queue_policy.next_second,
-        lies_for=60.0,
-        retry_period=None,
-        present=(
-            "pod is already present in unschedulableQ",
-            "pod is already present in activeQ",
-            "pod is already present in backoffQ",
-        ),
-        resources=queue_policy.MOVING_KINDS,
-        counts=queue_policy.may_let_pods_in,
-        rests_in_backoff=False,
-    )
-
-
-@cache
-def loop() -> LegacyLoop:
-    """The queue, the cycles and what is done at their points."""
-    from kubescheduler.cycle import cycle_rules, failures
-    from kubescheduler.cycle.cycle_plugins import VolumeSteps
-    from kubescheduler.queue.scheduling_queue import SchedulingQueue
-    from kubescheduler.releases.release import LegacyLoop
-
-    cycle = replace(
-        v1_4.loop().cycle,
-        assume_fault=cycle_rules.assume_fault_1_16,
-        tries_deleted=False,
-        passes_over=cycle_rules.passes_over_1_20,
-        make_room_later=cycle_rules.room_1_16,
-        chosen=failures.chosen_1_16,
-        assigned_note=cycle_rules.assigned_note,
-        condition=failures.condition_with_message,
-        expires_from_assume=False,
-    )
-    return LegacyLoop(queue=SchedulingQueue, policy=queue(), cycle=cycle, steps=VolumeSteps)
-
-
-WIRE = replace(
-    v1_4.WIRE,
-    sends_names=True,
-    url=url_of_verb,
-    pod=pod_as_read,
-    arguments=capitalised_arguments,
-    status_fault=only_200,
-    document=first_value,
-    needs_end=False,
-)
-
-# Names that policies written for other feature gates than the defaults have.
-GATED_PREDICATES = frozenset(
-    {
-        "CheckNodeCondition",
-        "CheckNodeDiskPressure",
-        "CheckNodeInodePressure",
-        "CheckNodeMemoryPressure",
-        "CheckNodePIDPressure",
-        "EvenPodsSpread",
-        "PodToleratesNodeNoExecuteTaints",
-    }
-)
-GATED_PRIORITIES = frozenset({"EvenPodsSpreadPriority", "ResourceLimitsPriority"})
-
-LEGACY = replace(
-    v1_4.LEGACY,
-    algorithms=algorithms,
-    read_file=read_policy_file,
-    parse=parse_policy,
-    faults=policy_faults,
-    hard_weight_error=hard_weight_error,
-    total_weight_error=total_weight_error,
-    failure_domains_error=no_domains_error,
-    from_provider=from_provider,
-    from_policy=FROM_POLICY,
-    unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
-    unknown_priority="invalid priority name {} specified - no corresponding function found",
-    read_component=read_component,
-    absent_means_default=True,
-    config_maps=True,
-    legacy_policy_flag=True,
-    samples=True,
-    every_check=False,
-    scaled_scores=scaled_scores,
-    gated_predicates=GATED_PREDICATES,
-    gated_priorities=GATED_PRIORITIES,
-    behaviour=LegacyBehaviour(places=AnsweredRows1_16),
-    loop=loop,
-)
-
-FEATURE_GATES: dict[str, Gate] = {
-    "TaintNodesByCondition": BETA,
-    "AttachVolumeLimit": BETA,
-    "CSINodeInfo": BETA,
-    "BlockVolume": BETA,
-    "StorageObjectInUseProtection": GA,
-    "PodPriority": LOCKED,
-    "EvenPodsSpread": ALPHA,
-    "ResourceLimitsPriorityFunction": ALPHA,
-    "BalanceAttachedNodeVolumes": ALPHA,
-    "PodOverhead": ALPHA,
-    "NonPreemptingPriority": ALPHA,
-    "CSIMigration": ALPHA,
-    "CSIMigrationAWS": ALPHA,
-    "CSIMigrationAzureDisk": ALPHA,
-    "CSIMigrationAzureFile": ALPHA,
-    "CSIMigrationGCE": ALPHA,
-    "CSIMigrationOpenStack": ALPHA,
-}
-IDLE = frozenset(
-    {
-        "AttachVolumeLimit",
-        "BlockVolume",
-        "CSINodeInfo",
-        "StorageObjectInUseProtection",
-        *(name for name in FEATURE_GATES if name.startswith("CSIMigration")),
-    }
-)
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE)
-
-
-def uid_key(pod: Pod) -> str:
-    """What identifies a pod."""
-    return pod.metadata.uid
-
-
-def as_written(node: Node) -> Node:
-    """A node is what its object says, annotations apart."""
-    return node
-
-
-VIEW = replace(
-    v1_4.VIEW,
-    accounting=account_1_16,
-    tracked=tracked_1_16,
-    pod_key=pod_key,
-    node=as_written,
-    affinity_uses=affinity_uses,
-    identity=uid_key,
-    unlisted=None,
-)
+VIEW = v1_15.VIEW
+WIRE = v1_15.WIRE
+queue = v1_15.queue
 
 
 def view(gates: Mapping[str, bool]) -> ReleaseView:
@@ -237,20 +62,73 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
     return replace(VIEW, accounting=account_1_16_with_overhead) if gates["PodOverhead"] else VIEW
 
 
-RELEASE: Release = replace(
-    v1_4.RELEASE,
-    name="1.16",
-    version="1.16.6",
-    summary="limits of CSI volumes come from CSINode",
-    gates=GATES,
-    view=view,
-    filling=Filling(partial(admission, default_manifest), default_manifest),
-    daemons=DaemonController(passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity),
-    accepted=accepted,
-    wire=WIRE,
-    queue_order=queue_order,
-    decoding=None,
-    process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
-    legacy=LEGACY,
-    live=live_1_16,
+CHANGES = (
+    Change(
+        "even-pods-spread-behind-a-gate",
+        "With the feature gate EvenPodsSpread the predicate EvenPodsSpread and the priority EvenPodsSpreadPriority "
+        "spread pods by their topologySpreadConstraints.",
+        ChangeKind.GATE,
+        together(
+            gates({"EvenPodsSpread": ALPHA}),
+            algorithms(with_even_spreading),
+            legacy(
+                gated_predicates=v1_15.GATED_PREDICATES | {"EvenPodsSpread"},
+                gated_priorities=v1_15.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
+                scaled_scores=scaled_scores,
+            ),
+        ),
+        source="KEP-895",
+    ),
+    Change(
+        "inter-pod-affinity-priority-sums-every-node",
+        "InterPodAffinityPriority keeps a sum for every node: those without pods with affinity take part, and it does "
+        "not crash where a term reaches one of them.",
+        ChangeKind.SCORE,
+        priorities(INTERPOD),
+    ),
+    Change(
+        "csi-volume-limits-from-csinode",
+        "MaxCSIVolumeCount takes limits from CSINode before those of the node, and tells volumes of different drivers "
+        "apart.",
+        ChangeKind.FILTER,
+        together(predicates(CSI_VOLUMES), gates({"CSINodeInfo": BETA}, idle=("CSINodeInfo",))),
+    ),
+    Change(
+        "claims-count-as-disks-of-their-provisioner",
+        "A claim without a known volume counts for a Max…VolumeCount predicate only if its StorageClass makes disks of "
+        "that type.",
+        ChangeKind.FILTER,
+        predicates(VOLUME_COUNTS),
+    ),
+    Change(
+        "requested-to-capacity-ratio-by-resources",
+        "RequestedToCapacityRatio takes resources with weights, and rounds the weighted mean of the scores above 0.",
+        ChangeKind.SCORE,
+        together(
+            priorities(CAPACITY_RATIO), arguments(capacity_ratio=capacity_ratio_factory), legacy(parse=parse_policy)
+        ),
+        source="kubernetes #77688",
+    ),
+    Change(
+        "pod-overhead-behind-a-gate",
+        "With the feature gate PodOverhead a pod asks for its overhead too.",
+        ChangeKind.GATE,
+        together(gates({"PodOverhead": ALPHA}), release_fields(view=view)),
+        source="KEP-688",
+    ),
+    Change(
+        "ties-are-drawn",
+        "Among the nodes with the highest score one is drawn by chance; before, they took turns.",
+        ChangeKind.ORDER,
+        behaviour(upstream_tie=reservoir_tie),
+    ),
+    Change(
+        "nomination-taken-back-without-asking",
+        "Where preemption would help nowhere, the pod's nomination is taken back without looking whether it has one.",
+        ChangeKind.PREEMPTION,
+        behaviour(cleared=itself),
+    ),
 )
+
+
+RELEASE = after(v1_15.RELEASE, "1.16", CHANGES, live=live_1_16)

@@ -201,7 +201,7 @@ def _legacy_source(
         names = {name for _, name in foreign}
         return rules.faults(read, predicates | names, priorities | names, hard_weight=flag, defaults=weights)
 
-    policy = checked_policy(lambda: rules.parse(document, strict=False, every_problem=True), faults_of)
+    policy = checked_policy(lambda: rules.parse(document, release=release, strict=False, every_problem=True), faults_of)
     if not rules.absent_means_default:
         policy = attrs.evolve(policy, predicates=policy.predicates or (), priorities=policy.priorities or ())
     defaults = provider_items(known, DEFAULT_PROVIDER, f"default of {release}")
@@ -213,7 +213,7 @@ def _legacy_source(
         *legacy_items(policy, known, defaults, {name for _, name in foreign}),
         *_hard_weight(policy, hard_weight),
         (
-            *(_unread(name, text) for text in policy.notes),
+            *(_unread(name, text, release) for text in policy.notes),
             *_refused(policy, known, rules, release),
             *(_taken_for_own(path, name, release, {*predicates, *priorities}) for path, name in foreign),
         ),
@@ -238,8 +238,8 @@ def _taken_for_own(path: str, name: str, release: str, known: Iterable[str]) -> 
     return Note(NoteKind.CHECK, path, text, advice)
 
 
-def _unread(name: str, text: str) -> Note:
-    if not text.startswith(f"{UNREAD}; ignored: "):
+def _unread(name: str, text: str, release: str) -> Note:
+    if not text.startswith(f"{UNREAD.format(release)}; ignored: "):
         return Note(NoteKind.CHECK, name, text)
     lost = f"{text}; its rules are dropped, and the defaults stand in their place"
     return Note(NoteKind.LOST, name, lost, "if an older release runs by it, migrate it with --from 1.4, which reads it")

@@ -11,7 +11,7 @@ from clusterstate.objects import AWSElasticBlockStore, AzureDisk, Cinder, ClaimV
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
 from predicates.types import PredicateArgs
-from predicates.volume_counts import TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits, attached_volumes
+from predicates.volume_counts import COUNTING, TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits, attached_volumes
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
 
@@ -162,5 +162,7 @@ def test_a_subset_of_rows_gives_the_same() -> None:
 def test_what_is_left_for_priorities(disks: tuple[DiskType, ...], volumes: Any, expected: list[int] | None) -> None:
     """(new disks, limit less those that are there) of the type that is counted last; 2 of 5 are there."""
     cluster = Cluster([node_for(5)], [ebs("v0", "v1", name="old", node="a")])
-    found = attached_volumes(disks, None, cluster.info(make_pod(volumes=volumes)), cluster.snapshot)
+    pod = cluster.info(make_pod(volumes=volumes))
+    answers = [attached_volumes(disk, None, COUNTING, pod, cluster.snapshot) for disk in reversed(disks)]
+    found = next((answer for answer in answers if answer is not None), None)
     assert (None if found is None else found[:, 0].tolist()) == expected

@@ -23,7 +23,7 @@ from kubescheduler.config.policy.policy_checks import (
     registration_faults,
     told_together,
 )
-from kubescheduler.config.policy.policy_model import POLICY, Policy
+from kubescheduler.config.policy.policy_model import POLICY, Policy, policy_keys, priority_entry, ratio
 from kubescheduler.config.unread_keys import (
     ignored_notes,
     text_notes,
@@ -34,9 +34,13 @@ from kubescheduler.framework.args.field_errors import aggregate
 
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
+    from kubescheduler.framework.args.document_schema import Struct
 
 Problem = tuple[str, str]
 """(path, message)."""
+
+POLICY_1_13 = policy_keys(priority_entry(ratio(with_resources=False)))
+"""Those of 1.13 and 1.15: RequestedToCapacityRatio is of cpu and memory alike."""
 
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/api/register.go:27"
 _TYPE_KEYS = ("kind", "apiversion")
@@ -44,12 +48,19 @@ INTERNAL_VERSIONS = ("", "/", "__internal")
 """A policy of these has the capitalised keys of the unversioned form."""
 
 
-def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
+def parse_policy(
+    document: Mapping[str, Any],
+    *,
+    release: str = "1.16",
+    strict: bool,
+    every_problem: bool = False,
+    keys: Struct = POLICY,
+) -> Policy:
     """Decodes a policy as release 1.16 does.
 
     Without apiVersion that release reads only the capitalised keys of its internal type, so an ordinary policy comes
     out empty. Unknown keys are ignored, and of a key that is set twice the last one counts; ``Policy.notes`` says so.
-    strict: such keys are faults.
+    strict: such keys are faults. keys: those that the release knows.
 
     Raises ConfigError: when ``strict`` or ``every_problem``, with every fault and its path (UnreadablePolicy); else
     with the release's own text (``invalid policy: …``) for the first fault.
@@ -59,13 +70,13 @@ def parse_policy(document: Mapping[str, Any], *, strict: bool, every_problem: bo
     if type_error is not None:
         raise ConfigError(_type_problem(document, type_error) if every_problem else f"invalid policy: {type_error}")
     decoder = GoDecoder(internal=api_version in INTERNAL_VERSIONS)
-    policy: Policy = decoder.decode(POLICY, document)
+    policy: Policy = decoder.decode(keys, document)
     ignored, unknown = _sort_unknown(decoder)
     refused = [*map(unknown_problem, unknown), *text_problems(document)] if strict else []
     if decoder.faults and not every_problem:
         raise ConfigError(f"invalid policy: {_go_error(document, decoder.faults[0], decoder.internal)}")
-    notes = [_version_note(ignored)] if decoder.internal else []
-    notes += (*ignored_notes(unknown, "1.16"), *text_notes(document, "1.16"))
+    notes = [_version_note(ignored, release)] if decoder.internal else []
+    notes += (*ignored_notes(unknown, release), *text_notes(document, release))
     policy = _narrowed(policy, notes)
     if decoder.faults or refused:
         raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)
@@ -81,14 +92,15 @@ def _narrowed(policy: Policy, notes: list[str]) -> Policy:
     return attrs.evolve(policy, hard_pod_affinity_symmetric_weight=narrowed, notes=tuple(notes))
 
 
-UNREAD = "the policy has no apiVersion, and release 1.16 then reads only the keys Predicates, Priorities, …"
-"""How the note on such a policy begins."""
+UNREAD = "the policy has no apiVersion, and release {} then reads only the keys Predicates, Priorities, …"
+"""How the note on such a policy begins; of the release."""
 
 
-def _version_note(ignored: list[str]) -> str:
+def _version_note(ignored: list[str], release: str) -> str:
+    unread = UNREAD.format(release)
     if ignored:
-        return f"{UNREAD}; ignored: {', '.join(ignored)}; add apiVersion: v1 to have them read"
-    return f"{UNREAD}; add apiVersion: v1 to use the usual ones"
+        return f"{unread}; ignored: {', '.join(ignored)}; add apiVersion: v1 to have them read"
+    return f"{unread}; add apiVersion: v1 to use the usual ones"
 
 
 # --- kind and apiVersion -------------------------------------------------------------------

@@ -93,7 +93,9 @@ def read_policy_file_1_4(path: Path) -> dict[str, Any] | None:
         raise ConfigError(INVALID + problem for problem in error.problems) from error
 
 
-def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool, every_problem: bool = False) -> Policy:
+def parse_policy_1_4(
+    document: Mapping[str, Any], *, release: str = "1.4", strict: bool, every_problem: bool = False
+) -> Policy:
     """Decodes a policy as release 1.4 does; absent lists are empty ones.
 
     Unknown keys are ignored, with a note, or faults when ``strict``. Raises ConfigError: when ``strict`` or
@@ -110,7 +112,7 @@ def parse_policy_1_4(document: Mapping[str, Any], *, strict: bool, every_problem
     refused = [*map(unknown_problem, unknown), *text_problems(document)] if strict else []
     if decoder.faults and not every_problem:
         raise ConfigError(f"{INVALID}{decoder.faults[0]}")
-    policy = attrs.evolve(policy, notes=(*ignored_notes(unknown, "1.4"), *text_notes(document, "1.4")))
+    policy = attrs.evolve(policy, notes=(*ignored_notes(unknown, release), *text_notes(document, release)))
     if decoder.faults or refused:
         raise UnreadablePolicy([*map(str, decoder.faults), *refused], policy, decoder.faults)
     return policy

@@ -175,31 +175,30 @@ PREDICATE = Struct(
     ),
 )
 
-CAPACITY_RATIO = Struct(
-    "RequestedToCapacityRatioArguments",
-    RequestedToCapacityRatio,
-    (
-        Field(
-            "shape",
-            "shape",
-            ListOf(
-                Struct(
-                    "UtilizationShapePoint",
-                    UtilizationPoint,
-                    (Field("utilization", "utilization", INT), Field("score", "score", INT)),
-                )
-            ),
-            internal="UtilizationShape",
-        ),
-        Field(
-            "resources",
-            "resources",
-            ListOf(
-                Struct("ResourceSpec", ResourceWeight, (Field("name", "name", TEXT), Field("weight", "weight", INT)))
-            ),
-        ),
+SHAPE = Field(
+    "shape",
+    "shape",
+    ListOf(
+        Struct(
+            "UtilizationShapePoint",
+            UtilizationPoint,
+            (Field("utilization", "utilization", INT), Field("score", "score", INT)),
+        )
     ),
+    internal="UtilizationShape",
 )
+RESOURCES = Field(
+    "resources",
+    "resources",
+    ListOf(Struct("ResourceSpec", ResourceWeight, (Field("name", "name", TEXT), Field("weight", "weight", INT)))),
+)
+
+
+def ratio(*, with_resources: bool) -> Field:
+    """The argument of RequestedToCapacityRatio; since 1.16 with resources."""
+    fields = (SHAPE, RESOURCES) if with_resources else (SHAPE,)
+    kind = Struct("RequestedToCapacityRatioArguments", RequestedToCapacityRatio, fields)
+    return Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", kind)
 
 
 def priority_entry(*more_arguments: Field) -> Struct:
@@ -239,7 +238,7 @@ def priority_entry(*more_arguments: Field) -> Struct:
     )
 
 
-PRIORITY = priority_entry(Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", CAPACITY_RATIO))
+PRIORITY = priority_entry(ratio(with_resources=True))
 
 TLS = Struct(
     "ExtenderTLSConfig",
@@ -292,14 +291,20 @@ EXTENDER = Struct(
     omits_zero=True,
 )
 
-POLICY = Struct(
-    "Policy",
-    Policy,
-    (
-        Field("predicates", "predicates", ListOf(PREDICATE)),
-        Field("priorities", "priorities", ListOf(PRIORITY)),
-        Field("extenders", "extenders", ListOf(EXTENDER), internal="ExtenderConfigs"),
-        Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT, internal_kind=INT32),
-        Field("alwaysCheckAllPredicates", "always_check_all_predicates", BOOL),
-    ),
-)
+
+def policy_keys(priority: Struct) -> Struct:
+    """The keys of a Policy; priority: those of an entry of its priorities."""
+    return Struct(
+        "Policy",
+        Policy,
+        (
+            Field("predicates", "predicates", ListOf(PREDICATE)),
+            Field("priorities", "priorities", ListOf(priority)),
+            Field("extenders", "extenders", ListOf(EXTENDER), internal="ExtenderConfigs"),
+            Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT, internal_kind=INT32),
+            Field("alwaysCheckAllPredicates", "always_check_all_predicates", BOOL),
+        ),
+    )
+
+
+POLICY = policy_keys(PRIORITY)

@@ -26,7 +26,7 @@ from kubescheduler.core.preemption_choice import (
     PRIORITY_OFFSET,
     earliest_start,
 )
-from kubescheduler.core.selection import RandomTie, ReservoirTie, RoundRobinTie
+from kubescheduler.core.selection import InTurnTie, RandomTie, ReservoirTie, RoundRobinTie
 from kubescheduler.core.status import Code
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.framework.deciding.score_plugins import HeapTie
@@ -343,6 +343,7 @@ MOST_TIED = 100
 """Tied nodes that are named."""
 
 CHOICES: Mapping[type, str] = {
+    InTurnTie: "takes them in turn, one further with each pod it schedules",
     RoundRobinTie: "takes them in turn, by descending name, one further with each pod it schedules",
     ReservoirTie: "draws one of them, each with equal chance",
     HeapTie: "takes the one at the root of the heap that it ranks nodes in, which follows from the order in which "
