@@ -104,6 +104,29 @@ def check_node_condition(_: PodInfo, snapshot: Snapshot) -> Verdict:
     return _where(snapshot, {NOT_READY: not_ready, NETWORK_UNAVAILABLE: network_unavailable, UNSCHEDULABLE: cordoned})
 
 
+# --- 1.13 ----------------------------------------------------------------------------------
+
+OUT_OF_DISK = "node(s) were out of disk space"
+
+
+def out_of_disk(node: Node) -> bool | None:
+    """Some OutOfDisk condition is not False."""
+    return any(c.type == "OutOfDisk" and c.status != "False" for c in node.conditions) or None
+
+
+def check_node_condition_1_13(_: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Out of disk counts too. Upstream: 1.13 CheckNodeConditionPredicate."""
+    return _where(
+        snapshot,
+        {
+            NOT_READY: not_ready,
+            OUT_OF_DISK: out_of_disk,
+            NETWORK_UNAVAILABLE: network_unavailable,
+            UNSCHEDULABLE: cordoned,
+        },
+    )
+
+
 # --- 1.4 -----------------------------------------------------------------------------------
 
 
@@ -155,6 +178,7 @@ class _Wanted(msgspec.Struct, frozen=True):
 WANTED = {
     NOT_READY: _Wanted(not_ready, "every Ready condition to be True"),
     NETWORK_UNAVAILABLE: _Wanted(network_unavailable, "every NetworkUnavailable condition to be False"),
+    OUT_OF_DISK: _Wanted(out_of_disk, "every OutOfDisk condition to be False"),
     UNSCHEDULABLE: _Wanted(cordoned, "spec.unschedulable not to be set"),
     MEMORY_PRESSURE: _Wanted(memory_pressure, "the last MemoryPressure condition not to be True"),
     DISK_PRESSURE: _Wanted(disk_pressure, "the last DiskPressure condition not to be True"),
@@ -192,6 +216,14 @@ def make_check_node_condition(_: PredicateArgs) -> FitPredicate:
     Upstream: 1.16 CheckNodeConditionPredicate.
     """
     return _of_node("CheckNodeCondition", check_node_condition)
+
+
+def make_check_node_condition_1_13(_: PredicateArgs) -> FitPredicate:
+    """Fails also where condition OutOfDisk is not False.
+
+    Upstream: 1.13 CheckNodeConditionPredicate.
+    """
+    return _of_node("CheckNodeCondition", check_node_condition_1_13)
 
 
 def make_check_node_memory_pressure(_: PredicateArgs) -> FitPredicate:
@@ -248,6 +280,7 @@ CONDITIONS: dict[str, FitPredicateFactory] = {
     "CheckNodeDiskPressure": make_check_node_disk_pressure,
     "CheckNodePIDPressure": make_check_node_pid_pressure,
 }
+CONDITIONS_1_13: dict[str, FitPredicateFactory] = {"CheckNodeCondition": make_check_node_condition_1_13}
 CONDITIONS_1_4: dict[str, FitPredicateFactory] = {
     "CheckNodeMemoryPressure": make_check_node_memory_pressure_1_4,
     "CheckNodeDiskPressure": make_check_node_disk_pressure_1_4,

@@ -28,6 +28,7 @@ from clusterstate.volumes.claims import (
     Plugins,
     csi_handles,
     csi_limit_key,
+    csi_volume_1_13,
     csi_volume_1_15,
     csi_volumes,
     has_claims,
@@ -222,6 +223,7 @@ class HandleCounting(msgspec.Struct, frozen=True):
             yield key, self.there(snapshot, key), self.there(snapshot, None, names) - self.there(snapshot, None)
 
 
+HANDLES_1_13 = HandleCounting("1.13", csi_volume_1_13)
 HANDLES_1_15 = HandleCounting("1.15", csi_volume_1_15)
 
 
@@ -276,6 +278,15 @@ def make_max_csi_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
     Upstream: 1.15 CSIMaxVolumeLimitChecker.
     """
     return _counting_handles(HANDLES_1_15, args)
+
+
+def make_max_csi_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
+    """Limits are allocatable `attachable-volumes-csi-<driver>` alone. Volumes of different drivers with one handle
+    count as one, a claim without a known volume does not count.
+
+    Upstream: 1.13 CSIMaxVolumeLimitChecker.
+    """
+    return _counting_handles(HANDLES_1_13, args)
 
 
 # --- NodeVolumeLimits of 1.36: what nodes allow and hold ---------------------------------------
@@ -517,4 +528,5 @@ def explain_limits_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusa
 
 
 CSI_VOLUMES: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count}
+CSI_VOLUMES_1_13: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count_1_13}
 CSI_VOLUMES_1_15: dict[str, FitPredicateFactory] = {"MaxCSIVolumeCountPred": make_max_csi_volume_count_1_15}

@@ -46,7 +46,14 @@ ZONE_CONFLICT_1_4 = "NoVolumeZoneConflict"
 ZONE_KEYS = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 
 
-def bound_volume(namespace: str, claim_name: str, objects: ClusterObjects) -> PersistentVolume | None:
+NOT_BOUND = "PersistentVolumeClaim was not found: {}"
+NOT_BOUND_1_13 = "PersistentVolumeClaim is not bound: {}"
+"""The text for a claim that should have been bound."""
+
+
+def bound_volume(
+    namespace: str, claim_name: str, objects: ClusterObjects, not_bound: str = NOT_BOUND
+) -> PersistentVolume | None:
     """The volume that a claim is bound to; None for a claim that waits for its first consumer.
 
     Raises VolumeError when claim or volume are not there, or the claim should have been bound.
@@ -59,23 +66,24 @@ def bound_volume(namespace: str, claim_name: str, objects: ClusterObjects) -> Pe
     if not claim.volume_name:
         if waits_for_consumer(claim_class(claim), objects):
             return None
-        raise VolumeError(f"PersistentVolumeClaim was not found: {go_quote(claim_name)}")
+        raise VolumeError(not_bound.format(go_quote(claim_name)))
     volume = objects.persistent_volumes.get(claim.volume_name)
     if volume is None:
         raise VolumeError(f"persistentvolume {go_quote(claim.volume_name)} not found")
     return volume
 
 
-def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot, not_bound: str = NOT_BOUND) -> Verdict:
     """Volumes count in order: a node fails at the first conflict, and only nodes without one see a later error.
 
-    A node without zone and region labels passes. Upstream: 1.16 VolumeZoneChecker.
+    A node without zone and region labels passes. not_bound: the text for a claim that should have been bound.
+    Upstream: 1.13 to 1.16 VolumeZoneChecker.
     """
     undecided = _labelled(snapshot, ZONE_KEYS)
     conflict = np.zeros(len(snapshot), np.bool_)
     for name in claim_names(pod.spec):
         try:
-            volume = bound_volume(pod.namespace, name, snapshot.objects)
+            volume = bound_volume(pod.namespace, name, snapshot.objects, not_bound)
         except VolumeError as error:
             return {ZONE_CONFLICT: conflict, NodeError(str(error)): undecided}
         labels = volume.metadata.labels if volume else NO_LABELS
@@ -279,6 +287,20 @@ def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
     )
 
 
+def make_no_volume_zone_conflict_1_13(_: PredicateArgs) -> FitPredicate:
+    """A claim that should have been bound is told in other words.
+
+    Upstream: 1.13 VolumeZoneChecker.
+    """
+    return FitPredicate(
+        "NoVolumeZoneConflict",
+        partial(no_volume_zone_conflict, not_bound=NOT_BOUND_1_13),
+        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
+        has_claims,
+        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
+    )
+
+
 def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
     """Zone and region labels are compared as they are, a label that the node lacks as an empty one.
 
@@ -294,4 +316,5 @@ def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
 
 
 VOLUME_ZONE: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": make_no_volume_zone_conflict}
+VOLUME_ZONE_1_13: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": make_no_volume_zone_conflict_1_13}
 VOLUME_ZONE_1_4: dict[str, FitPredicateFactory] = {"NoVolumeZoneConflict": make_no_volume_zone_conflict_1_4}

@@ -24,7 +24,14 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
-from clusterstate.selectors.pod_owners import CountPods, Selector, count_matching, default_selector_1_20, selectors_of
+from clusterstate.selectors.pod_owners import (
+    CountPods,
+    Selector,
+    count_matching,
+    count_matching_any,
+    default_selector_1_20,
+    selectors_of,
+)
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import (
     Calculation,
@@ -65,6 +72,14 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     Upstream: 1.16 CalculateSpreadPriorityMap.
     """
     return count_matching(pod.namespace, selectors_of(pod, snapshot))(snapshot)
+
+
+def matching_pods_1_13(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) int64: the same of pods that any of the pod's selectors matches.
+
+    Upstream: 1.13 CalculateSpreadPriorityMap.
+    """
+    return count_matching_any(pod.namespace, selectors_of(pod, snapshot))(snapshot)
 
 
 def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
@@ -124,6 +139,11 @@ def rows_scored(count: CountPods, scores: Callable[[Snapshot, IntArray], IntArra
 def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
     """See ``PriorityConfig.prepare``."""
     return rows_scored(count_matching(pod.namespace, selectors_of(pod, whole)), partial(spread_scores, pod))
+
+
+def prepare_1_13(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+    """See ``PriorityConfig.prepare``."""
+    return rows_scored(count_matching_any(pod.namespace, selectors_of(pod, whole)), partial(spread_scores, pod))
 
 
 # --- 1.20 ----------------------------------------------------------------------------------
@@ -244,13 +264,13 @@ SELECTOR_SPREAD_1_20_EVIDENCE = plugin_evidence(
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _named(name: str) -> PriorityConfig:
-    evidence = priority_evidence(
-        name, explain_counts(matching_pods, selectors_of), _explain_spread(zone_of, MAX_PRIORITY)
-    )
+def _named(
+    name: str, count: Map = matching_pods, prepare: Callable[[PodInfo, Snapshot], ScoreRows] = prepare
+) -> PriorityConfig:
+    evidence = priority_evidence(name, explain_counts(count, selectors_of), _explain_spread(zone_of, MAX_PRIORITY))
     return PriorityConfig(
         name,
-        matching_pods,
+        count,
         spread_scores,
         Footprint(LOCAL | Reads.SERVICES, pod_key=selectors_of, unaffected_by_pods=is_unselected),
         evidence=evidence,
@@ -281,7 +301,27 @@ def make_service_spreading(_: PriorityArgs) -> PriorityConfig:
     return _named("ServiceSpreadingPriority")
 
 
+def make_selector_spread_1_13(_: PriorityArgs) -> PriorityConfig:
+    """Pods that match any of the selectors are counted.
+
+    Upstream: 1.13 SelectorSpread.
+    """
+    return _named("SelectorSpreadPriority", matching_pods_1_13, prepare_1_13)
+
+
+def make_service_spreading_1_13(_: PriorityArgs) -> PriorityConfig:
+    """Exactly SelectorSpreadPriority under another name, controllers included.
+
+    Upstream: 1.13 ServiceSpreadingPriority.
+    """
+    return _named("ServiceSpreadingPriority", matching_pods_1_13, prepare_1_13)
+
+
 SELECTOR_SPREAD: dict[str, PriorityConfigFactory] = {
     "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread),
     "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading),
+}
+SELECTOR_SPREAD_1_13: dict[str, PriorityConfigFactory] = {
+    "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread_1_13),
+    "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading_1_13),
 }

@@ -46,6 +46,15 @@ def by_importance(pods: Sequence[Pod]) -> list[Pod]:
     return [pods[at] for at in sorted(range(len(pods)), key=order.__getitem__)]
 
 
+def by_priority(pods: Sequence[Pod]) -> list[Pod]:
+    """Higher priority first, as they came within one. Upstream: 1.13 HigherPriorityPod, of a few pods."""
+    return sorted(pods, key=lambda pod: -pod.priority)
+
+
+PodOrder = Callable[[Sequence[Pod]], list[Pod]]
+"""Which pods are kept before others."""
+
+
 class PodLists(Sequence[Sequence[Pod]]):
     """Row → its pods. Copies share what neither of the two changes, and cost next to nothing."""
 
@@ -97,8 +106,9 @@ class PodLists(Sequence[Sequence[Pod]]):
 class Roster:
     """The pods of each row by importance: (K, N) arrays, place k of a row being its k-th most important pod."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, order: PodOrder = by_importance) -> None:
         self._columns = columns
+        self._order = order
         self._codes = Growable((0, 0))
         self._priorities = Growable((0, 0))
         self._starts = Growable((0, 0), np.float64)
@@ -180,7 +190,7 @@ class Roster:
         self._resize(self._codes.shape[0], size)
         self._row_classes.resize(size)
         for row in moved:
-            pods = by_importance(list(self._columns.pods[row].values()))
+            pods = self._order(list(self._columns.pods[row].values()))
             self._put(row, pods, () if renewed else self.pods[row])
         for row in rows:
             self._classify(row)

@@ -294,6 +294,12 @@ def csi_volume_1_15(claim: PersistentVolumeClaim, objects: ClusterObjects) -> CS
     return CSI(found.provisioner, placeholder_id(claim.metadata.namespace, claim.metadata.name))
 
 
+def csi_volume_1_13(claim: PersistentVolumeClaim, objects: ClusterObjects) -> CSI | None:
+    """The CSI volume that a claim is bound to. Upstream: 1.13 CSIMaxVolumeLimitChecker.filterAttachableVolumes."""
+    volume = objects.persistent_volumes.get(claim.volume_name)
+    return volume.source if volume is not None and isinstance(volume.source, CSI) else None
+
+
 def csi_handles(pod: PodInfo, objects: ClusterObjects, volume_of: CSIVolume) -> dict[str, str]:
     """Handle → limit key of the CSI volumes that the pod's claims lead to; the last claim with a handle says which."""
     out: dict[str, str] = {}

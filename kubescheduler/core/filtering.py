@@ -16,7 +16,6 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 
@@ -53,7 +52,8 @@ def find_feasible(
     if nominated:
         feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
     if algorithm.percentage_of_nodes_to_score < 100:
-        feasible, listed = _sample(cache, feasible, algorithm.percentage_of_nodes_to_score)
+        enough = algorithm.behaviour.enough(cache.columns.node_count, algorithm.percentage_of_nodes_to_score)
+        feasible, listed = _sample(cache, feasible, enough)
         everywhere = False
     if any(check.erring for check in state.checks):
         _raise_errors(pod, state, listed, nominated, algorithm)
@@ -116,10 +116,9 @@ def _judge_row_by_row(
     return out
 
 
-def _sample(cache: ClusterCache, fitting: IntArray, percentage: int) -> tuple[IntArray, Mask]:
+def _sample(cache: ClusterCache, fitting: IntArray, enough: int) -> tuple[IntArray, Mask]:
     """(the fitting rows met first, in tree order; the rows looked at). Upstream: 1.16 findNodesThatFit."""
     row_of, total = cache.columns.row_of, cache.columns.node_count
-    enough = nodes_to_find(total, percentage)
     feasible: list[int] = []
     seen = np.zeros(len(cache.columns), np.bool_)
     fits = np.zeros(len(seen), np.bool_)

@@ -55,7 +55,7 @@ class GenericScheduler:
         self.tie_break: TieBreak = tie_break or FirstByName()
         self._memory = Memory((*algorithm.predicates, *(p.config for p in algorithm.priorities)))
         self.checks = (*algorithm.predicates, *algorithm.idle)
-        self._preemption = PreemptionMemory(cache)
+        self._preemption = PreemptionMemory(cache, algorithm.behaviour.order)
         self.nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
         self.steps: Steps = no_steps

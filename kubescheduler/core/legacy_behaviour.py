@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.hypothetical.roster import PodOrder, by_importance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -16,7 +17,7 @@ from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.extender_calls import SnapshotRows
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.preemption_choice import NodePick, pick_1_16
-from kubescheduler.core.selection import InTurnTie, ReservoirTie, RoundRobinTie, TieBreak
+from kubescheduler.core.selection import InTurnTie, ReservoirTie, RoundRobinTie, TieBreak, nodes_to_find
 from priorities.types import PriorityError
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -110,6 +111,10 @@ class LegacyBehaviour(msgspec.Struct, frozen=True):
     """Pods may be taken away for others."""
     scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
     """The name of the scheduler that is to place a pod."""
+    enough: Callable[[int, int], int] = nodes_to_find
+    """How many fitting nodes are enough of so many, by a percentage; asked where that is less than 100."""
+    order: PodOrder = by_importance
+    """Which pods of a node are put back before others when it is tried without them."""
     pick: NodePick = pick_1_16
     """The nodes that pods may be taken away from, of all where that helps."""
     cleared: Callable[[Pod], tuple[Pod, ...]] = itself

@@ -17,7 +17,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.roster import PodOrder, Roster, by_importance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
@@ -316,9 +316,9 @@ class PreemptionMemory:
     """The pods of every node by importance, and what preemption found for every class of pods, those least recently
     tried forgotten first."""
 
-    def __init__(self, cache: ClusterCache) -> None:
+    def __init__(self, cache: ClusterCache, order: PodOrder = by_importance) -> None:
         self._cache = cache
-        self.roster = Roster(cache.columns)
+        self.roster = Roster(cache.columns, order)
         self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
         self._budgets = _Budgets()
 

@@ -93,6 +93,10 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
     starts: Floats
     """(n,) the earliest start among the victims of the highest priority; any number where preemption does not help."""
 
+    def without_starts(self) -> Costs:
+        """The same where all victims start at one time."""
+        return msgspec.structs.replace(self, starts=np.zeros(len(self.starts)))
+
     def present(self) -> IntArray:
         """The kinds that there are nodes of, ascending."""
         return self.nodes.nonzero()[0]
@@ -147,6 +151,13 @@ def pick_1_16(costs: Costs, note: Note | None = None) -> Mask:
     if note is not None:
         note(NO_VICTIM, costs.nodes_of(free))
     return costs.nodes_of(free)
+
+
+def pick_1_13(costs: Costs, note: Note | None = None) -> Mask:
+    """The same, but starts do not count: any of the nodes with the fewest victims. Upstream: 1.13
+    pickOneNodeForPreemption.
+    """
+    return pick_1_16(costs.without_starts(), note)
 
 
 def pick_steps(pick: NodePick, costs: Costs, names: Callable[[Mask], Iterable[str]]) -> tuple[PickStep, ...]:

@@ -88,6 +88,11 @@ class InTurnTie:
         return chosen
 
 
+def nodes_to_find_1_13(nodes: int, percentage: int) -> int:
+    """The same, but 0 is all. Upstream: 1.13 numFeasibleNodesToFind."""
+    return nodes if percentage <= 0 else nodes_to_find(nodes, percentage)
+
+
 def nodes_to_find(nodes: int, percentage: int) -> int:
     """How many fitting nodes are enough. Upstream: 1.16 numFeasibleNodesToFind (0: adaptive)."""
     if nodes < 100 or percentage >= 100:

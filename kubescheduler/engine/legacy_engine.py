@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
     from kubescheduler.core.extender_calls import Extender
+    from kubescheduler.core.legacy_behaviour import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags
+    from kubescheduler.releases.release import LegacyRules
     from predicates.types import AttachedVolumes, FitPredicateFactory
     from priorities.types import PriorityFactory
 
@@ -298,10 +300,17 @@ def _assemble(
         extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), flags.record.wire, encoder),
         honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
-        behaviour=rules.behaviour,
+        behaviour=_behaviour(rules, gates),
         scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,
         percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )
+
+
+def _behaviour(rules: LegacyRules, gates: Mapping[str, bool]) -> LegacyBehaviour:
+    """Before priorities of pods are always there, a gate may take them away, and preemption with them."""
+    if gates.get("PodPriority", True):
+        return rules.behaviour
+    return msgspec.structs.replace(rules.behaviour, preempts=False)
 
 
 def _last_attached(counts: Sequence[AttachedVolumes], pod: PodInfo, snapshot: Snapshot) -> IntArray | None:

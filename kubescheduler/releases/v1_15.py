@@ -1,264 +1,119 @@
-"""Release 1.15: predicates and priorities, with feature gates and component configurations."""
+"""Release 1.15: predicates and priorities; InterPodAffinityPriority may crash."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clusterstate.manifests.api_checks import CHECKS_1_16
-from clusterstate.manifests.defaulting import default_manifest
-from clusterstate.manifests.strictness import Accepted
-from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import pod_key
-from clusterstate.release_view import ReleaseView
-from clusterstate.topology.pod_affinity import affinity_uses
-from clusterstate.usage import account_1_16, tracked_1_16
-from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
-from kubescheduler.config.policy.policy_1_16 import (
-    POLICY_1_13,
-    hard_weight_error,
-    parse_policy,
-    policy_faults,
-    total_weight_error,
-)
-from kubescheduler.config.policy.policy_checks import FROM_POLICY
-from kubescheduler.core.legacy_behaviour import LegacyBehaviour, in_turn_tie, itself_if_nominated
-from kubescheduler.extender.answered_nodes import AnsweredRows1_16
-from kubescheduler.extender.answers import first_value
-from kubescheduler.extender.encoding import pod_as_read
-from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_verb
-from kubescheduler.queue.pending_pods import queue_order
-from kubescheduler.releases import v1_4
-from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
-from kubescheduler.releases.release import Release
-from kubescheduler.sources.cluster_input import Filling, admission
-from predicates.node_identity import pod_match_node_selector
-from predicates.taints import pod_tolerates_node_taints
+from clusterstate.hypothetical.roster import by_importance
+from kubescheduler.config.gate_records import ALPHA, LOCKED
+from kubescheduler.core.preemption_choice import pick_1_16
+from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.releases import v1_13
+from kubescheduler.releases.changes import after, algorithms, behaviour, gates, predicates, priorities, together
+from kubescheduler.releases.release import Change, ChangeKind
+from predicates.csi_volumes import CSI_VOLUMES_1_15
+from predicates.volume_counts import VOLUME_COUNTS_1_15
+from predicates.volume_zone import VOLUME_ZONE
+from priorities.interpod import INTERPOD_1_15
+from priorities.selector_spread import SELECTOR_SPREAD
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from kubescheduler.config.v1alpha1 import V1Alpha1Config
-    from kubescheduler.core.scaled_scores import ScaledForm
-    from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.releases.release import LegacyLoop
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
-    """No volumes for single pods, and tolerations that compare nothing."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16)
+def with_cinder(older: Algorithms) -> Algorithms:
+    """The place of MaxCinderVolumeCount in the order."""
+    at = older.ordering.index("MaxAzureDiskVolumeCount") + 1
+    return replace(older, ordering=(*older.ordering[:at], "MaxCinderVolumeCount", *older.ordering[at:]))
 
 
-def from_provider(name: str) -> str:
-    """What stands before the texts of what cannot be made from a provider."""
-    return f'couldn\'t create scheduler using provider "{name}": '
+def without_out_of_disk(older: Algorithms) -> Algorithms:
+    """CheckNodeCondition without the condition OutOfDisk."""
+    from algorithmprovider.algorithms_1_16 import BY_CONDITIONS
+    from predicates.conditions import OUT_OF_DISK
+
+    gate = "TaintNodesByCondition"
+    gated = {**older.gated, gate: replace(older.gated[gate], off=BY_CONDITIONS)}
+    return replace(older, gated=gated, unresolvable=older.unresolvable - {OUT_OF_DISK})
 
 
-def read_component(document: Mapping[str, Any], release: str, *, strict: bool = False) -> V1Alpha1Config:
-    """See ``read_v1alpha1``."""
-    from kubescheduler.config.v1alpha1 import read_v1alpha1
-
-    return read_v1alpha1(document, release, strict=strict)
-
-
-def no_domains_error(_: Iterable[str]) -> None:
-    """Failure domains mean nothing here."""
-    return
-
-
-def algorithms() -> Algorithms:
-    """Its predicates, priorities and providers: those of 1.16, where no change has come in between."""
-    from algorithmprovider.algorithms_1_16 import ALGORITHMS
-    from predicates.csi_volumes import CSI_VOLUMES_1_15
-    from predicates.volume_counts import VOLUME_COUNTS_1_15
-    from priorities.capacity_ratio import CAPACITY_RATIO_1_13, capacity_ratio_factory_1_13
-    from priorities.interpod import INTERPOD_1_15
-
-    return replace(
-        ALGORITHMS,
-        predicates={**ALGORITHMS.predicates, **VOLUME_COUNTS_1_15, **CSI_VOLUMES_1_15},
-        priorities={**ALGORITHMS.priorities, **INTERPOD_1_15, **CAPACITY_RATIO_1_13},
-        ordering=tuple(name for name in ALGORITHMS.ordering if name != "EvenPodsSpread"),
-        arguments=replace(ALGORITHMS.arguments, capacity_ratio=capacity_ratio_factory_1_13),
-        gated={gate: gated for gate, gated in ALGORITHMS.gated.items() if gate != "EvenPodsSpread"},
-    )
-
-
-def scaled_scores() -> Mapping[str, ScaledForm]:
-    """Priority → its formula from 0 to 100."""
-    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_image, scaled_spread
-
-    return {
-        **SCALED_FORMS,
-        "ImageLocalityPriority": scaled_image,
-        "SelectorSpreadPriority": scaled_spread,
-        "ServiceSpreadingPriority": scaled_spread,
-    }
-
-
-def queue() -> QueuePolicy:
-    """How pods wait to be tried."""
-    from kubescheduler.queue import queue_policy
-
-    return replace(
-        v1_4.queue(),
-        backoffs=queue_policy.BackoffsByKey,
-        found_over=queue_policy.next_second,
-        lies_for=60.0,
-        retry_period=None,
-        present=(
-            "pod is already present in unschedulableQ",
-            "pod is already present in activeQ",
-            "pod is already present in backoffQ",
+CHANGES = (
+    Change(
+        "max-cinder-volume-count",
+        "Policies may name the predicate MaxCinderVolumeCount, which counts Cinder disks.",
+        ChangeKind.FILTER,
+        together(
+            predicates({"MaxCinderVolumeCount": VOLUME_COUNTS_1_15["MaxCinderVolumeCount"]}), algorithms(with_cinder)
         ),
-        resources=queue_policy.MOVING_KINDS,
-        counts=queue_policy.may_let_pods_in,
-        rests_in_backoff=False,
-    )
-
-
-@cache
-def loop() -> LegacyLoop:
-    """The queue, the cycles and what is done at their points."""
-    from kubescheduler.cycle import cycle_rules, failures
-    from kubescheduler.cycle.cycle_plugins import VolumeSteps
-    from kubescheduler.queue.scheduling_queue import SchedulingQueue
-    from kubescheduler.releases.release import LegacyLoop
-
-    cycle = replace(
-        v1_4.loop().cycle,
-        assume_fault=cycle_rules.assume_fault_1_16,
-        tries_deleted=False,
-        passes_over=cycle_rules.passes_over_1_20,
-        make_room_later=cycle_rules.room_1_16,
-        chosen=failures.chosen_1_16,
-        assigned_note=cycle_rules.assigned_note,
-        condition=failures.condition_with_message,
-        expires_from_assume=False,
-    )
-    return LegacyLoop(queue=SchedulingQueue, policy=queue(), cycle=cycle, steps=VolumeSteps)
-
-
-WIRE = replace(
-    v1_4.WIRE,
-    sends_names=True,
-    url=url_of_verb,
-    pod=pod_as_read,
-    arguments=capitalised_arguments,
-    status_fault=only_200,
-    document=first_value,
-    needs_end=False,
+    ),
+    Change(
+        "selector-spread-counts-pods-of-all-selectors",
+        "SelectorSpreadPriority counts the pods that all selectors of the pod's services and controllers match; "
+        "before, one was enough.",
+        ChangeKind.SCORE,
+        priorities(SELECTOR_SPREAD),
+        source="kubernetes #72801",
+    ),
+    Change(
+        "inter-pod-affinity-priority-sums-made-late",
+        "For a pod without pod affinity, InterPodAffinityPriority keeps sums only for nodes with pods that have some: "
+        "the others score 0, and kube-scheduler crashes where a term reaches one of them.",
+        ChangeKind.SCORE,
+        priorities(INTERPOD_1_15),
+    ),
+    Change(
+        "unbound-csi-claims-count",
+        "MaxCSIVolumeCount counts a claim without a known volume as one of its StorageClass's provisioner.",
+        ChangeKind.FILTER,
+        predicates(CSI_VOLUMES_1_15),
+    ),
+    Change(
+        "volume-zone-claim-was-not-found",
+        "NoVolumeZoneConflict says of a claim that is not bound that it was not found.",
+        ChangeKind.REASON,
+        predicates(VOLUME_ZONE),
+    ),
+    Change(
+        "out-of-disk-no-longer-counts",
+        "With the feature gate TaintNodesByCondition off, the node condition OutOfDisk does not keep pods away any "
+        "more.",
+        ChangeKind.FILTER,
+        algorithms(without_out_of_disk),
+    ),
+    Change(
+        "percentage-of-nodes-to-score-adapts",
+        "A percentage of nodes to score of 0 follows from the number of nodes; before, it meant all of them.",
+        ChangeKind.CONFIGURATION,
+        behaviour(enough=nodes_to_find),
+    ),
+    Change(
+        "preemption-prefers-the-latest-start",
+        "Among nodes with equally few victims preemption takes the one whose most important victims started last.",
+        ChangeKind.PREEMPTION,
+        behaviour(pick=pick_1_16),
+    ),
+    Change(
+        "preemption-spares-pods-that-started-first",
+        "Of pods with one priority preemption spares those that started first; before, those that came to the node "
+        "first.",
+        ChangeKind.PREEMPTION,
+        behaviour(order=by_importance),
+    ),
+    Change(
+        "pod-priority-is-locked",
+        "The feature gate PodPriority cannot be turned off any more, which took preemption away.",
+        ChangeKind.GATE,
+        gates({"PodPriority": LOCKED}, gone=("VolumeScheduling",)),
+    ),
+    Change(
+        "preemption-policy-behind-a-gate",
+        "With the feature gate NonPreemptingPriority a pod with preemptionPolicy Never preempts nothing.",
+        ChangeKind.GATE,
+        gates({"NonPreemptingPriority": ALPHA}),
+        source="KEP-902",
+    ),
 )
 
-# Names that policies written for other feature gates than the defaults have.
-GATED_PREDICATES = frozenset(
-    {
-        "CheckNodeCondition",
-        "CheckNodeDiskPressure",
-        "CheckNodeInodePressure",
-        "CheckNodeMemoryPressure",
-        "CheckNodePIDPressure",
-        "PodToleratesNodeNoExecuteTaints",
-    }
-)
-GATED_PRIORITIES = frozenset({"ResourceLimitsPriority"})
-
-LEGACY = replace(
-    v1_4.LEGACY,
-    algorithms=algorithms,
-    read_file=read_policy_file,
-    parse=partial(parse_policy, keys=POLICY_1_13),
-    faults=policy_faults,
-    hard_weight_error=hard_weight_error,
-    total_weight_error=total_weight_error,
-    failure_domains_error=no_domains_error,
-    from_provider=from_provider,
-    from_policy=FROM_POLICY,
-    unknown_predicate='invalid predicate name "{}" specified - no corresponding function found',
-    unknown_priority="invalid priority name {} specified - no corresponding function found",
-    read_component=read_component,
-    absent_means_default=True,
-    config_maps=True,
-    legacy_policy_flag=True,
-    samples=True,
-    every_check=False,
-    scaled_scores=scaled_scores,
-    gated_predicates=GATED_PREDICATES,
-    gated_priorities=GATED_PRIORITIES,
-    behaviour=LegacyBehaviour(places=AnsweredRows1_16, upstream_tie=in_turn_tie, cleared=itself_if_nominated),
-    loop=loop,
-)
-
-FEATURE_GATES: dict[str, Gate] = {
-    "TaintNodesByCondition": BETA,
-    "AttachVolumeLimit": BETA,
-    "CSINodeInfo": BETA,
-    "BlockVolume": BETA,
-    "StorageObjectInUseProtection": GA,
-    "PodPriority": LOCKED,
-    "ResourceLimitsPriorityFunction": ALPHA,
-    "BalanceAttachedNodeVolumes": ALPHA,
-    "NonPreemptingPriority": ALPHA,
-    "CSIMigration": ALPHA,
-    "CSIMigrationAWS": ALPHA,
-    "CSIMigrationAzureDisk": ALPHA,
-    "CSIMigrationAzureFile": ALPHA,
-    "CSIMigrationGCE": ALPHA,
-    "CSIMigrationOpenStack": ALPHA,
-}
-IDLE = frozenset(
-    {
-        "BlockVolume",
-        "CSINodeInfo",
-        "StorageObjectInUseProtection",
-        *(name for name in FEATURE_GATES if name.startswith("CSIMigration")),
-    }
-)
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE)
-
-
-def uid_key(pod: Pod) -> str:
-    """What identifies a pod."""
-    return pod.metadata.uid
-
-
-def as_written(node: Node) -> Node:
-    """A node is what its object says, annotations apart."""
-    return node
-
-
-VIEW = replace(
-    v1_4.VIEW,
-    accounting=account_1_16,
-    tracked=tracked_1_16,
-    pod_key=pod_key,
-    node=as_written,
-    affinity_uses=affinity_uses,
-    identity=uid_key,
-    unlisted=None,
-)
-
-
-def view(_: Mapping[str, bool]) -> ReleaseView:
-    """How it reads objects, whatever the feature gates."""
-    return VIEW
-
-
-RELEASE: Release = replace(
-    v1_4.RELEASE,
-    name="1.15",
-    gates=GATES,
-    view=view,
-    filling=Filling(partial(admission, default_manifest), default_manifest),
-    daemons=DaemonController(passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity),
-    accepted=accepted,
-    wire=WIRE,
-    queue_order=queue_order,
-    decoding=None,
-    process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
-    legacy=LEGACY,
-)
+RELEASE = after(v1_13.RELEASE, "1.15", CHANGES)

@@ -12,7 +12,7 @@ from clusterstate.usage import account_1_16_with_overhead
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
 from kubescheduler.core.legacy_behaviour import itself, reservoir_tie
-from kubescheduler.releases import v1_15
+from kubescheduler.releases import v1_13, v1_15
 from kubescheduler.releases.changes import (
     after,
     algorithms,
@@ -49,12 +49,12 @@ def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
     from kubescheduler.core.scaled_scores import scaled_even
 
-    return {**v1_15.scaled_scores(), "EvenPodsSpreadPriority": scaled_even}
+    return {**v1_13.scaled_scores(), "EvenPodsSpreadPriority": scaled_even}
 
 
-VIEW = v1_15.VIEW
-WIRE = v1_15.WIRE
-queue = v1_15.queue
+VIEW = v1_13.VIEW
+WIRE = v1_13.WIRE
+queue = v1_13.queue
 
 
 def view(gates: Mapping[str, bool]) -> ReleaseView:
@@ -72,8 +72,8 @@ CHANGES = (
             gates({"EvenPodsSpread": ALPHA}),
             algorithms(with_even_spreading),
             legacy(
-                gated_predicates=v1_15.GATED_PREDICATES | {"EvenPodsSpread"},
-                gated_priorities=v1_15.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
+                gated_predicates=v1_13.GATED_PREDICATES | {"EvenPodsSpread"},
+                gated_priorities=v1_13.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
                 scaled_scores=scaled_scores,
             ),
         ),
