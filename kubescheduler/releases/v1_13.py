@@ -38,6 +38,7 @@ from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_
 from kubescheduler.queue.pending_pods import queue_order
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
+from kubescheduler.releases.recorded_processes import live_1_16
 from kubescheduler.releases.release import Release
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector
@@ -269,6 +270,8 @@ def view(_: Mapping[str, bool]) -> ReleaseView:
 RELEASE: Release = replace(
     v1_4.RELEASE,
     name="1.13",
+    version="1.13",
+    summary="volumes are bound once a node is chosen",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest), default_manifest),
@@ -279,4 +282,5 @@ RELEASE: Release = replace(
     decoding=None,
     process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,
+    live=live_1_16,
 )

@@ -116,4 +116,10 @@ CHANGES = (
     ),
 )
 
-RELEASE = after(v1_13.RELEASE, "1.15", CHANGES)
+RELEASE = after(
+    v1_13.RELEASE,
+    "1.15",
+    CHANGES,
+    version="1.15.3",
+    summary="SelectorSpreadPriority counts pods that all selectors match",
+)

@@ -25,7 +25,6 @@ from kubescheduler.releases.changes import (
     release_fields,
     together,
 )
-from kubescheduler.releases.recorded_processes import live_1_16
 from kubescheduler.releases.release import Change, ChangeKind
 from predicates.csi_volumes import CSI_VOLUMES
 from predicates.volume_counts import VOLUME_COUNTS
@@ -131,4 +130,10 @@ CHANGES = (
 )
 
 
-RELEASE = after(v1_15.RELEASE, "1.16", CHANGES, live=live_1_16)
+RELEASE = after(
+    v1_15.RELEASE,
+    "1.16",
+    CHANGES,
+    version="1.16.6",
+    summary="limits of CSI volumes come from CSINode",
+)

@@ -34,8 +34,9 @@ def test_versions(text: str, release: str) -> None:
 )
 def test_no_version_is_guessed(text: object) -> None:
     """What is no version of a release is refused with the releases there are, and with no other name."""
-    with pytest.raises(ConfigError, match=r"is not known; known are 1\.4, 1\.16, 1\.20, 1\.36") as raised:
+    with pytest.raises(ConfigError) as raised:
         release_of(text)
+    assert f"is not known; known are {', '.join(RELEASE_NAMES)}" in str(raised.value)
     assert "did you mean" not in str(raised.value)
 
 
