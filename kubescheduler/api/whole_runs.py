@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 import msgspec
@@ -37,6 +37,7 @@ from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
+    from kubescheduler.comparison.release_steps import Timeline
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.hinting.proposals import PodHints
     from kubescheduler.simulation.room import Room
@@ -95,15 +96,67 @@ def compare(  # noqa: PLR0913
         ]
     )
     from kubescheduler.comparison.comparing import compare as run
+
+    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, new), extenders))
+    how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds, "ties": ties}
+    specs = asked.specs
+    comparison = run(asked.objects, asked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
+    return attrs.evolve(comparison, notes=(*asked.notes, *comparison.notes))
+
+
+def timeline(
+    cluster: Cluster,
+    pods: Any = None,
+    *,
+    old: Any = "",
+    new: Any,
+    running: bool | str = False,
+    preempt: bool = False,
+    extenders: str = "live",
+) -> Timeline:
+    """Decides pods by every release from an old to a new one; at which step each goes elsewhere, and by which change.
+
+    pods, old, new, running, preempt, extenders: as for ``compare``. What configures the old scheduler goes on as long
+    as releases read it, then what configures the new one does; notes say where. ``pods[0].moves`` are the steps at
+    which a pod goes elsewhere, each with the names of the changes without any one of which it would not.
+
+    Raises ConfigError with every fault of both configurations, DecodeError for wrong pods.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> cluster = Cluster(release="1.20").node("a", cpu=4, memory="4Gi").node("b", cpu=4, memory="8Gi")
+    >>> found = timeline(cluster, pod("web", cpu=1), new="release=1.36")
+    >>> found.releases[0], found.releases[-1]
+    ('1.20', '1.36')
+    """
+    checked_cluster(cluster, Cluster)
+    from kubescheduler.comparison.release_steps import timeline as run
+
+    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, new), extenders))
+    if len(asked.specs) != 2:
+        raise ConfigError("new: the steps lead to one release; give one")
+    found = run(asked.objects, asked.pods, *asked.specs, preempt=preempt)
+    return msgspec.structs.replace(found, notes=(*asked.notes, *found.notes))
+
+
+class _Asked(NamedTuple):
+    """The pods to decide and the cluster that the newest of several schedulers sees."""
+
+    objects: list[ClusterObject]
+    pods: list[Pod]
+    specs: list[EngineSpec]
+    notes: tuple[str, ...]
+
+
+def _with_extenders(specs: Sequence[EngineSpec], extenders: str) -> list[EngineSpec]:
+    return [spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders) for spec in specs]
+
+
+def _asked(cluster: Cluster, pods: Any, running: bool | str, specs: list[EngineSpec]) -> _Asked:
     from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.releases.lookup import daemons_among, newest
     from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
-    specs = [
-        spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders)
-        for spec in _sides(cluster, old, new)
-    ]
     releases = [spec.release for spec in specs]
     seen = cluster.for_release(newest(releases).name, newest_gates(specs))
     if running:
@@ -114,10 +167,8 @@ def compare(  # noqa: PLR0913
         daemons = daemons_among(releases)
         asked = seen.to_place(pods, daemons=daemons, running=True) if given else PodsToPlace(seen.pending())
         picked = without_stayers(asked.pods)
-    how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds, "ties": ties}
     objects = joined(without(seen, picked.pods), asked.objects)
-    comparison = run(objects, picked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
-    return attrs.evolve(comparison, notes=(*asked.notes, *asked.controllers, *picked.notes, *comparison.notes))
+    return _Asked(objects, picked.pods, specs, (*asked.notes, *asked.controllers, *picked.notes))
 
 
 def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:

@@ -93,6 +93,11 @@ SPEC = "KEY=VALUE,…"
     show_default=True,
     help="strict: a pod that stays by name differs if other nodes have the highest total too.",
 )
+@click.option(
+    "--steps",
+    is_flag=True,
+    help="Also by every release between, and say at which step each pod moves and by which change.",
+)
 @PREEMPT
 @click.option("--tolerate", metavar="CAUSE,CAUSE", default="", help="Causes that are no difference.")
 @NO_DEFAULTING
@@ -120,6 +125,7 @@ def compare(
     tie_break: str,
     runs: int | None,
     ties: str,
+    steps: bool,
     preempt: bool,
     tolerate: str,
     no_defaulting: bool,
@@ -145,6 +151,7 @@ def compare(
       kubescheduler compare cluster.yaml --pending --old policy=policy.json --new release=1.36,config=sched.yaml
       kubescheduler compare cluster.yaml --pods web.yaml --new release=1.20 --new release=1.36 -o wide
       kubescheduler compare cluster.yaml --running app=web --new release=1.36
+      kubescheduler compare cluster.yaml --running --old release=1.18 --new release=1.31 --steps
       kubescheduler compare openb_nodes.csv --pods openb_pods.csv --limit 2000 --new release=1.36 --mode sequence
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tie-break upstream --seeds 50
       kubescheduler compare --mirror day.jsonl.gz --mode sequence --old release=1.20 --new release=1.36
@@ -157,6 +164,8 @@ def compare(
     from kubescheduler.comparison.drawn_runs import faults_of_seeds
 
     _check_usage(cluster, pod_files, mirror, running, pending=pending)
+    if steps:
+        _check_steps(new, mode, tie_break, output, mirror, ties, tolerate)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
         tolerated = attempt(problems, causes, tolerate)
@@ -167,6 +176,8 @@ def compare(
         )
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
+    if steps:
+        return _steps(inputs[0], inputs[1][:limit], specs, preempt=preempt, output=output)
     asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs, "ties": ties}
     comparison = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
     advice: tuple[str, ...] = ()
@@ -182,6 +193,39 @@ def compare(
     for piece in rendered_comparison(comparison, output, tolerated, screen_of(sys.stdout), advice):
         click.echo(piece, nl=False)
     return _status(comparison, tolerated)
+
+
+def _check_steps(
+    new: tuple[str, ...], mode: str, tie_break: str, output: str, mirror: str | None, ties: str, tolerate: str
+) -> None:
+    """What has no meaning, or is not there, where steps are asked for."""
+    refused = {
+        "--new is given once: the release at the end": len(new) != 1,
+        "--mode sequence: each pod is decided on the same cluster": mode != "independent",
+        "--tie-break upstream: each release takes the first by name": tie_break != "first",
+        "--ties strict: what counts is the node": ties != "loose",
+        "--tolerate: there are no causes to tolerate": bool(tolerate),
+        f"-o {output}: steps are shown as table, json or yaml": output not in ("table", "json", "yaml"),
+        "--mirror: a recorded day is of one release": mirror is not None,
+    }
+    if problems := [text for text, wrong in refused.items() if wrong]:
+        raise click.UsageError("\n".join(f"with --steps, {problem}" for problem in problems))
+
+
+def _steps(
+    objects: Sequence[ClusterObject], pods: Sequence[Pod], specs: Sequence[EngineSpec], *, preempt: bool, output: str
+) -> int:
+    """Shows at which step each pod moves; the exit status."""
+    from kubescheduler.cli.compare_output import rendered_timeline
+    from kubescheduler.cli.decision_text import given_up
+    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.comparison.release_steps import timeline
+
+    with progress("comparing", sys.stderr, smallest=MANY) as tell:
+        found = timeline(objects, pods, specs[0], specs[1], preempt=preempt, progress=tell, notice=remark)
+    click.echo(rendered_timeline(found, output, screen_of(sys.stdout)), nl=False)
+    return given_up(found.errors) if found.errors else int(bool(found.moved))
 
 
 def _status(found: Comparison, tolerated: frozenset[Cause]) -> int:

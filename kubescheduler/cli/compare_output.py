@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, noted, table
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
     from kubescheduler.comparison.comparison import WorkloadChange
     from kubescheduler.comparison.outcomes import Outcome
+    from kubescheduler.comparison.release_steps import PodTimeline, Timeline
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -30,7 +32,7 @@ def rendered_comparison(
     screen: what tables are shown on. advice: what can be done now, for people.
     """
     if output in ("json", "yaml"):
-        yield _document(comparison, output)
+        yield _document(comparison.as_dict(), output)
     elif output == "junit":
         from kubescheduler.report.junit import junit
 
@@ -44,14 +46,14 @@ def rendered_comparison(
         yield "\n\n".join([*_tables(comparison, tolerated, screen, wide=output == "wide"), *now]) + "\n"
 
 
-def _document(comparison: Comparison, output: str) -> str:
+def _document(document: Mapping[str, Any], output: str) -> str:
     import msgspec
 
     from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     if output == "json":
-        return json_text(comparison.as_dict(), 2) + "\n"
-    return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(comparison.as_dict())))
+        return json_text(document, 2) + "\n"
+    return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(document)))
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:
@@ -83,8 +85,6 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
 
 def _errors(comparison: Comparison) -> Iterator[str]:
     """What kept pods from being compared, each text once."""
-    from collections import Counter
-
     from clusterstate.errors import listed
     from kubescheduler.comparison.comparing import Cause
 
@@ -229,3 +229,56 @@ def _spread(spread: ServiceSpread | None) -> Sequence[str]:
         return ("0", "0", "0", NONE, "0")
     zones = ", ".join(f"{zone or NONE}: {count}" for zone, count in spread.zones.items())
     return (str(spread.pods), str(spread.hosts), str(spread.host_skew), zones, str(spread.zone_skew))
+
+
+# --- steps between releases -------------------------------------------------------------------
+
+
+def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> str:
+    """At which step pods move; output: table, json or yaml. The table has a row for each workload that moves."""
+    if output != "table":
+        return _document(found.document(), output)
+    first, last, moved = found.releases[0], found.releases[-1], found.moved
+    back = sum(pod.came_back for pod in moved)
+    blocks = [
+        screen.filled(
+            f"{len(moved)} of {len(found.pods)} pods go elsewhere at some step from {first} to {last}"
+            + (f", {back} of them come back." if back else ".")
+        )
+    ]
+    if found.notes:
+        blocks.append(noted(found.notes, screen).removesuffix("\n"))
+    rows = [("NAMESPACE", "WORKLOAD", "PODS", "MOVED", "STEPS")]
+    for (namespace, workload), pods in found.workloads().items():
+        elsewhere = [pod for pod in pods if pod.moves]
+        if elsewhere:
+            rows.append((namespace, workload, str(len(pods)), str(len(elsewhere)), _steps_of(elsewhere)))
+    if len(rows) > 1:
+        blocks.append(table(rows, screen, gives_way=4, keys=2))
+    named = [name for pod in moved for move in pod.moves for name in move.changes]
+    if named:
+        from kubescheduler.releases.lookup import changes_between
+
+        texts = [("CHANGE", "RELEASE", "WHAT IS DIFFERENT")]
+        for release, change in changes_between(first, last):
+            if change.name in named:
+                texts.append((change.name, release.name, change.text))
+        blocks.append(table(texts, screen, gives_way=2, keys=2))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _steps_of(pods: Sequence[PodTimeline]) -> str:
+    """``1.19: node-a to node-b (pod-topology-spread-weights-by-size), 2 pods; 1.24: …``, oldest step first."""
+    counts = Counter(
+        (move.release, move.old or "no node", move.new or "no node", ", ".join(move.changes) or str(move.cause))
+        for pod in pods
+        for move in pod.moves
+    )
+    from kubescheduler.releases.names import place
+
+    found = sorted(counts.items(), key=lambda item: (place(item[0][0]), -item[1], item[0]))
+    many = len(pods) > 1
+    return "; ".join(
+        f"{release}: {old} to {new} ({why})" + (f", {count} pod{'s' * (count > 1)}" if many else "")
+        for (release, old, new, why), count in found
+    )

@@ -32,7 +32,7 @@ from kubescheduler.comparison.running_pods import taken_out, taken_out_note, wor
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.names import place
 
 __all__ = [
     "INDEPENDENT",
@@ -104,7 +104,7 @@ def compare(  # noqa: PLR0913
     owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
     results, draws = drawn(Drawing(cluster, engines, **how), pods, owned, runs, count.one_more)
     others, there = asked.without, [pod.node_name for pod in running.values()]
-    view = max(specs, key=lambda spec: RELEASE_NAMES.index(spec.release)).release_view()
+    view = max(specs, key=lambda spec: place(spec.release)).release_view()
     return Comparison(
         names=columns,
         titles=titles,

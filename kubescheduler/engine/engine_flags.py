@@ -16,7 +16,7 @@ from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES, place
 
 if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
@@ -177,6 +177,6 @@ def newest_gates(several: Iterable[EngineFlags]) -> Mapping[str, bool]:
     given = list(several)
     if not given:
         return {}
-    last = max((flags.release for flags in given), key=RELEASE_NAMES.index)
+    last = max((flags.release for flags in given), key=place)
     every = [flags.gates for flags in given if flags.release == last]
     return {name: any(gates[name] for gates in every) for name in every[0]}

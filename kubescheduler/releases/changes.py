@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from clusterstate.errors import ConfigError, nearest
+from kubescheduler.releases.names import TAKEN_BACK
 from kubescheduler.releases.release import Change, Edit, Release
 
 if TYPE_CHECKING:
@@ -41,9 +43,20 @@ def after(
 
     version: the one whose answers were recorded. summary: of the changes, in a few words.
     """
-    own = {"name": name, "version": version or name, "summary": summary, "older": older, "changes": changes}
-    named = replace(component(release=name)(older), **own)
-    return replace(together(*(change.edit for change in changes))(named), **fields)
+    said = {"version": version or name, "summary": summary, **fields}
+    named = replace(component(release=name)(older), name=name)
+    changed = together(*(change.edit for change in changes))(named)
+    return replace(changed, **said, changes=changes, made=lambda name, changes: after(older, name, changes, **said))
+
+
+def without(release: Release, change: str) -> Release:
+    """The release with one of its changes taken back. Raises ConfigError for a name that none of them has."""
+    names = [each.name for each in release.changes]
+    if release.made is None or change not in names:
+        text = f"release {release.name} has no change {change}{nearest(change, names)}"
+        raise ConfigError(f"{text}; kubescheduler releases --about TEXT lists changes")
+    rest = tuple(each for each in release.changes if each.name != change)
+    return release.made(f"{release.name}{TAKEN_BACK}{change}", rest)
 
 
 # --- edits -------------------------------------------------------------------------------------

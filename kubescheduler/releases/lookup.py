@@ -13,7 +13,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import minor, number
-from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS
+from kubescheduler.releases.changes import without
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, TAKEN_BACK, place
 from kubescheduler.releases.release import Change, Release
 
 if TYPE_CHECKING:
@@ -42,22 +43,27 @@ RELEASES = ReleaseTable()
 
 
 def release_named(name: str) -> Release:
-    """The record of a release, or of the one that a version is of. Raises ConfigError for one that is not known."""
-    return RELEASES[name if name in RELEASE_NAMES else release_of(name)]
+    """The record of a release, or of the one that a version is of; ``1.28~name`` is 1.28 without that change of its.
+
+    Raises ConfigError for one that is not known.
+    """
+    release, taken_back, change = name.partition(TAKEN_BACK)
+    record = RELEASES[release if release in RELEASE_NAMES else release_of(release)]
+    return without(record, change) if taken_back else record
 
 
 def daemons_among(names: Iterable[str]) -> DaemonController:
     """The DaemonSet controller for several releases on one cluster: the newest one's, which places pods itself if one
     of the older ones does, since that one's scheduler is never asked about them.
     """
-    records = [RELEASES[name] for name in names]
+    records = [release_named(name) for name in names]
     found = newest(record.name for record in records).daemons
     return msgspec.structs.replace(found, places=any(record.daemons.places for record in records))
 
 
 def newest(names: Iterable[str]) -> Release:
     """The record of the newest of these releases: every release reads what a newer one writes."""
-    return RELEASES[max(names, key=RELEASE_NAMES.index)]
+    return release_named(max(names, key=place))
 
 
 def live_release(name: str) -> LiveRelease:

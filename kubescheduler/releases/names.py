@@ -13,6 +13,9 @@ _FILES = (_FILE.fullmatch(module.name) for module in iter_modules([str(Path(__fi
 RELEASE_NAMES = tuple(sorted((f"{file[1]}.{file[2]}" for file in _FILES if file), key=number))
 """Of every release that has a file here, in the order they came out. Listing them reads none of the files."""
 
+TAKEN_BACK = "~"
+"""Between a release and the name of one of its changes: the release without it."""
+
 FIRST_PROFILES, LAST_POLICIES = "1.18", "1.22"
 """Kubernetes 1.18 was the first that decided by plugins in profiles, 1.22 the last that read policies."""
 
@@ -38,3 +41,8 @@ LIKE_THE_NEXT = ("1.6", "1.17")
 """Where a release begins to be more like the next one that is here than like the last one: with the fields of pods and
 nodes, and with the scale of scores.
 """
+
+
+def place(name: str) -> int:
+    """Where a release stands among those there are, one of whose changes may be taken back (``1.28~name``)."""
+    return RELEASE_NAMES.index(name.partition(TAKEN_BACK)[0])

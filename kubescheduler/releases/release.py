@@ -81,8 +81,9 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """The version whose answers were recorded: 1.36.2."""
     summary: str = ""
     """What it decides or reads otherwise than the one before it, in a few words."""
-    older: Release | None = None
-    """The release before it, of which it is made by its changes; None for one that says everything itself."""
+    made: Callable[[str, tuple[Change, ...]], Release] | None = None
+    """Of another name and other changes: the release that the one before it becomes by them, all else as here. None for
+    one that says everything itself."""
     changes: tuple[Change, ...] = ()
     """What it changed of the release before it, where its file says so one by one."""
 

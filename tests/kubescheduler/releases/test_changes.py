@@ -35,7 +35,7 @@ def test_what_no_change_names() -> None:
     newer = changed(changes.together())
     assert (newer.name, newer.framework_rules.component.release, newer.version) == ("1.37", "1.37", "1.37")
     form = replace(newer.framework_rules.component, release="1.36")
-    own = ("name", "version", "summary", "older", "changes")
+    own = ("name", "version", "summary", "made", "changes")
     again = replace(newer, **{name: getattr(v1_36.RELEASE, name) for name in own})
     for field in Release.__struct_fields__:
         if field != "framework":

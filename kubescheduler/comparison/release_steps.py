@@ -1,0 +1,200 @@
+"""The same pods by every release from one to another: at which step each goes elsewhere, and for which changes.
+
+First every release decides every pod. Then, step by step, what moved is compared with the release before it, and each
+change of the step is taken back alone: those without which the pod stays are what moved it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from clusterstate.errors import ConfigError, InputError
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.outcomes import Cause, Outcome
+from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
+from kubescheduler.releases.release import ChangeKind
+
+SAYS_ONLY = frozenset({ChangeKind.REASON, ChangeKind.QUEUE})
+"""Kinds of changes that move no pod that is decided on its own."""
+
+
+class TimelineMove(msgspec.Struct, frozen=True):
+    """A pod goes elsewhere at a step."""
+
+    before: str
+    """The release before the step."""
+    release: str
+    """The release after it."""
+    old: str | None
+    """The node before; None for none."""
+    new: str | None
+    """The node after."""
+    cause: Cause
+    text: str
+    """One sentence for people."""
+    changes: tuple[str, ...]
+    """Names of the release's changes without any one of which the pod would go where it went before; none where
+    several have a part, or what configures the scheduler."""
+
+
+class PodTimeline(msgspec.Struct, frozen=True):
+    """A pod by every release."""
+
+    pod: str
+    workload: str
+    """``Kind/name`` of what controls it."""
+    outcomes: tuple[Outcome, ...]
+    """Per release."""
+    moves: tuple[TimelineMove, ...]
+    """Oldest step first."""
+
+    @property
+    def came_back(self) -> bool:
+        """Whether it moves, and in the end goes where it went at first."""
+        return bool(self.moves) and self.outcomes[0].host == self.outcomes[-1].host
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    """All pods by every release from the old to the new one."""
+
+    releases: tuple[str, ...]
+    """Those that decided, oldest first."""
+    pods: tuple[PodTimeline, ...]
+    notes: tuple[str, ...]
+    """What configures which release, and which were left out."""
+
+    @property
+    def moved(self) -> list[PodTimeline]:
+        """The pods that move at some step."""
+        return [pod for pod in self.pods if pod.moves]
+
+    @property
+    def errors(self) -> list[tuple[str, str]]:
+        """(pod, release: text) of every attempt that an error ended."""
+        return [
+            (pod.pod, f"{release}: {outcome.message}")
+            for pod in self.pods
+            for release, outcome in zip(self.releases, pod.outcomes, strict=True)
+            if outcome.error
+        ]
+
+    def workloads(self) -> dict[tuple[str, str], list[PodTimeline]]:
+        """(namespace, workload) → its pods, those first of which most move."""
+        found: dict[tuple[str, str], list[PodTimeline]] = {}
+        for pod in self.pods:
+            found.setdefault((pod.pod.rpartition("/")[0], pod.workload), []).append(pod)
+        return dict(sorted(found.items(), key=lambda item: (-sum(bool(pod.moves) for pod in item[1]), item[0])))
+
+    def document(self) -> dict[str, Any]:
+        """All of it as data."""
+        return {
+            "releases": list(self.releases),
+            "moved": len(self.moved),
+            "notes": list(self.notes),
+            "pods": [
+                {
+                    "pod": pod.pod,
+                    "workload": pod.workload,
+                    "hosts": [outcome.host for outcome in pod.outcomes],
+                    "cameBack": pod.came_back,
+                    "moves": [{**msgspec.to_builtins(move), "cause": str(move.cause)} for move in pod.moves],
+                }
+                for pod in self.pods
+            ],
+        }
+
+
+def timeline(
+    objects: Iterable[ClusterObject],
+    pods: Sequence[Pod],
+    old: EngineSpec,
+    new: EngineSpec,
+    *,
+    preempt: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    notice: Callable[[str], None] = no_notice,
+) -> Timeline:
+    """Decides every pod on the same cluster by each release from the old one's to the new one's.
+
+    What configures the old scheduler goes on as long as releases read it, then what configures the new one does; a
+    release that reads neither is left out, with a note. preempt: a pod that fits nowhere takes the place of lower ones,
+    which are only named. progress: called with (done, total). Raises ConfigError where the old or the new release
+    refuses its configuration, or the new one is not the later one.
+    """
+    if place(old.release) >= place(new.release):
+        raise ConfigError(f"the steps from {old.release} to {new.release}: say the older release first")
+    objects = list(objects)
+    specs, notes = _carried(old, new, notice)
+    found = compare(objects, pods, specs[0], specs[1:], preempt=preempt, progress=progress)
+    by_key = {pod.key: pod for pod in pods}
+    moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in found.pods}
+    for at in range(1, len(specs)):
+        elsewhere = [by_key[each.pod] for each in found.pods if each.outcomes[at - 1].host != each.outcomes[at].host]
+        if elsewhere:
+            for key, move in _moves(objects, elsewhere, specs[at - 1], specs[at], preempt):
+                moves[key].append(move)
+    return Timeline(
+        tuple(spec.release for spec in specs),
+        tuple(PodTimeline(each.pod, each.workload, each.outcomes, tuple(moves[each.pod])) for each in found.pods),
+        (*notes, *found.notes),
+    )
+
+
+def _carried(old: EngineSpec, new: EngineSpec, notice: Callable[[str], None]) -> tuple[list[EngineSpec], list[str]]:
+    """What configures each release, and notes."""
+    old.engine(notice)
+    new.engine(notice)
+    specs, notes, configures = [old], [], old
+    for name in RELEASE_NAMES[place(old.release) + 1 : place(new.release)]:
+        problems: list[str] = []
+        for source in dict.fromkeys((configures.text, new.text)):
+            spec = replace(configures if source == configures.text else new, release=name)
+            try:
+                spec.engine(no_notice)
+            except InputError as error:
+                problems.append(error.problems[0])
+                continue
+            if source != configures.text and configures is not new:
+                notes.append(f"from {name} on, {new.text} configures: {problems[0]}")
+                configures = new
+            specs.append(spec)
+            break
+        else:
+            notes.append(f"{name} is left out, as it reads neither configuration: {problems[-1]}")
+    return [*specs, new], notes
+
+
+def _moves(
+    objects: Sequence[ClusterObject], pods: Sequence[Pod], before: EngineSpec, after: EngineSpec, preempt: bool
+) -> Iterable[tuple[str, TimelineMove]]:
+    """(pod, its move) of those among the pods that do not merely draw otherwise among equal nodes."""
+    changes = _changes_of_step(before.release, after.release)
+    without: Mapping[str, EngineSpec] = {
+        name: replace(after, release=f"{after.release}{TAKEN_BACK}{name}") for name in changes
+    }
+    names = (before.release, after.release, *without)
+    found = compare(objects, pods, before, [after, *without.values()], names=names, preempt=preempt)
+    for pod in found.pods:
+        change = pod.changes[0]
+        if change.moved:
+            stays = tuple(
+                name
+                for name, outcome in zip(without, pod.outcomes[2:], strict=True)
+                if not outcome.error and outcome.host == pod.outcomes[0].host
+            )
+            hosts = (pod.outcomes[0].host, pod.outcomes[1].host)
+            yield pod.pod, TimelineMove(before.release, after.release, *hosts, change.cause, change.text, stays)
+
+
+def _changes_of_step(before: str, after: str) -> list[str]:
+    """The names of the changes that may move a pod, where there is no release between the two."""
+    if place(after) != place(before) + 1:
+        return []
+    return [change.name for change in release_named(after).changes if change.kind not in SAYS_ONLY]

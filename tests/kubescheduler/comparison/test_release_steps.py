@@ -1,0 +1,98 @@
+"""The steps between two releases at which pods move."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from clusterstate.errors import ConfigError
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler import Cluster
+from kubescheduler import timeline as asked
+from kubescheduler.comparison.outcomes import Cause
+from kubescheduler.comparison.release_steps import Timeline, TimelineMove, timeline
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.changes import without
+from kubescheduler.releases.lookup import RELEASES, release_named
+from kubescheduler.releases.names import RELEASE_NAMES
+from tests.support.build import make_node, make_pod
+
+NODES: list[ClusterObject] = [
+    make_node("a", label={"kubernetes.io/hostname": "a"}),
+    make_node("b", label={"kubernetes.io/hostname": "b"}),
+]
+
+
+def steps(objects: list[ClusterObject], pods: list[Pod], old: str = "1.20", new: str = "1.36") -> Timeline:
+    return timeline(objects, pods, EngineSpec(release=old), EngineSpec(release=new))
+
+
+def test_nobody_moves() -> None:
+    """Every release from the old to the new one decides, and a pod that stays has no moves."""
+    found = steps(NODES, [make_pod("web")])
+    at = RELEASE_NAMES.index("1.20")
+    assert found.releases == RELEASE_NAMES[at:]
+    assert (found.moved, found.errors) == ([], [])
+    assert found.document()["pods"][0]["hosts"] == ["a"] * len(found.releases)
+
+
+@pytest.mark.parametrize("old", [name for name in RELEASE_NAMES[1:-1] if name != "1.16"])
+def test_the_order_of_releases(old: str) -> None:
+    """The older release comes first."""
+    with pytest.raises(ConfigError, match=rf"from 1\.36 to {old}: say the older release first"):
+        steps(NODES, [make_pod("web")], "1.36", old)
+
+
+def test_what_configures() -> None:
+    """The old configuration goes on as long as it is read; who reads neither is left out, and both are said."""
+    policy = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}
+    component = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    old, new = EngineSpec(release="1.16", policy=policy), EngineSpec(release="1.36", component=component)
+    found = timeline(NODES, [make_pod("web")], old, new)
+    read = [name for name in RELEASE_NAMES[2:-1] if name in found.releases]
+    assert found.releases == ("1.16", *[name for name in RELEASE_NAMES if name in read and name != "1.16"], "1.36")
+    assert {"1.20"} <= {*found.releases}
+    left_out = [name for name in RELEASE_NAMES[RELEASE_NAMES.index("1.16") :] if name not in found.releases]
+    assert [note.split()[0] for note in found.notes if "is left out" in note] == left_out
+
+
+def test_a_refused_configuration() -> None:
+    """What the old or the new release refuses is an error, no step."""
+    with pytest.raises(ConfigError, match="Nowhere"):
+        timeline(NODES, [make_pod("web")], EngineSpec(release="1.20", provider="Nowhere"), EngineSpec(release="1.36"))
+
+
+def test_a_change_taken_back() -> None:
+    """A release without one of its changes decides under a name of its own; others have no such change."""
+    for record in RELEASES.values():
+        for change in record.changes[:1] if record.made is not None else ():
+            taken_back = release_named(f"{record.name}~{change.name}")
+            assert taken_back.name == f"{record.name}~{change.name}"
+            assert change not in taken_back.changes
+            assert len(taken_back.changes) == len(record.changes) - 1
+            assert EngineSpec(release=taken_back.name).engine(print).release == taken_back.name
+    with pytest.raises(ConfigError, match=r"release 1\.36 has no change nothing"):
+        release_named("1.36~nothing")
+    with pytest.raises(ConfigError, match=r"release 1\.4 has no change nothing"):
+        without(RELEASES["1.4"], "nothing")
+
+
+def test_in_python() -> None:
+    """The same of a cluster; one release at the end."""
+    cluster = Cluster(release="1.20").node("a", cpu=4, memory="4Gi")
+    found = asked(cluster, [make_pod("web")], new="release=1.36")
+    assert found.moved == []
+    with pytest.raises(ConfigError, match="new: the steps lead to one release"):
+        asked(cluster, [make_pod("web")], new=["release=1.36", "release=1.20"])
+
+
+def test_workloads_that_move_most_come_first() -> None:
+    """Then by name; a pod that comes back says so."""
+    found = steps(NODES, [make_pod("x"), make_pod("y")])
+    move = TimelineMove("1.20", "1.36", "a", "b", Cause.CHANGED_WEIGHT, "text", ())
+    first, second = found.pods
+    away = replace(second, moves=(move,))
+    again = replace(found, pods=(first, away))
+    assert [workload for _, workload in again.workloads()] == ["Pod/y", "Pod/x"]
+    assert away.came_back
+    assert again.document()["pods"][1]["moves"][0]["cause"] == "changed-weight"
