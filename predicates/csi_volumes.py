@@ -35,7 +35,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.claims_framework import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
-from clusterstate.volumes.csi_migration import migrated_groups
+from clusterstate.volumes.csi_migration import migrated_groups, migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
@@ -96,20 +96,13 @@ def has_limits(snapshot: Snapshot, csi_nodes: CSINodeLimits) -> Mask:
     return out
 
 
-def max_csi_volume_count(pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLimits) -> Verdict:
-    """Fails where volumes that are not there yet raise a driver above its limit; an error where a claim has no name.
-
-    ``csi_nodes`` is brought up to date first. Upstream: 1.16 CSIMaxVolumeLimitChecker.
-    """
-    return _count(pod, snapshot, csi_nodes, NO_PLUGINS)
-
-
-def csi_limits_1_20(
+def max_csi_volume_count(
     pod: PodInfo, snapshot: Snapshot, csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS
 ) -> Verdict:
-    """The same; in-tree volumes count on nodes that have handed their plugin over. plugins: those that may be.
+    """Fails where volumes that are not there yet raise a driver above its limit; an error where a claim has no name.
 
-    Upstream: 1.20 CSILimits.
+    In-tree volumes count on nodes that have handed their plugin over. plugins: those that may be. ``csi_nodes`` is
+    brought up to date first. Upstream: 1.16 CSIMaxVolumeLimitChecker, 1.20 CSILimits.
     """
     verdict: Verdict = {}
     for migrated, rows in migrated_groups(snapshot, plugins):
@@ -149,7 +142,7 @@ def _used(snapshot: Snapshot, key: str, new: frozenset[str], migrated: Plugins) 
 
 
 def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> Explain:
-    """By driver how many volumes there would be, and the node's limit. plugins: as in ``csi_limits_1_20``."""
+    """By driver how many volumes there would be, and the node's limit. plugins: as in ``max_csi_volume_count``."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
         csi_nodes.update(snapshot)
@@ -178,17 +171,17 @@ def make_max_csi_volume_count(args: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CSIMaxVolumeLimitChecker.
     """
-    csi_nodes = CSINodeLimits()
+    csi_nodes, plugins = CSINodeLimits(), migrating_plugins(args.feature_gates)
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return max_csi_volume_count(pod, snapshot, csi_nodes)
+        return max_csi_volume_count(pod, snapshot, csi_nodes, plugins)
 
     return FitPredicate(
         "MaxCSIVolumeCountPred",
         check if args.feature_gates.get(ATTACH_GATE, True) else limits_nothing,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
-        evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes)),
+        evidence=predicate_evidence("MaxCSIVolumeCountPred", explain_limits(csi_nodes, plugins)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -71,8 +71,8 @@ def never(_: str) -> bool:
 
 
 AttachedVolumes = Callable[[PodInfo, Snapshot], IntArray | None]
-"""(2, n) int64 by row: how many of a pod's volumes are new to the node, and how many more the node can attach; None
-for a pod without volumes that count. Upstream: 1.16 TransientInfo."""
+"""(2, n) int64 by row: how many of a pod's volumes are new to the node, and how many more the node can attach; -1 and 0
+where they do not count, None for a pod without volumes that count. Upstream: 1.16 TransientInfo."""
 
 
 class FitPredicate(msgspec.Struct, frozen=True):
@@ -95,6 +95,17 @@ class FitPredicate(msgspec.Struct, frozen=True):
     """What the check can say about its reasons when somebody asks; None for a custom check."""
     attached: AttachedVolumes | None = None
     """What it leaves behind for priorities; None for one that counts no volumes."""
+
+
+def attached_last(checks: Iterable[FitPredicate], pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
+    """What the last of the checks that counts the pod's volumes says of each row, checks in the order in which they
+    run; see ``AttachedVolumes``."""
+    out: IntArray | None = None
+    for check in checks:
+        found = None if check.attached is None else check.attached(pod, snapshot)
+        if found is not None:
+            out = found if out is None else np.where(found[0] < 0, out, found)
+    return out
 
 
 class PredicateArgs(msgspec.Struct, frozen=True):

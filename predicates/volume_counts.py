@@ -5,7 +5,7 @@ Fails where |disks of the pods there ∪ disks of the pod| > the node's limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -26,15 +26,17 @@ from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     EBS,
     GCE_PD,
+    NO_PLUGINS,
     DiskIds,
     DiskType,
+    Plugins,
     disk_ids,
     disk_ids_1_13,
     has_claims,
     is_nitro,
     unnamed_claims,
 )
-from clusterstate.volumes.csi_migration import migrated_mask
+from clusterstate.volumes.csi_migration import migrated_mask, migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
@@ -55,7 +57,7 @@ def attach_limits(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None
 
 
 def attach_limits_without_gate(snapshot: Snapshot, disk: DiskType, max_pd_volumes: int | None) -> IntArray:
-    """The same, but nodes are not asked. Upstream: 1.13 and 1.15 with the feature gate AttachVolumeLimit off."""
+    """The same, but nodes are not asked. Upstream: 1.13 to 1.16 with the feature gate AttachVolumeLimit off."""
     if disk is EBS and not max_pd_volumes:
         limits: IntArray = snapshot.spread_label(INSTANCE_TYPE, _ebs_limit, np.int64)
         return limits
@@ -90,11 +92,27 @@ class DiskCounting(msgspec.Struct, frozen=True):
     """Equal names mean equal ``ids``."""
     ids: DiskIds
     limits: Callable[[Snapshot, DiskType, int | None], IntArray]
+    migrates: bool = True
+    """Whether feature gates let nodes hand plugins over to CSI drivers."""
+    plugins: Plugins = NO_PLUGINS
+    """The in-tree plugins that nodes may have handed over: such nodes do not count the disks."""
+
+    def counts(self, snapshot: Snapshot, disk: DiskType) -> Mask:
+        """(n,) bool: the nodes that count disks of a type."""
+        if disk.provisioner not in self.plugins:
+            return np.ones(len(snapshot), np.bool_)
+        return ~migrated_mask(snapshot, disk.provisioner)
+
+    def under(self, gates: Mapping[str, bool]) -> DiskCounting:
+        """The same with the feature gates AttachVolumeLimit and CSIMigration…, where a release has them."""
+        asks_nodes = gates.get("AttachVolumeLimit", True)
+        limits = self.limits if asks_nodes else attach_limits_without_gate
+        plugins = migrating_plugins(gates) if self.migrates else NO_PLUGINS
+        return msgspec.structs.replace(self, limits=limits, plugins=plugins)
 
 
 COUNTING = DiskCounting("1.16", disk_ids, attach_limits)
-COUNTING_1_13 = DiskCounting("1.13", disk_ids_1_13, attach_limits)
-COUNTING_1_13_WITHOUT_GATE = DiskCounting("1.13", disk_ids_1_13, attach_limits_without_gate)
+COUNTING_1_13 = DiskCounting("1.13", disk_ids_1_13, attach_limits, migrates=False)
 COUNTING_1_20 = DiskCounting("1.16", disk_ids, attach_limits_1_20)
 
 
@@ -107,7 +125,7 @@ def max_volume_count(
 ) -> Verdict:
     """Fails where the disks of one type would be too many; an error where a claim has no name.
 
-    Upstream: 1.13 to 1.16 MaxPDVolumeCountChecker, CSI migration off.
+    Upstream: 1.13 to 1.16 MaxPDVolumeCountChecker; 1.20 EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits.
     """
     if unnamed_claims(pod):
         return {NodeError(CLAIM_WITHOUT_NAME): np.ones(len(snapshot), np.bool_)}
@@ -115,32 +133,16 @@ def max_volume_count(
     if not new:
         return PASS
     exceeded = _used(snapshot, disk, new, counting) > counting.limits(snapshot, disk, max_pd_volumes)
-    unnamed = snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0
-    return {TOO_MANY_VOLUMES: exceeded & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
-
-
-def in_tree_limits(
-    pod: PodInfo,
-    snapshot: Snapshot,
-    disk: DiskType,
-    max_pd_volumes: int | None = None,
-    plugins: frozenset[str] = frozenset(),
-) -> Verdict:
-    """The same; nodes that have handed the plugin over to a CSI driver pass. plugins: those that may be.
-
-    Upstream: 1.20 EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits.
-    """
-    verdict = max_volume_count(pod, snapshot, disk, max_pd_volumes, COUNTING_1_20)
-    if disk.provisioner not in plugins or unnamed_claims(pod):
-        return verdict
-    here = ~migrated_mask(snapshot, disk.provisioner)
-    return {reason: mask & here for reason, mask in verdict.items()}
+    here = counting.counts(snapshot, disk)
+    unnamed = here & (snapshot.counts(snapshot.tally("unnamed claims", None, unnamed_claims)) > 0)
+    return {TOO_MANY_VOLUMES: exceeded & here & ~unnamed, NodeError(CLAIM_WITHOUT_NAME): unnamed}
 
 
 def attached_volumes(
     disk: DiskType, max_pd_volumes: int | None, counting: DiskCounting, pod: PodInfo, snapshot: Snapshot
 ) -> IntArray | None:
-    """(2, n) disks of the pod that are new to the node, and how many more of the type it can attach; None without any.
+    """(2, n) disks of the pod that are new to the node, and how many more of the type it can attach; -1 and 0 where
+    they do not count, None for a pod without any.
 
     Upstream: 1.16 MaxPDVolumeCountChecker, which leaves it in the node's TransientInfo.
     """
@@ -149,29 +151,21 @@ def attached_volumes(
         return None
     there = _used(snapshot, disk, frozenset(), counting)
     limits = counting.limits(snapshot, disk, max_pd_volumes)
-    return np.stack([_used(snapshot, disk, new, counting) - there, limits - there])
+    left = np.stack([_used(snapshot, disk, new, counting) - there, limits - there])
+    left[:, ~counting.counts(snapshot, disk)] = [[-1], [0]]
+    return left
 
 
 # --- evidence ------------------------------------------------------------------------------
 
 
 def explain_count(disk: DiskType, max_pd_volumes: int | None, counting: DiskCounting) -> Explain:
-    """How many disks of the type there would be, and the node's limit."""
+    """How many disks of the type there would be, and the node's limit; none where it does not count them."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        limit = counting.limits(snapshot, disk, max_pd_volumes)
-        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk, counting), int(limit[0]))
-
-    return explain
-
-
-def explain_count_1_20(disk: DiskType, max_pd_volumes: int | None, plugins: frozenset[str]) -> Explain:
-    """The same; a node that has handed the plugin over to a CSI driver has no limit here."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        limit = attach_limits_1_20(snapshot, disk, max_pd_volumes)
-        counts = disk.provisioner not in plugins or not bool(migrated_mask(snapshot, disk.provisioner)[0])
-        return LimitReached(disk.limit_key, *_numbers(pod, snapshot, disk, COUNTING_1_20), int(limit[0]), counts)
+        limit, counts = counting.limits(snapshot, disk, max_pd_volumes), counting.counts(snapshot, disk)
+        numbers = _numbers(pod, snapshot, disk, counting)
+        return LimitReached(disk.limit_key, *numbers, int(limit[0]), bool(counts[0]))
 
     return explain
 
@@ -200,6 +194,8 @@ def may_use(disk: DiskType, pod: PodInfo) -> bool:
 
 
 def _counting(name: str, disk: DiskType, args: PredicateArgs, counting: DiskCounting = COUNTING) -> FitPredicate:
+    counting = counting.under(args.feature_gates)
+
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return max_volume_count(pod, snapshot, disk, args.max_pd_volumes, counting)
 
@@ -255,17 +251,12 @@ def make_max_cinder_volume_count(args: PredicateArgs) -> FitPredicate:
 # --- releases 1.13 to 1.15 ---------------------------------------------------------------------
 
 
-def _counting_1_13(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
-    asks_nodes = args.feature_gates.get("AttachVolumeLimit", True)
-    return _counting(name, disk, args, COUNTING_1_13 if asks_nodes else COUNTING_1_13_WITHOUT_GATE)
-
-
 def make_max_ebs_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
     """A claim that leads to no known volume counts as a disk, whatever its class makes.
 
     Upstream: 1.13 MaxPDVolumeCountChecker with EBSVolumeFilter.
     """
-    return _counting_1_13("MaxEBSVolumeCount", EBS, args)
+    return _counting("MaxEBSVolumeCount", EBS, args, COUNTING_1_13)
 
 
 def make_max_gce_pd_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
@@ -273,7 +264,7 @@ def make_max_gce_pd_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.13 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
     """
-    return _counting_1_13("MaxGCEPDVolumeCount", GCE_PD, args)
+    return _counting("MaxGCEPDVolumeCount", GCE_PD, args, COUNTING_1_13)
 
 
 def make_max_azure_disk_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
@@ -281,7 +272,7 @@ def make_max_azure_disk_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.13 MaxPDVolumeCountChecker with AzureDiskVolumeFilter.
     """
-    return _counting_1_13("MaxAzureDiskVolumeCount", AZURE_DISK, args)
+    return _counting("MaxAzureDiskVolumeCount", AZURE_DISK, args, COUNTING_1_13)
 
 
 def make_max_cinder_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
@@ -289,7 +280,7 @@ def make_max_cinder_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.15 MaxPDVolumeCountChecker with CinderVolumeFilter.
     """
-    return _counting_1_13("MaxCinderVolumeCount", CINDER, args)
+    return _counting("MaxCinderVolumeCount", CINDER, args, COUNTING_1_13)
 
 
 # --- release 1.4 -------------------------------------------------------------------------------

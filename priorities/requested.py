@@ -94,7 +94,7 @@ def balance_with_volumes(
     """(n,) 0–top: (1 - variance)·top of the shares in use of cpu, memory and attachable volumes; 0 where one is full.
 
     Where no more volumes can be attached, or the pod has none that are counted, of cpu and memory as without the gate.
-    Upstream: 1.16 balancedResourceScorer with BalanceAttachedNodeVolumes.
+    Upstream: 1.16 to 1.21 balancedResourceScorer with BalanceAttachedNodeVolumes.
     """
     requested, allocatable = totals(pod, snapshot)
     cpu, memory = _in_use(requested, allocatable)
@@ -149,13 +149,13 @@ def _explain_balance(formula: str) -> Explain:
     return explain
 
 
-def _explain_with_volumes(attached: AttachedVolumes) -> Explain:
-    """Of the balance of cpu, memory and the volumes that predicates counted."""
+def explain_with_volumes(attached: AttachedVolumes, plain: Explain, top: int = MAX_PRIORITY) -> Explain:
+    """Of ``balance_with_volumes``; plain: of the balance of cpu and memory alone."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         counts = attached(pod, one_row(snapshot, at))
         if counts is None or counts[1, 0] <= 0:
-            return BALANCED(pod, snapshot, at)
+            return plain(pod, snapshot, at)
         new, room = counts[:, 0].tolist()
         requested, allocatable, inputs = _inputs(pod, snapshot, at)
         inputs["volumes"] = {"requested": str(new), "allocatable": str(room)}
@@ -164,7 +164,7 @@ def _explain_with_volumes(attached: AttachedVolumes) -> Explain:
         shares = [f"{r} / {a}" for r, a in (*zip(requested, allocatable, strict=True), (new, room))]
         mean = f"({' + '.join(shares)}) / 3"
         squares = " + ".join(f"({share} - {mean}) * ({share} - {mean})" for share in shares)
-        return Calculation(f"trunc((1 - ({squares}) / 3) * {MAX_PRIORITY})", inputs)
+        return Calculation(f"trunc((1 - ({squares}) / 3) * {top})", inputs)
 
     return explain
 
@@ -232,7 +232,7 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
         BALANCED_NAME,
         partial(balance_with_volumes, args.attached),
         footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        evidence=priority_evidence(BALANCED_NAME, _explain_with_volumes(args.attached)),
+        evidence=priority_evidence(BALANCED_NAME, explain_with_volumes(args.attached, BALANCED)),
         scaled_to_100=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
     )
 

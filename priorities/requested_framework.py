@@ -354,18 +354,14 @@ def mean_evidence_1_20(name: str, formula: ShareFormula, resources: Resources) -
     return plugin_evidence(name, explain)
 
 
-def balance_evidence_1_20(name: str) -> RuleEvidence:
+def explain_balance_1_20(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
     """Of ``balanced_allocation_1_20``."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        requested, allocatable = (a[:, 0] for a in amounts(STANDARD, pod, one_row(snapshot, at)))
-        inputs = resource_inputs(STANDARD, requested, allocatable)
-        if (in_use(requested, allocatable) >= 1).any():
-            return Calculation("0", inputs)
-        cpu, memory = (f"{r} / {a}" for r, a in zip(requested, allocatable, strict=True))
-        return Calculation(f"trunc((1 - abs({cpu} - {memory})) * {MAX_NODE_SCORE})", inputs)
-
-    return plugin_evidence(name, explain)
+    requested, allocatable = (a[:, 0] for a in amounts(STANDARD, pod, one_row(snapshot, at)))
+    inputs = resource_inputs(STANDARD, requested, allocatable)
+    if (in_use(requested, allocatable) >= 1).any():
+        return Calculation("0", inputs)
+    cpu, memory = (f"{r} / {a}" for r, a in zip(requested, allocatable, strict=True))
+    return Calculation(f"trunc((1 - abs({cpu} - {memory})) * {MAX_NODE_SCORE})", inputs)
 
 
 def mean_evidence_1_36(name: str, formula: ShareFormula, resources: Resources, devices: Devices) -> RuleEvidence:

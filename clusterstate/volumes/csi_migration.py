@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -154,19 +154,19 @@ _BY_SOURCE: dict[type[Any], MigratedPlugin] = {plugin.source: plugin for plugin 
 ALL_PLUGINS = frozenset(PLUGINS)
 """The plugins that are handed over in 1.36."""
 
-GATES_1_20: dict[str, str] = {
+MIGRATING_GATES: dict[str, str] = {
     "kubernetes.io/aws-ebs": "CSIMigrationAWS",
     "kubernetes.io/gce-pd": "CSIMigrationGCE",
     "kubernetes.io/azure-disk": "CSIMigrationAzureDisk",
     "kubernetes.io/cinder": "CSIMigrationOpenStack",
 }
-"""Plugin → the gate that hands it over in 1.20, besides CSIMigration."""
+"""Plugin → the gate that hands it over from 1.16 to 1.24, besides CSIMigration."""
 
 
-def plugins_1_20(gates: Iterable[str]) -> frozenset[str]:
-    """The plugins that are handed over when these gates are on."""
-    on = set(gates)
-    return frozenset(name for name, gate in GATES_1_20.items() if "CSIMigration" in on and gate in on)
+def migrating_plugins(gates: Mapping[str, bool]) -> frozenset[str]:
+    """The plugins that nodes may hand over under these feature gates. Upstream: 1.16 isCSIMigrationOn."""
+    plugins = frozenset(name for name, gate in MIGRATING_GATES.items() if gates.get(gate, False))
+    return plugins if gates.get("CSIMigration", False) else frozenset()
 
 
 def plugin_of(source: object) -> MigratedPlugin | None:

@@ -12,6 +12,14 @@ def _all(gate: Gate, names: str) -> dict[str, Gate]:
     return dict.fromkeys(names.split(), gate)
 
 
+ELSEWHERE_1_13: Mapping[str, Gate] = _all(
+    Gate(default=False, stage="alpha"),
+    """
+    CSIMigration CSIMigrationAWS CSIMigrationAzureDisk CSIMigrationAzureFile CSIMigrationGCE CSIMigrationOpenStack
+    """,
+)
+"""Name → gate, of those that have to do with scheduling in later releases. Upstream: 1.13 pkg/features."""
+
 ELSEWHERE_1_20: Mapping[str, Gate] = {
     **_all(
         Gate(default=False, stage="alpha"),

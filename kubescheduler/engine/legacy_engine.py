@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,16 +21,13 @@ from kubescheduler.core.legacy_behaviour import DEFAULT_SCHEDULER
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.extender.encoding import NodeEncoder
-from predicates.types import PredicateArgs
+from predicates.types import PredicateArgs, attached_last
 from priorities.types import PriorityArgs, PriorityConfigFactory
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
-    from clusterstate.growable import IntArray
-    from clusterstate.podinfo import PodInfo
     from clusterstate.release_view import ReleaseView
-    from clusterstate.snapshot import Snapshot
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
     from kubescheduler.core.extender_calls import Extender
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.releases.release import LegacyRules
-    from predicates.types import AttachedVolumes, FitPredicateFactory
+    from predicates.types import FitPredicateFactory
     from priorities.types import PriorityFactory
 
 
@@ -285,8 +282,7 @@ def _assemble(
     predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
     hard_weight = policy.hard_weight(flags.hard_weight)
     checks = tuple(known.fit_predicates[name](predicate_args) for name in known.ordering if name in selected)
-    counts = [check.attached for check in checks if check.attached is not None]
-    priority_args = PriorityArgs(hard_weight, gates, domains, partial(_last_attached, counts))
+    priority_args = PriorityArgs(hard_weight, gates, domains, partial(attached_last, checks))
     encoder = NodeEncoder()
     return Algorithm(
         release=flags.release,
@@ -311,12 +307,6 @@ def _behaviour(rules: LegacyRules, gates: Mapping[str, bool]) -> LegacyBehaviour
     if gates.get("PodPriority", True):
         return rules.behaviour
     return msgspec.structs.replace(rules.behaviour, preempts=False)
-
-
-def _last_attached(counts: Sequence[AttachedVolumes], pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
-    """What the last of the predicates that count the pod's volumes says; None where none does."""
-    answers = (count(pod, snapshot) for count in reversed(counts))
-    return next((answer for answer in answers if answer is not None), None)
 
 
 def with_custom_entries(registry: Registry, policy: Policy) -> Registry:

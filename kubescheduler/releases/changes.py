@@ -114,7 +114,9 @@ def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Ite
     def edit(release: Release) -> Release:
         before, lost = release.gates, frozenset(gone)
         kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
-        return replace(release, gates=replace(before, gates=kept, idle=(before.idle | {*idle}) - lost))
+        elsewhere = {name: gate for name, gate in before.elsewhere.items() if name not in known}
+        idle_now = (before.idle | {*idle}) - lost
+        return replace(release, gates=replace(before, gates=kept, idle=idle_now, elsewhere=elsewhere))
 
     return edit
 

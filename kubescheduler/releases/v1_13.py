@@ -20,6 +20,7 @@ from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
+from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_13
 from kubescheduler.config.policy.policy_1_16 import (
     POLICY_1_13,
     hard_weight_error,
@@ -222,22 +223,9 @@ FEATURE_GATES: dict[str, Gate] = {
     "VolumeScheduling": LOCKED,
     "ResourceLimitsPriorityFunction": ALPHA,
     "BalanceAttachedNodeVolumes": ALPHA,
-    "CSIMigration": ALPHA,
-    "CSIMigrationAWS": ALPHA,
-    "CSIMigrationAzureDisk": ALPHA,
-    "CSIMigrationAzureFile": ALPHA,
-    "CSIMigrationGCE": ALPHA,
-    "CSIMigrationOpenStack": ALPHA,
 }
-IDLE = frozenset(
-    {
-        "BlockVolume",
-        "CSINodeInfo",
-        "StorageObjectInUseProtection",
-        *(name for name in FEATURE_GATES if name.startswith("CSIMigration")),
-    }
-)
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE)
+IDLE = frozenset({"BlockVolume", "CSINodeInfo", "StorageObjectInUseProtection"})
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE, ELSEWHERE_1_13)
 
 
 def uid_key(pod: Pod) -> str:

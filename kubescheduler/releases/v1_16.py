@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
+from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
 from kubescheduler.core.legacy_behaviour import itself, reservoir_tie
@@ -91,6 +92,14 @@ CHANGES = (
         "apart.",
         ChangeKind.FILTER,
         together(predicates(CSI_VOLUMES), gates({"CSINodeInfo": BETA}, idle=("CSINodeInfo",))),
+    ),
+    Change(
+        "csi-migration-behind-gates",
+        "With the feature gates CSIMigration and CSIMigrationAWS, …GCE, …AzureDisk or …OpenStack in-tree volumes count "
+        "as those of their CSI drivers on nodes whose CSINode says that the plugin was handed over.",
+        ChangeKind.GATE,
+        gates(dict.fromkeys(("CSIMigration", *MIGRATING_GATES.values()), ALPHA)),
+        source="KEP-625",
     ),
     Change(
         "claims-count-as-disks-of-their-provisioner",

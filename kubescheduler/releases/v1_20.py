@@ -239,8 +239,7 @@ FEATURE_GATES: dict[str, Gate] = {
     "CSIStorageCapacity": ALPHA,
     "GenericEphemeralVolume": ALPHA,
 }
-IDLE = frozenset({"BalanceAttachedNodeVolumes"})
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_20)
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, elsewhere=ELSEWHERE_1_20)
 
 VIEW = replace(v1_16.VIEW, accounting=account_1_20, zone_key=zone_key_stable)
 

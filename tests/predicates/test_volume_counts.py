@@ -7,12 +7,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterstate.objects import AWSElasticBlockStore, AzureDisk, Cinder, ClaimVolume, GCEPersistentDisk, Node, Pod
+from clusterstate.objects import (
+    AWSElasticBlockStore,
+    AzureDisk,
+    Cinder,
+    ClaimVolume,
+    CSINode,
+    GCEPersistentDisk,
+    Node,
+    ObjectMeta,
+    Pod,
+)
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
-from predicates.types import PredicateArgs
-from predicates.volume_counts import COUNTING, TOO_MANY_VOLUMES, VOLUME_COUNTS, attach_limits, attached_volumes
-from tests.support.build import Cluster, make_node, make_pod, resources
+from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
+from predicates.types import PredicateArgs, attached_last
+from predicates.volume_counts import (
+    COUNTING,
+    TOO_MANY_VOLUMES,
+    VOLUME_COUNTS,
+    VOLUME_COUNTS_1_13,
+    attach_limits,
+    attached_volumes,
+)
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
 
 NO_NAME = "error: PersistentVolumeClaim had no name"
@@ -102,6 +120,43 @@ def test_limits(disk: DiskType, environment: int | None, limits: list[int]) -> N
         *(make_node(f"c{i}", nitro, allocatable=a) for i, a in enumerate(allocatable)),
     ]
     assert attach_limits(Cluster(nodes).snapshot, disk, environment).tolist() == limits
+
+
+MIGRATING = {"CSIMigration": True, "CSIMigrationAWS": True}
+GATED: dict[str, tuple[dict[str, bool], dict[str, list[str]]]] = {
+    "defaults": ({}, {TOO_MANY_VOLUMES: ["a", "b"]}),
+    "AttachVolumeLimit-off": ({"AttachVolumeLimit": False}, {}),
+    "handed-over": (MIGRATING, {TOO_MANY_VOLUMES: ["a"]}),
+    "its-gate-alone": ({"CSIMigrationAWS": True}, {TOO_MANY_VOLUMES: ["a", "b"]}),
+    "another-plugin": ({"CSIMigration": True, "CSIMigrationGCE": True}, {TOO_MANY_VOLUMES: ["a", "b"]}),
+}
+
+
+@pytest.mark.parametrize(("gates", "expected"), GATED.values(), ids=GATED)
+def test_gates(gates: dict[str, bool], expected: dict[str, list[str]]) -> None:
+    """Nodes are asked for limits, and b has handed the plugin over, where gates say so. 1.13 knows of no drivers."""
+    annotated = ObjectMeta("b", annotations=labels({MIGRATED_ANNOTATION: EBS.provisioner}))
+    cluster = Cluster([node_for(0), node_for(0, "b")], [], [CSINode(annotated)])
+    pod = cluster.info(ebs("x"))
+    rule = VOLUME_COUNTS["MaxEBSVolumeCount"](PredicateArgs(feature_gates=gates))
+    older = VOLUME_COUNTS_1_13["MaxEBSVolumeCount"](PredicateArgs(feature_gates=gates))
+    assert by_text(cluster.snapshot, rule.check(pod, cluster.snapshot)) == expected
+    both = {TOO_MANY_VOLUMES: ["a", "b"]} if expected else {}
+    assert by_text(cluster.snapshot, older.check(pod, cluster.snapshot)) == both
+
+
+def test_the_last_that_counts_on_a_node() -> None:
+    """Where a node has handed EBS over, what GCE disks leave counts; a pod without disks has none."""
+    annotated = ObjectMeta("b", annotations=labels({MIGRATED_ANNOTATION: EBS.provisioner}))
+    cluster = Cluster([node_for(5), node_for(5, "b")], [], [CSINode(annotated)])
+    args = PredicateArgs(feature_gates=MIGRATING)
+    checks = [VOLUME_COUNTS[name](args) for name in ("MaxGCEPDVolumeCount", "MaxEBSVolumeCount")]
+    pod = cluster.info(make_pod(volumes=(GCEPersistentDisk("g"), AWSElasticBlockStore("v"))))
+    found = attached_last(checks, pod, cluster.snapshot)
+    assert found is not None
+    assert found.tolist() == [[1, 1], [5, 16]]
+    assert attached_last(checks[1:], pod, cluster.snapshot) is not None
+    assert attached_last(checks, cluster.info(make_pod()), cluster.snapshot) is None
 
 
 @pytest.mark.parametrize(

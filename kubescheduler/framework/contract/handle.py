@@ -17,6 +17,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
+from predicates.types import FitPredicate
 
 
 class WaitingPod(Protocol):
@@ -45,6 +46,10 @@ class PluginRunner(Protocol):
     ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit, both with the pods that are
     hypothetically added to or removed from nodes.
     """
+
+    def filter_checks(self) -> Sequence[FitPredicate]:
+        """What the Filter plugins that judge all nodes at once are made of, in the order they run."""
+        ...
 
     def run_pre_filter(self, state: CycleState, pod: Pod, snapshot: Snapshot) -> PreFilterOutcome:
         """Runs the PreFilter plugins."""

@@ -7,9 +7,14 @@ from functools import partial
 
 import msgspec
 
+from clusterstate.changes import BY_ROW, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.footprint import Footprint
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
+from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.contract.handle import Handle
@@ -17,19 +22,23 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.plugins.signed_fields import signed_resources
+from predicates.types import attached_last
+from priorities.requested import balance_with_volumes, explain_with_volumes
 from priorities.requested_framework import (
     asks_for_any_1_36,
-    balance_evidence_1_20,
     balance_evidence_1_36,
     balanced_allocation_1_20,
     balanced_allocation_1_36,
     devices_for,
+    explain_balance_1_20,
     no_devices,
     reads_of,
 )
-from priorities.types import PriorityConfig
+from priorities.score_evidence import plugin_evidence
+from priorities.types import MAX_NODE_SCORE, PriorityConfig
 
 NAME = "NodeResourcesBalancedAllocation"
+VOLUMES_GATE = "BalanceAttachedNodeVolumes"
 POINTS_1_20 = frozenset({Point.SCORE})
 POINTS_1_36 = frozenset({Point.PRE_SCORE, Point.SCORE})
 
@@ -41,20 +50,35 @@ class NodeResourcesBalancedAllocationArgs(msgspec.Struct, frozen=True):
     """(resource, 1)."""
 
 
-def node_resources_balanced_allocation_1_20(_: object, __: Handle) -> ColumnPlugin:
+def node_resources_balanced_allocation_1_20(_: object, handle: Handle) -> ColumnPlugin:
     """The score is 100·(1 - |T_cpu/A_cpu - T_memory/A_memory|), truncated; 0 where one of the two would be used up. T
     is what pods on the node ask for, this one included, and A what the node has; a container that does not ask counts
-    as 100 millicores and 200 MiB.
+    as 100 millicores and 200 MiB. With feature gate BalanceAttachedNodeVolumes, where EBSLimits or the like counted the
+    pod's disks: 100·(1 - variance) of the shares of cpu, memory and attachable disks.
 
     Upstream: 1.20 NodeResourcesBalancedAllocation.
     """
+    if handle.feature_gates.get(VOLUMES_GATE, False):
+        return ColumnPlugin(NAME, POINTS_1_20, scoring=_with_volumes(handle))
     scoring = PriorityConfig(
         NAME,
         balanced_allocation_1_20,
         footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=balance_evidence_1_20(NAME),
+        evidence=plugin_evidence(NAME, explain_balance_1_20),
     )
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
+
+
+def _with_volumes(handle: Handle) -> PriorityConfig:
+    def attached(pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
+        return attached_last(handle.runner.filter_checks(), pod, snapshot)
+
+    return PriorityConfig(
+        NAME,
+        partial(balance_with_volumes, attached, top=MAX_NODE_SCORE),
+        footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
+        evidence=plugin_evidence(NAME, explain_with_volumes(attached, explain_balance_1_20, MAX_NODE_SCORE)),
+    )
 
 
 def node_resources_balanced_allocation_1_36(

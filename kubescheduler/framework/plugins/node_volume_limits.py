@@ -12,7 +12,7 @@ from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.claims_framework import may_use_csi
-from clusterstate.volumes.csi_migration import plugins_1_20
+from clusterstate.volumes.csi_migration import migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -31,12 +31,12 @@ from kubescheduler.queue.queueing_hints import (
 )
 from predicates.csi_volumes import (
     CSINodeLimits,
-    csi_limits_1_20,
     csi_limits_1_36,
     csi_limits_with_scaling,
     explain_limits,
     explain_limits_1_36,
     is_unresolvable,
+    max_csi_volume_count,
 )
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict
@@ -55,10 +55,10 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
     Upstream: 1.20 NodeVolumeLimits.
     """
     csi_nodes = CSINodeLimits()
-    plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
+    plugins = migrating_plugins(handle.feature_gates)
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return csi_limits_1_20(pod, snapshot, csi_nodes, plugins)
+        return max_csi_volume_count(pod, snapshot, csi_nodes, plugins)
 
     evidence = filter_evidence(NAME, explain_limits(csi_nodes, plugins))
     return ColumnPlugin(

@@ -11,7 +11,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, DiskType
-from clusterstate.volumes.csi_migration import plugins_1_20
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -19,25 +18,25 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, Verdict
-from predicates.volume_counts import explain_count_1_20, in_tree_limits, may_use
+from predicates.volume_counts import COUNTING_1_20, attached_volumes, explain_count, max_volume_count, may_use
 
 POINTS = frozenset({Point.FILTER})
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
 
 
 def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
-    plugins = plugins_1_20(gate for gate, on in handle.feature_gates.items() if on)
+    counting = COUNTING_1_20.under(handle.feature_gates)
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return in_tree_limits(pod, snapshot, disk, handle.max_pd_volumes, plugins)
+        return max_volume_count(pod, snapshot, disk, handle.max_pd_volumes, counting)
 
-    evidence = filter_evidence(name, explain_count_1_20(disk, handle.max_pd_volumes, plugins))
     rule = FitPredicate(
         name,
         check,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         partial(may_use, disk),
-        evidence=evidence,
+        evidence=filter_evidence(name, explain_count(disk, handle.max_pd_volumes, counting)),
+        attached=partial(attached_volumes, disk, handle.max_pd_volumes, counting),
     )
     return ColumnPlugin(name, POINTS, rule)
 

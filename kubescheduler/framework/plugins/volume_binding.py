@@ -33,8 +33,8 @@ from clusterstate.volumes.claims_framework import leads_to_claims, node_affinity
 from clusterstate.volumes.csi_migration import (
     TranslationError,
     migrated_plugins,
+    migrating_plugins,
     plugin_of,
-    plugins_1_20,
     translated_affinity,
 )
 from clusterstate.volumes.storage_keys import storage_to_bind
@@ -443,7 +443,7 @@ def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
     gates = handle.feature_gates
-    rule = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=plugins_1_20(gate for gate, on in gates.items() if on))
+    rule = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=migrating_plugins(gates))
     if gates.get(CAPACITY_GATE_1_20, False):
         rule = msgspec.structs.replace(rule, rules=RULES_1_20_WITH_CAPACITY)
     return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)

@@ -9,9 +9,12 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
+from kubescheduler.framework.deciding.adapters import column_check
 from kubescheduler.framework.running import plugin_runners
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
+from predicates.types import FitPredicate
 
 
 class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
@@ -52,6 +55,10 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
         return plugin_runners.change_pod(self, state, pod, removed, there, added=False)
 
     # --- nodes -----------------------------------------------------------------------------
+
+    def filter_checks(self) -> tuple[FitPredicate, ...]:
+        """What the Filter plugins that judge all nodes at once are made of, in the order they run."""
+        return tuple(check for plugin in self.at(Point.FILTER) if (check := column_check(plugin)) is not None)
 
     def run_filter(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """The Filter plugins on one node; the first that refuses it ends it."""

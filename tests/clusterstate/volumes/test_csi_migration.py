@@ -24,8 +24,8 @@ from clusterstate.volumes.csi_migration import (
     TranslationError,
     migrated_groups,
     migrated_mask,
+    migrating_plugins,
     plugin_of,
-    plugins_1_20,
     translated_affinity,
     translated_source,
 )
@@ -194,6 +194,6 @@ def test_nodes_say_what_they_have_handed_over() -> None:
         pytest.param(["CSIMigration", "CSIMigrationAWS", "CSIMigrationOpenStack"], {EBS, CINDER}, id="both"),
     ],
 )
-def test_gates_of_1_20(gates: list[str], expected: set[str]) -> None:
+def test_migrating_plugins(gates: list[str], expected: set[str]) -> None:
     """A plugin is handed over with its own gate and CSIMigration."""
-    assert plugins_1_20(gates) == expected
+    assert migrating_plugins(dict.fromkeys(gates, True)) == expected

@@ -15,7 +15,6 @@ import pytest
 import kubescheduler as ks
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import FrozenMap
-from clusterstate.volumes.csi_migration import plugins_1_20
 from kubescheduler.cli import run
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.cycle.cycle_plugins import NoPlugins
@@ -86,10 +85,6 @@ def read_by(release: str) -> set[str]:
     if record.framework is not None:
         services = Services(release, ClusterCache(engine.view), feature_gates=gates)
         parts.rules.pre_flight(NoPlugins(services), services, CycleState(), make_pod(), "n", False)
-    migrating = {name for name in gates if name.startswith("CSIMigration")}
-    if release == "1.20":
-        everything = plugins_1_20(migrating)
-        return Watched.asked | {name for name in migrating if plugins_1_20(migrating - {name}) != everything}
     return Watched.asked
 
 
@@ -174,9 +169,7 @@ DOORS = (by_evaluate, by_schedule, by_simulate, by_python, by_pytest)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-@pytest.mark.parametrize(
-    ("release", "gate"), [("1.16", "BlockVolume"), ("1.20", "BalanceAttachedNodeVolumes"), ("1.36", "GenericWorkload")]
-)
+@pytest.mark.parametrize(("release", "gate"), [("1.16", "BlockVolume"), ("1.36", "GenericWorkload")])
 def test_every_door_notes_a_gate_without_effect(door: Any, release: str, gate: str, files: tuple[str, str]) -> None:
     """By the same sentence."""
     pair, value = turned(release, gate)

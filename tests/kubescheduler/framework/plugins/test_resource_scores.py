@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clusterstate.errors import ConfigError
@@ -30,6 +32,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
     requested_to_capacity_ratio_1_20,
 )
 from kubescheduler.releases import v1_20, v1_36
+from predicates.types import FitPredicate
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.custom.node_plugins import HANDLE, scores, scoring_of
 
@@ -56,6 +59,25 @@ def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
     assert plugin.check is None
     assert scores(plugin, cluster, ASKED) == (expected, expected)
     assert scoring_of(plugin).pre_score(cluster.info(make_pod()), cluster.snapshot)
+
+
+@pytest.mark.parametrize(
+    ("attached", "expected"),
+    [
+        pytest.param([1, 2], 98, id="half-of-what-can-be-attached"),
+        pytest.param([1, 1], 0, id="all-that-can-be-attached"),
+        pytest.param([-1, 0], 75, id="not-counted-there"),
+        pytest.param(None, 75, id="no-disks"),
+    ],
+)
+def test_balanced_allocation_with_volumes_in_1_20(attached: list[int] | None, expected: int) -> None:
+    """With the gate the variance of three shares counts, where a Filter plugin counted the pod's disks."""
+    left = None if attached is None else np.array(attached)[:, None]
+    check = FitPredicate("EBSLimits", lambda *_: {}, attached=lambda *_: left)
+    runner = SimpleNamespace(filter_checks=lambda: (FitPredicate("NodeName", lambda *_: {}), check))
+    handle: Any = SimpleNamespace(feature_gates={"BalanceAttachedNodeVolumes": True}, runner=runner)
+    plugin = node_resources_balanced_allocation_1_20(None, handle)
+    assert scores(plugin, Cluster(NODES[:1], view=v1_20.VIEW), ASKED)[0] == [expected]
 
 
 def test_balanced_allocation_of_1_36() -> None:
