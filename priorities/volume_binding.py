@@ -1,15 +1,17 @@
-"""VolumeBinding's score: how full the storage would be that a node offers for the pod's claims (1.36, gate
-StorageCapacityScoring).
+"""VolumeBinding's score: how full the storage would be that a node offers for the pod's claims (gate
+VolumeCapacityPriority from 1.21 to 1.32, StorageCapacityScoring since).
 
     utilization = requested·100 / capacity      (100 where capacity is 0 or less than what is requested)
     score = Σ curve(utilization) / classes      over storage classes, halves rounded away from zero
 
-Where volumes are found for the claims, those count; elsewhere what the node's classes have left to make volumes of.
+Where volumes are found for the claims, those count; elsewhere, with StorageCapacityScoring, what the node's classes
+have left to make volumes of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -18,7 +20,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import NONE, ClaimBinding, Delayed, decide
+from clusterstate.volumes.claim_matching import NONE, BindingRules, ClaimBinding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class
 from clusterstate.volumes.claims_framework import leads_to_claims
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
@@ -31,6 +33,8 @@ NOTHING = -1
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))
 """(utilization in percent, score 0-10)."""
+DEFAULT_SHAPE_1_21: tuple[Point, ...] = ((0, 0), (MAX_UTILIZATION, MAX_PRIORITY))
+"""The same with gate VolumeCapacityPriority: the fuller the better."""
 
 
 def score_table(shape: Sequence[Point]) -> IntArray:
@@ -46,6 +50,13 @@ def _points(shape: Sequence[Point]) -> list[Point]:
 def has_volumes_to_find(pod: PodInfo, snapshot: Snapshot) -> bool:
     """Whether a claim of the pod is bound only once a node is chosen."""
     return bool(_delayed(pod, snapshot))
+
+
+def has_volumes_found(rules: BindingRules, pod: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether a volume is found for a claim of the pod on any node. Upstream: 1.30 VolumeBinding.PreScore."""
+    delayed = _delayed(pod, snapshot)
+    bindings = decide(delayed, snapshot, np.ones(len(snapshot), np.bool_), rules).bindings if delayed else ()
+    return any(bool((binding.numbers != NONE).any()) for binding in bindings)
 
 
 def _delayed(pod: PodInfo, snapshot: Snapshot) -> tuple[Delayed, ...]:
@@ -86,8 +97,20 @@ class _Storage(msgspec.Struct):
 
 def storage_scores(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) score by the curve ``table``, 0 where there is nothing to score. Upstream: 1.36 VolumeBinding.Score."""
-    total, count = np.zeros(len(snapshot), np.int64), np.zeros(len(snapshot), np.int64)
-    for storage in _by_class(pod, snapshot).values():
+    return _scores(table, _by_class(pod, snapshot), len(snapshot))
+
+
+def volume_scores_1_21(table: IntArray, rules: BindingRules, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) the same of volumes alone: a claim that one has to be made for does not count.
+
+    Upstream: 1.21 VolumeBinding.Score with gate VolumeCapacityPriority.
+    """
+    return _scores(table, _volumes_by_class(pod, snapshot, rules), len(snapshot))
+
+
+def _scores(table: IntArray, classes: Mapping[str, _Storage], size: int) -> IntArray:
+    total, count = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for storage in classes.values():
         total += np.where(storage.counts, table[storage.utilization()], 0)
         count += storage.counts
     return round_half_away(total / np.maximum(count, 1))
@@ -95,26 +118,34 @@ def storage_scores(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArra
 
 def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
     """Storage class → its storage."""
-    size = len(snapshot)
-    delayed = _delayed(pod, snapshot)
-    decision = decide(delayed, snapshot, np.ones(size, np.bool_), RULES_1_36)
-    found = np.zeros(size, np.bool_)
+    decision = decide(_delayed(pod, snapshot), snapshot, np.ones(len(snapshot), np.bool_), RULES_1_36)
+    classes = _found_by_class(decision.bindings, len(snapshot))
+    found = np.logical_or.reduce([s.counts for s in classes.values()] or [np.zeros(len(snapshot), np.bool_)])
+    for provision in decision.provisions:
+        if provision.left is not None:
+            where = provision.rows & ~found & (provision.left >= 0)
+            storage = classes.setdefault(claim_class(provision.claim), _Storage.none(len(snapshot)))
+            storage.requested += where * whole_units(provision.claim.storage)
+            storage.capacity = np.where(where, provision.left, storage.capacity)
+            storage.counts |= where
+    return classes
+
+
+def _volumes_by_class(pod: PodInfo, snapshot: Snapshot, rules: BindingRules) -> dict[str, _Storage]:
+    decision = decide(_delayed(pod, snapshot), snapshot, np.ones(len(snapshot), np.bool_), rules)
+    return _found_by_class(decision.bindings, len(snapshot))
+
+
+def _found_by_class(bindings: Sequence[ClaimBinding], size: int) -> dict[str, _Storage]:
+    """Storage class → what the volumes have that are found for claims."""
     classes: dict[str, _Storage] = {}
-    for binding in decision.bindings:
+    for binding in bindings:
         for class_name, capacities in _chosen_capacities(binding).items():
             capacity = capacities[binding.numbers]
             where = capacity != NOTHING
             storage = classes.setdefault(class_name, _Storage.none(size))
             storage.requested += where * whole_units(binding.claim.storage)
             storage.capacity += where * capacity
-            storage.counts |= where
-            found |= where
-    for provision in decision.provisions:
-        if provision.left is not None:
-            where = provision.rows & ~found & (provision.left >= 0)
-            storage = classes.setdefault(claim_class(provision.claim), _Storage.none(size))
-            storage.requested += where * whole_units(provision.claim.storage)
-            storage.capacity = np.where(where, provision.left, storage.capacity)
             storage.counts |= where
     return classes
 
@@ -134,10 +165,19 @@ def _chosen_capacities(binding: ClaimBinding) -> dict[str, IntArray]:
 
 def storage_evidence(shape: Sequence[Point]) -> RuleEvidence:
     """Of ``storage_scores``; shape: as in ``score_table``."""
+    return _evidence(shape, _by_class)
+
+
+def volume_evidence_1_21(shape: Sequence[Point], rules: BindingRules) -> RuleEvidence:
+    """Of ``volume_scores_1_21``."""
+    return _evidence(shape, partial(_volumes_by_class, rules=rules))
+
+
+def _evidence(shape: Sequence[Point], by_class: Callable[[PodInfo, Snapshot], Mapping[str, _Storage]]) -> RuleEvidence:
     points = _points(shape)
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        classes = _by_class(pod, one_row(snapshot, at))
+        classes = by_class(pod, one_row(snapshot, at))
         there = {name: storage for name, storage in classes.items() if storage.counts[0]}
         scores = [curve_formula(storage.formula(), points) for storage in there.values()]
         inputs = {
@@ -152,9 +192,6 @@ def storage_evidence(shape: Sequence[Point]) -> RuleEvidence:
     return plugin_evidence("VolumeBinding", explain)
 
 
-def explain_nothing(_: PodInfo, __: Snapshot, ___: int) -> Calculation:
-    """Of a score that is switched off."""
-    return Calculation("0", {"StorageCapacityScoring": "off"})
-
-
-NOTHING_EVIDENCE = plugin_evidence("VolumeBinding", explain_nothing)
+def nothing_evidence(gate: str) -> RuleEvidence:
+    """Of a score that a feature gate switches off."""
+    return plugin_evidence("VolumeBinding", lambda *_: Calculation("0", {gate: "off"}))

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from clusterstate.objects import CSIDriver, CSIStorageCapacity, LabelSelector, ObjectMeta, PersistentVolume
-from priorities.volume_binding import has_volumes_to_find, score_table, storage_scores
+from clusterstate.volumes.volume_decision import RULES_1_20
+from priorities.volume_binding import (
+    DEFAULT_SHAPE_1_21,
+    has_volumes_found,
+    has_volumes_to_find,
+    score_table,
+    storage_scores,
+    volume_scores_1_21,
+)
 from tests.support.build import Cluster, labels, make_node
 from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 
@@ -101,3 +109,21 @@ def test_pods_with_nothing_to_find() -> None:
         for claims in ((), ("c",), ("old",), ("old", "c"), ("none",))
     }
     assert [claims for claims, some in found.items() if some] == [("c",), ("old", "c")]
+
+
+@pytest.mark.parametrize(
+    ("claims", "others", "expected", "found"),
+    [
+        pytest.param(("c",), [late("c", 5), free("v", 10, "a"), free("w", 20, "b")], [50, 25, 0], True, id="volumes"),
+        pytest.param(("c",), [late("c", 5), room("r", 10, "a")], [0, 0, 0], False, id="one-is-to-be-made"),
+        pytest.param((), [], [0, 0, 0], False, id="no-claims"),
+    ],
+)
+def test_volume_capacity_priority(
+    claims: tuple[str, ...], others: list[Any], expected: list[int], *, found: bool
+) -> None:
+    """With 1.21's gate only volumes that are found count, and the fuller they would be the better."""
+    cluster = Cluster(NODES, [], [*CLASSES, *others])
+    info, table = cluster.info(claiming(*claims)), score_table(DEFAULT_SHAPE_1_21)
+    assert volume_scores_1_21(table, RULES_1_20, info, cluster.snapshot).tolist() == expected
+    assert has_volumes_found(RULES_1_20, info, cluster.snapshot) == found

@@ -27,7 +27,7 @@ from clusterstate.objects import (
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION, is_reserved
+from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION, BindingRules, is_reserved
 from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from clusterstate.volumes.claims_framework import leads_to_claims, node_affinity_holds
 from clusterstate.volumes.csi_migration import (
@@ -65,14 +65,18 @@ from kubescheduler.queue.queueing_hints import (
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
-from priorities.types import PriorityConfig
+from priorities.types import PriorityConfig, goes_on
 from priorities.volume_binding import (
     DEFAULT_SHAPE,
-    NOTHING_EVIDENCE,
+    DEFAULT_SHAPE_1_21,
+    has_volumes_found,
     has_volumes_to_find,
+    nothing_evidence,
     score_table,
     storage_evidence,
     storage_scores,
+    volume_evidence_1_21,
+    volume_scores_1_21,
 )
 
 POLL_SECONDS = 1.0
@@ -277,11 +281,13 @@ STATE = f"Reserve{NAME}"
 """Where the cycle state has what was reserved."""
 
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER, Point.RESERVE, Point.PRE_BIND})
-POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
+POINTS_1_21 = POINTS_1_20 | {Point.SCORE}
+POINTS_1_36 = POINTS_1_21 | {Point.PRE_SCORE}
 READS = Reads.NODE | Reads.STORAGE
 
 SCORING_GATE = "StorageCapacityScoring"
 CAPACITY_GATE_1_20 = "CSIStorageCapacity"
+PRIORITY_GATE = "VolumeCapacityPriority"
 
 NO_VOLUMES = PodVolumes()
 
@@ -442,11 +448,43 @@ def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     """
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
+    return VolumeBinding(handle, _rule_1_20(handle), WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
+
+
+def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """With feature gate VolumeCapacityPriority nodes score by how full the volumes would be that are found for the
+    pod's claims; without it every node has 0.
+
+    Upstream: 1.21 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    args, rule = args or VolumeBindingArgs(), _rule_1_20(handle)
+    scoring, timeout = capacity_priority(args, handle, rule.rules), args.bind_timeout_seconds
+    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_21, timeout, scoring=scoring, wait=wait)
+
+
+def _rule_1_20(handle: Handle) -> VolumeBindingRule:
     gates = handle.feature_gates
     rule = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=migrating_plugins(gates))
     if gates.get(CAPACITY_GATE_1_20, False):
         rule = msgspec.structs.replace(rule, rules=RULES_1_20_WITH_CAPACITY)
-    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
+    return rule
+
+
+def capacity_priority(
+    args: VolumeBindingArgs, handle: Handle, rules: BindingRules, *, skips: bool = False
+) -> PriorityConfig:
+    """Its score up to 1.32, 0 without feature gate VolumeCapacityPriority. skips: PreScore passes pods over for which
+    no volume is found, as it does from 1.30 on."""
+    if not handle.feature_gates.get(PRIORITY_GATE, False):
+        return _off(PRIORITY_GATE, skips=skips)
+    shape = args.shape or DEFAULT_SHAPE_1_21
+    return PriorityConfig(
+        NAME,
+        partial(volume_scores_1_21, score_table(shape), rules),
+        footprint=Footprint(READS, pod_key=spec_alone, storage=partial(storage_to_bind, rules.class_of)),
+        pre_score=partial(has_volumes_found, rules) if skips else goes_on,
+        evidence=volume_evidence_1_21(shape, rules),
+    )
 
 
 def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
@@ -458,7 +496,7 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     Upstream: 1.36 VolumeBinding. ``wait``: see ``VolumeBinding``.
     """
     args = args or VolumeBindingArgs()
-    scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else NO_SCORES
+    scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else _off(SCORING_GATE, skips=True)
     timeout = args.bind_timeout_seconds
     return VolumeBinding(handle, VOLUME_BINDING_1_36, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
 
@@ -483,10 +521,15 @@ def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return np.zeros(len(snapshot), np.int64)
 
 
-NO_SCORES = PriorityConfig(
-    NAME, _zeros, footprint=Footprint(Reads(0), pod_key=spec_alone), pre_score=_skips, evidence=NOTHING_EVIDENCE
-)
-"""Without the gate PreScore always skips."""
+def _off(gate: str, *, skips: bool) -> PriorityConfig:
+    """Its score without the gate: none where PreScore skips, 0 elsewhere."""
+    return PriorityConfig(
+        NAME,
+        _zeros,
+        footprint=Footprint(Reads(0), pod_key=spec_alone),
+        pre_score=_skips if skips else goes_on,
+        evidence=nothing_evidence(gate),
+    )
 
 
 # --- args --------------------------------------------------------------------------------------
