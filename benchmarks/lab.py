@@ -24,7 +24,7 @@ import click
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.support.pages.chromium import MISSING, launched
+from tests.support.pages.browsers import MISSING, launched
 from tests.support.pages.lab_page import LabPages, RunningLab, running_lab, settled
 
 AIM, MEMORY = 100, 1e9

@@ -30,8 +30,8 @@ from packaging.requirements import Requirement
 from benchmarks.structure import ROOT
 from kubescheduler.releases.lookup import recorded_processes
 from tests.support.apiserver import FrontServer
-from tests.support.live.container_file import Stage, stages_of
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
+from tests.support.live.rights import Stage, stages_of
 
 CONTAINERFILE = ROOT / "deploy" / "Containerfile"
 SECONDS = 60.0

@@ -14,7 +14,7 @@ from predicates.interpod_1_4 import AFFINITY_NOT_MATCH_1_4, match_inter_pod_affi
 from priorities.interpod_1_4 import affinity_sums_1_4
 from priorities.types import PriorityError
 from tests.support.build import cluster_1_4, labels, make_node, make_pod
-from tests.support.references.reference_1_4 import ReferenceCluster, UnknownNodeError, fits, sums
+from tests.support.references.reference_rules import ReferenceCluster, UnknownNodeError, fits, sums
 
 DOMAINS = ("host", "rack", "zone")
 INVALID = LabelSelector(match_expressions=(Requirement("app", "Bad"),))

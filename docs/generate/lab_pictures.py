@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.support.pages.chromium import MISSING, launched
+from tests.support.pages.browsers import MISSING, launched
 from tests.support.pages.lab_page import RunningLab, running_lab, settled, show_screen
 
 FOLDER = Path(__file__).parents[1] / "tutorial" / "images"

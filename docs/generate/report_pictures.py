@@ -142,7 +142,7 @@ def phone(browser: Any, address: str) -> None:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    from tests.support.pages.chromium import MISSING, launched
+    from tests.support.pages.browsers import MISSING, launched
 
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

@@ -10,9 +10,9 @@ import pytest
 
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.report.html_report import render
-from tests.support.pages.chromium import MISSING, launched
+from tests.support.pages.browsers import MISSING, launched
 from tests.support.pages.lab_page import MILLISECONDS, LabPages, RunningLab, running_lab
-from tests.support.pages.report_pages import WIDE, Opens, Page
+from tests.support.pages.layout_faults import WIDE, Opens, Page
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.live.own_loop import run
+from tests.support.live.live_cluster import run
 from tests.support.pages.lab_page import SETTLED, RunningLab
 
 SCREENS = {
@@ -24,11 +24,11 @@ RANKING = "document.querySelector('ol.ranking').textContent"
 def test_every_screen_and_a_slider(lab: RunningLab, tmp_path: Path) -> None:
     """Each is drawn without a fault or a message on the console; a weight that is moved changes the totals."""
     pytest.importorskip("aiohttp", reason="the extra is not installed: pip install 'kubescheduler[live]'")
-    from tests.support.pages.firefox import MISSING, FirefoxTab, firefox_path, firefox_tab
+    from tests.support.pages.browsers import NO_FIREFOX, FirefoxTab, firefox_path, firefox_tab
 
     program = firefox_path()
     if program is None:
-        pytest.skip(MISSING)
+        pytest.skip(NO_FIREFOX)
 
     async def screens(tab: FirefoxTab) -> None:
         for screen, title in SCREENS.items():

@@ -9,8 +9,8 @@ import pytest
 from docs.generate.report_pictures import example
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause
-from tests.support.comparing.comparisons import comparison, every_cause, pod, three_columns
-from tests.support.pages.report_pages import PHONE, WIDE, Opens, Page, moved, shown
+from tests.support.comparisons import compared_pod, comparison, every_cause, three_columns
+from tests.support.pages.layout_faults import PHONE, WIDE, Opens, Page, moved, shown
 
 MANY = 450
 HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"
@@ -149,7 +149,7 @@ def test_order_by_node(report: Opens) -> None:
 
 def test_many_pods_are_shown_by_and_by(report: Opens) -> None:
     """The first 200 rows at once, the others on demand; a filter looks at all of them."""
-    found = comparison([pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)])
+    found = comparison([compared_pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)])
     page = report(found)
     counts = [len(shown(page))]
     assert page.inner_text("#count") == f"{MANY} pods, the first 200 shown"
@@ -163,7 +163,7 @@ def test_many_pods_are_shown_by_and_by(report: Opens) -> None:
 
 def test_print_has_every_pod_and_no_filters(report: Opens) -> None:
     """Before printing the rest of the rows is made, and what can be pressed is left out."""
-    page = report(comparison([pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)]))
+    page = report(comparison([compared_pod(at, Cause.CHANGED_WEIGHT) for at in range(MANY)]))
     page.evaluate(
         "addEventListener('beforeprint', () => { window.rows = document.querySelectorAll('#rows > tr').length })"
     )
@@ -187,7 +187,7 @@ def test_new_columns_are_looked_at_one_by_one(report: Opens) -> None:
 
 def test_hostile_names_are_shown_as_they_are(report: Opens) -> None:
     """A name that looks like markup is text in the table, the filters and the opened row."""
-    page = report(comparison([pod(0, Cause.CHANGED_FORMULA, HOSTILE)], ("<i>old</i>", "new")))
+    page = report(comparison([compared_pod(0, Cause.CHANGED_FORMULA, HOSTILE)], ("<i>old</i>", "new")))
     page.click(".opens")
     assert shown(page) == [HOSTILE]
     assert "hacked" not in page.title()
@@ -196,7 +196,7 @@ def test_hostile_names_are_shown_as_they_are(report: Opens) -> None:
 
 def test_comparison_without_change_shows_all_pods(report: Opens) -> None:
     """Where nothing moves, the table has every pod."""
-    page = report(comparison([pod(at, Cause.SAME) for at in range(3)]))
+    page = report(comparison([compared_pod(at, Cause.SAME) for at in range(3)]))
     assert len(shown(page)) == 3
     assert "Every pod goes where it went." in page.inner_text("main")
 
@@ -216,7 +216,9 @@ def test_phone_needs_no_sideways_scrolling(report: Opens, found: Comparison, sch
 def test_long_names_do_not_widen_a_phone(report: Opens) -> None:
     """Names of 253 characters break."""
     name = "n" * 253
-    page = report(comparison([pod(0, Cause.CHANGED_FORMULA, f"{name[:63]}/{name}")], (name[:60], "new")), PHONE)
+    page = report(
+        comparison([compared_pod(0, Cause.CHANGED_FORMULA, f"{name[:63]}/{name}")], (name[:60], "new")), PHONE
+    )
     page.click(".opens")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
@@ -251,7 +253,7 @@ def test_page_without_scripts_says_so(report: Opens) -> None:
 @pytest.mark.parametrize(("viewport", "folded"), [(PHONE, True), (WIDE, False)], ids=["phone", "wide"])
 def test_a_phone_gets_a_folded_page(report: Opens, viewport: dict[str, int], folded: bool) -> None:
     """What is told of the cluster is closed at first, a press opens it, and fewer pods are cards at once."""
-    page = report(comparison([pod(at, Cause.CHANGED_FORMULA) for at in range(MANY)]), viewport)
+    page = report(comparison([compared_pod(at, Cause.CHANGED_FORMULA) for at in range(MANY)]), viewport)
     folds = page.locator("details.fold")
     assert folds.evaluate_all("all => all.map((one) => !one.open)") == [folded] * 3
     assert len(shown(page)) == (20 if folded else 200)

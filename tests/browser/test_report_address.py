@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.comparing.comparisons import every_cause, three_columns
-from tests.support.pages.report_pages import WIDE, Opens, Page, controlled, shown, until
+from tests.support.comparisons import every_cause, three_columns
+from tests.support.pages.layout_faults import WIDE, Opens, Page, controlled, shown, until
 
 
 def choices(page: Page) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from docs.generate.report_pictures import example
-from tests.support.comparing.comparisons import every_cause
-from tests.support.pages.report_pages import Opens, controlled, moved, shown
+from tests.support.comparisons import every_cause
+from tests.support.pages.layout_faults import Opens, controlled, moved, shown
 
 
 def test_a_workload_shows_its_pods(report: Opens) -> None:

@@ -24,7 +24,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
-from tests.support.comparing.compared import LEAST, Policies
+from tests.support.comparisons import LEAST, Policies
 from tests.support.custom.extender_process import extender
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"

@@ -20,7 +20,7 @@ from predicates.dynamic_resources import (
 )
 from predicates.types import GO_ON, SKIP, NodeError, PreFiltered, Verdict
 from tests.support.build import Cluster, make_node, names_where, resources
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
     DRIVER,
     allocated,
     binding,

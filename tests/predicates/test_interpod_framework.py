@@ -33,8 +33,8 @@ from predicates.interpod_framework import (
 )
 from predicates.types import GO_ON, SKIP
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.references.reference_interpod import AFFINITY, ANTI, EXISTING, Reference
-from tests.support.worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
+from tests.support.references.reference_rules import AFFINITY, ANTI, EXISTING, InterpodReference
+from tests.support.rich_worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
 
 RULES: dict[str, Any] = {"1.20": predicate_1_20(), "1.36": predicate_1_36()}
 RELEASES = list(RULES)
@@ -229,7 +229,7 @@ def worlds(draw: st.DrawFn) -> ReleaseCluster:
 def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """All rows, some rows, and pods hypothetically added and removed: as the rule says pod by pod."""
     cluster = world.cluster()
-    reference = Reference(world.nodes, world.pods, world.release, KNOWN)
+    reference = InterpodReference(world.nodes, world.pods, world.release, KNOWN)
     info, snapshot = cluster.info(pod), cluster.snapshot
     expected = reference.verdicts(pod)
     assert outcomes(world.release, info, snapshot) == expected
@@ -250,7 +250,7 @@ def test_law_skip(world: ReleaseCluster, pod: Pod) -> None:
     cluster = world.cluster()
     info = cluster.info(pod)
     answer = RULES[world.release].pre_filter(info, cluster.snapshot)
-    empty = not Reference(world.nodes, world.pods, world.release, KNOWN).any_existing(pod)
+    empty = not InterpodReference(world.nodes, world.pods, world.release, KNOWN).any_existing(pod)
     free = empty and not info.required_affinity and not info.required_anti_affinity
     assert answer == (SKIP if free and world.release == "1.36" else GO_ON)
     if answer.skip:

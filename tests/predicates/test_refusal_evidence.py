@@ -35,10 +35,10 @@ from predicates.types import FitPredicate, PredicateArgs
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, VOLUME_BINDING_1_36, explain_binding
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.device_clusters.devices import READING, allocated, binding, exactly, gpu, make_slice, pod_with
-from tests.support.device_clusters.devices import make_claim as device_claim
-from tests.support.device_clusters.devices import make_class as device_class
-from tests.support.references.evidence_law import hold_to_evidence
+from tests.support.devices import READING, allocated, binding, exactly, gpu, make_slice, pod_with
+from tests.support.devices import make_claim as device_claim
+from tests.support.devices import make_class as device_class
+from tests.support.references.formulas import hold_to_evidence
 from tests.support.rich_worlds import DrawnCluster, in_tree, incoming, worlds
 from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 

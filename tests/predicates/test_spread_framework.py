@@ -23,8 +23,8 @@ from predicates.spread import (
 )
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.references.reference_spread import CROWDED, HOSTNAME, MISSING, Reference
-from tests.support.worlds import APPS, VIEWS, ReleaseCluster, nodes, running, selectors
+from tests.support.references.reference_rules import CROWDED, HOSTNAME, MISSING, Reference
+from tests.support.rich_worlds import APPS, VIEWS, ReleaseCluster, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))

@@ -7,7 +7,7 @@ import numpy as np
 from clusterstate.objects.resource import DeviceAsk
 from priorities.dynamic_resources import dynamic_resources_score
 from tests.support.build import make_node, resources
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
     device_cluster,
     exactly,
     first_of,

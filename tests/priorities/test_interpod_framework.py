@@ -23,8 +23,8 @@ from clusterstate.snapshot import Snapshot
 from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.references.reference_interpod import Reference
-from tests.support.worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
+from tests.support.references.reference_rules import InterpodReference
+from tests.support.rich_worlds import VIEWS, ReleaseCluster, affinities, incoming_with_affinity, nodes, running
 
 RELEASES = list(VIEWS)
 X = {"app": "x"}
@@ -160,7 +160,7 @@ def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, hard_weight: int,
     cluster = world.cluster()
     feasible = sorted(data.draw(st.sets(st.integers(0, len(world.nodes) - 1), min_size=1)))
     snapshot = cluster.snapshot.take(np.array(feasible))
-    reference = Reference(world.nodes, world.pods, world.release, {"a": {"team": "t"}})
+    reference = InterpodReference(world.nodes, world.pods, world.release, {"a": {"team": "t"}})
     raw = reference.raw(pod, hard_weight, feasible)
     if raw is None and world.release == "1.20":
         raw = [0] * len(feasible)

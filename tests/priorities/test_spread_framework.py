@@ -20,8 +20,8 @@ from priorities import spread
 from priorities.spread import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.references.reference_spread import HOSTNAME, Reference
-from tests.support.worlds import VIEWS, ReleaseCluster, app_labels, nodes, running, selectors
+from tests.support.references.reference_rules import HOSTNAME, Reference
+from tests.support.rich_worlds import VIEWS, ReleaseCluster, app_labels, nodes, running, selectors
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))

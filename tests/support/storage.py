@@ -7,9 +7,13 @@ from typing import Any
 
 import msgspec
 
+import kubescheduler
 from clusterstate.objects import (
+    CSI,
     AWSElasticBlockStore,
     ClaimVolume,
+    CSINode,
+    CSINodeDriver,
     NodeSelectorTerm,
     ObjectMeta,
     OwnerReference,
@@ -20,8 +24,9 @@ from clusterstate.objects import (
     StorageClass,
 )
 from clusterstate.snapshot import Snapshot
+from kubescheduler.engine.engine_contract import PodScheduler
 from predicates.types import NodeError, Verdict
-from tests.support.build import labels, make_pod, names_where
+from tests.support.build import kept_objects, labels, make_node, make_pod, names_where, resources
 
 WAIT, IMMEDIATE = "WaitForFirstConsumer", "Immediate"
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
@@ -91,3 +96,61 @@ def by_text(snapshot: Snapshot, verdict: Verdict) -> dict[str, list[str]]:
         for reason, mask in verdict.items()
         if mask.any()
     }
+
+
+HOSTS, CLASSES, DRIVERS = "abc", ("late", "now"), ("d.io",)
+GATES = {"1.16": {"BalanceAttachedNodeVolumes": True}, "1.36": {"StorageCapacityScoring": True}}
+ROOM = resources(pods=10, cpu=4000, attachable_volumes_aws_ebs=1)
+NODES = [make_node(name, {"host": name, ZONE: "z1" if name == "a" else "z2"}, allocatable=ROOM) for name in HOSTS]
+STARTED = [
+    *(make_class(name) for name in CLASSES),
+    *(CSINode(ObjectMeta(name), tuple(CSINodeDriver(name, count=1) for name in DRIVERS)) for name in HOSTS),
+    make_volume("v0", AWSElasticBlockStore("e0"), storage_class_name="late", phase="Bound"),
+    make_volume("v1", CSI("d.io", "h0"), storage_class_name="late", phase="Bound"),
+    make_volume("v2", CSI("d.io", "h1"), storage_class_name="late", phase="Available", storage=2000),
+    make_volume("v3", storage_class_name="late", phase="Available", storage=1000, node_affinity=on_nodes("a")),
+    make_claim("c0", "v0", storage_class="late", annotations=BOUND),
+    make_claim("c1", "v1", storage_class="late", annotations=BOUND),
+    make_claim("c2", storage_class="late", storage=1000),
+    make_pod("p0", volumes=(ClaimVolume("c0"),), node="b"),
+    make_pod("p1", volumes=(ClaimVolume("c1"),), node="c"),
+]
+"""What is there before the first event."""
+
+
+def scheduler_of(release: str, objects: list[Any]) -> PodScheduler:
+    """A scheduler of a release over a cluster of some objects."""
+    cluster = kubescheduler.Cluster(objects, release=release, defaulting=False)
+    return kubescheduler.Scheduler(cluster, gates=GATES.get(release, {})).running
+
+
+def afresh(release: str, scheduler: PodScheduler) -> PodScheduler:
+    """A scheduler that has decided nothing yet, over a cluster of the same objects in the same order."""
+    return scheduler_of(release, [*NODES, *scheduler.cache.pods(), *kept_objects(scheduler.cache)])
+
+
+def apply(scheduler: PodScheduler, step: str, what: Any) -> None:
+    """One event: an object is put or taken away; or step is a node, and a pod comes to it, or leaves."""
+    cache = scheduler.cache
+    if step == "put":
+        cache.add(what)
+    elif step == "take":
+        cache.remove(what)
+    elif isinstance(what, Pod) and what not in cache:
+        cache.add(what.on(step))
+    else:
+        there = cache.placed(cache.view.identity(what))
+        assert there is not None
+        cache.remove(there)
+
+
+class Claimless:
+    """The part of a Client that writes claims, which nobody asks for."""
+
+    def create_claim(self, claim: Any) -> Any: ...
+
+    def update_claim(self, claim: Any, change: Any) -> Any: ...
+
+    def take_back_claim(self, claim: Any, pod: Any) -> Any: ...
+
+    def delete_claim(self, claim: Any) -> None: ...

@@ -15,7 +15,7 @@ from clusterstate.objects.resource import (
     Placement,
 )
 from tests.support.build import make_node
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
     DRIVER,
     allocated,
     device_cluster,

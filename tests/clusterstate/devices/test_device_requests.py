@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clusterstate.devices.device_requests import compile_expression
 from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
-from tests.support.device_clusters.devices import DRIVER, gpu
+from tests.support.devices import DRIVER, gpu
 
 DEVICE = gpu(
     "d",

@@ -26,8 +26,9 @@ from clusterstate.objects.resource import (
     ResourceClaim,
     ResourceSlice,
 )
-from tests.support.device_clusters.device_pools import (
+from tests.support.devices import (
     CHIP,
+    DRIVER,
     EACH,
     GIB,
     HERE,
@@ -35,12 +36,17 @@ from tests.support.device_clusters.device_pools import (
     SHARED,
     TAINTED,
     TWO,
+    allocated,
     counter_slice,
+    exactly,
+    first_of,
+    gpu,
     half,
+    make_claim,
+    make_slice,
     part,
     picked,
 )
-from tests.support.device_clusters.devices import DRIVER, allocated, exactly, first_of, gpu, make_claim, make_slice
 
 BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
 

@@ -11,7 +11,7 @@ from clusterstate.manifests.decode import Decoder, decode_object
 from clusterstate.manifests.documents import Item
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import KINDS
-from tests.support.strategies_resource import EVERY_KIND
+from tests.support.strategies import EVERY_KIND
 
 
 def test_every_kind_has_a_strategy() -> None:

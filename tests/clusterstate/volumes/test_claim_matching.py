@@ -30,8 +30,19 @@ from clusterstate.volumes.claim_matching import NONE, Terms, VolumeCandidates, l
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import told
-from tests.support.storage import BOUND, ZONE, make_claim, make_class, make_volume, on_nodes
-from tests.support.storage_worlds import NODES, STARTED, afresh, apply, scheduler_of
+from tests.support.storage import (
+    BOUND,
+    NODES,
+    STARTED,
+    ZONE,
+    afresh,
+    apply,
+    make_claim,
+    make_class,
+    make_volume,
+    on_nodes,
+    scheduler_of,
+)
 
 HOST_A = Requirement("host", "In", ("a",))
 ANY_HOST = Requirement("host", "Exists")

@@ -32,14 +32,21 @@ from tests.support.rich_worlds import told
 from tests.support.storage import (
     BOUND,
     CLASS_ANNOTATION,
+    CLASSES,
+    DRIVERS,
+    HOSTS,
     IMMEDIATE,
+    NODES,
+    STARTED,
     WAIT,
     ZONE,
+    afresh,
+    apply,
     make_claim,
     make_class,
     on_nodes,
+    scheduler_of,
 )
-from tests.support.storage_worlds import CLASSES, DRIVERS, HOSTS, NODES, STARTED, afresh, apply, scheduler_of
 
 CLAIMS, VOLUMES = ("c0", "c1", "c2"), ("v0", "v1", "v2", "v3")
 SOURCES: st.SearchStrategy[Any] = st.sampled_from(

@@ -27,7 +27,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster
-from tests.support.runs_of_pods import ENGINES, TIES, Runs, line, one, runs, sized, small, state_of, whole
+from tests.support.runs_of_pods import ENGINES, TIES, Runs, line, one, runs, sized_in_millicores, small, state_of, whole
 
 POLICY = {
     "kind": "Policy",
@@ -298,7 +298,8 @@ def run_in_parts(scheduler: Scheduler, given: Runs) -> list[Decision]:
 def plenty() -> Runs:
     """Forty pods that are alike, and room for them."""
     return Runs(
-        DrawnCluster((sized("n0", 4000), sized("n1", 9000)), (), ()), tuple(small(f"p{at}") for at in range(40))
+        DrawnCluster((sized_in_millicores("n0", 4000), sized_in_millicores("n1", 9000)), (), ()),
+        tuple(small(f"p{at}") for at in range(40)),
     )
 
 
@@ -374,7 +375,7 @@ def test_a_cache_that_somebody_else_changed() -> None:
 @pytest.mark.parametrize("engine", ["1.16", "1.36"])
 def test_a_run_is_repeated_with_the_same_draws(engine: str) -> None:
     """Among equal nodes, also when the last decision is read first."""
-    given = Runs(DrawnCluster(tuple(sized(f"n{at}", 8000) for at in range(9)), (), ()), plenty().pods)
+    given = Runs(DrawnCluster(tuple(sized_in_millicores(f"n{at}", 8000) for at in range(9)), (), ()), plenty().pods)
     plain, found = scheduler_of(given, engine, "random"), scheduler_of(given, engine, "random").run(*given.pods)
     expected = [whole(one(plain.running, pod)) for pod in given.pods[:24]]
     for at in (20, 7, 23, 2):

@@ -8,14 +8,14 @@ import pytest
 
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
-from tests.support.live.served_clusters import a_node, a_pod, fill, kubeconfig
+from tests.support.live.serving import a_node, a_pod, fill, two_contexts
 
 
 @pytest.fixture
 def server(folder: Path, api_server: FrontServer) -> FrontServer:
     """Nodes s1 and s2, and a pod that waits; ./kubeconfig leads there."""
     fill(api_server, a_node("s1"), a_node("s2", cpu="8"), pods=(a_pod("web"),))
-    kubeconfig(folder, api_server.url)
+    two_contexts(folder, api_server.url)
     return api_server
 
 

@@ -29,9 +29,18 @@ from kubescheduler.releases.lookup import live_release
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.live.live_cluster import running
-from tests.support.live.served_clusters import NODES, PODS, a_node, a_pod, fill, kubeconfig
-from tests.support.live.serving import Health, ServedScheduler, asking
-from tests.support.live.serving import kubeconfig as kubeconfig_of
+from tests.support.live.serving import (
+    NODES,
+    PODS,
+    Health,
+    ServedScheduler,
+    a_node,
+    a_pod,
+    asking,
+    fill,
+    kubeconfig,
+    two_contexts,
+)
 
 SECONDS = 60.0
 ROOM = 5000
@@ -42,7 +51,7 @@ ROOM = 5000
 def server(folder: Path, api_server: FrontServer) -> FrontServer:
     """A node with room; ./kubeconfig leads there."""
     fill(api_server, a_node("n1"))
-    kubeconfig(folder, api_server.url)
+    two_contexts(folder, api_server.url)
     return api_server
 
 
@@ -283,7 +292,7 @@ def test_a_disk_without_room(kubescheduler: Run, server: FrontServer) -> None:
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 def test_pages(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Health, the configuration and metrics are served, agreement among them."""
-    served = ServedScheduler(asking(kubeconfig_of(Path.cwd(), server.url), always_allowed=("*",)), Health(), [])
+    served = ServedScheduler(asking(kubeconfig(Path.cwd(), server.url), always_allowed=("*",)), Health(), [])
     with StartedDryRun(server, release, monkeypatch, serving=served.settings) as beside:
         for name in ("same", "other", "gone", "waits"):
             server.storage.create(PODS, "default", a_pod(name))
@@ -317,7 +326,7 @@ def test_pages(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatc
 
 def test_a_port_that_is_taken(server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody has asked for it the run goes on without pages; else it does not begin."""
-    serving = asking(kubeconfig_of(Path.cwd(), server.url))
+    serving = asking(kubeconfig(Path.cwd(), server.url))
     with socket.create_server(("127.0.0.1", serving.port)):
         with StartedDryRun(server, "1.36", monkeypatch, serving=serving) as beside:
             server.storage.create(PODS, "default", a_pod("web"))

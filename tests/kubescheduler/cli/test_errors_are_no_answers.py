@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from tests.kubescheduler.cli.conftest import POD, Run, pod
-from tests.support.comparing.sweep_build import run_here
+from tests.support.comparisons import run_here
 from tests.support.custom.extender_process import extender
 from tests.support.references.error_kinds import KINDS, ErrorKind
 

@@ -10,7 +10,7 @@ import pytest
 
 from kubescheduler.cli.output import columns
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
-from tests.support.processes.terminals import Shown, on_a_terminal
+from tests.support.processes.disturbed_processes import Shown, on_a_terminal
 from tests.support.releases_tried import RELEASES_TRIED
 
 WIDTHS = (80, 120, 200)

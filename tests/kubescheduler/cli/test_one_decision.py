@@ -17,7 +17,7 @@ from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.given import cluster_of
 from kubescheduler.testing.placements import Placer
 from tests.kubescheduler.cli.conftest import CLUSTER, Run, pod
-from tests.support.comparing.sweep_build import one_case
+from tests.support.comparisons import one_case
 
 PODS = {
     "plain": pod("asked"),

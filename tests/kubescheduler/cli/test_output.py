@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.cli.output import columns
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
-from tests.support.processes.terminals import Shown, on_a_terminal
+from tests.support.processes.disturbed_processes import Shown, on_a_terminal
 
 WIDTHS = (80, 120, 200)
 LONG = "ip-10-0-123-{}.eu-central-1.compute.internal.cluster-of-the-payments-department.example.com"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
-from tests.support.live.served_clusters import a_node, a_pod, fill, kubeconfig
+from tests.support.live.serving import a_node, a_pod, fill, two_contexts
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def server(folder: Path, api_server: FrontServer) -> FrontServer:
     pod["spec"]["containers"][0] |= {"image": "secret-registry/app:v1", "env": [{"name": "A", "value": "secret-env"}]}
     pod["spec"]["nodeSelector"] = {"zone": "secret-zone"}
     fill(api_server, node, a_node("another-node", zone="x"), pods=(pod,))
-    kubeconfig(folder, api_server.url)
+    two_contexts(folder, api_server.url)
     return api_server
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, in_a_process
-from tests.support.processes.terminals import on_a_terminal
+from tests.support.processes.disturbed_processes import on_a_terminal
 
 PODS = 5200
 """More than what is worth a progress bar while reading."""

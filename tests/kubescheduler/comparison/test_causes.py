@@ -26,7 +26,7 @@ from kubescheduler.comparison.comparing import Cause, Step, compare
 from kubescheduler.comparison.refusals import AS_IF_PASSED
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import cache_of, labels
-from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, change, node, pod
+from tests.support.comparisons import GIB, LEAST, MOST, Policies, change, node, pod
 from tests.support.custom.extender_process import extender
 
 TWO = [node("n1"), node("n2")]

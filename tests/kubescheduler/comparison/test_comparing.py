@@ -14,8 +14,8 @@ from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
 from kubescheduler.comparison.comparison import change_document, headline
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.batching import NO_DEFAULTS, filling, sized
-from tests.support.comparing.compared import GIB, LEAST, MOST, Policies, check_sums, node, pod
+from tests.support.comparisons import GIB, LEAST, MOST, Policies, check_sums, node, pod
+from tests.support.runs_of_pods import NO_DEFAULTS, filling, sized
 
 CHECK = "PodFitsResources"
 TWO = [node("n1"), node("n2")]

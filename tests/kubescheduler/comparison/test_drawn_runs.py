@@ -15,7 +15,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.html_report import payload
 from kubescheduler.report.junit import junit
 from kubescheduler.sources.limits import changed_limits
-from tests.support.comparing.compared import Policies, node, pod
+from tests.support.comparisons import Policies, node, pod
 
 FOUR: list[ClusterObject] = [node(f"n{at}") for at in range(4)]
 USED: list[ClusterObject] = [node("n1"), node("n2"), pod("there", 100, on="n1")]

@@ -9,7 +9,7 @@ import pytest
 from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, Service
 from kubescheduler.comparison.effects import Effects, effects
 from kubescheduler.releases import v1_16
-from tests.support.comparing.compared import GIB, node, pod
+from tests.support.comparisons import GIB, node, pod
 
 ZONE = "topology.kubernetes.io/zone"
 NODES = [node("n1", 4000, 8 * GIB, **{ZONE: "a"}), node("n2", 4000, 8 * GIB, **{ZONE: "b"}), node("n3", 2000, GIB)]

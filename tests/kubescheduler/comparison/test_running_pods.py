@@ -18,10 +18,10 @@ from kubescheduler.comparison.running_pods import renewed, running_pods, stays
 from kubescheduler.comparison.tracks import Run
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.comparing.compared import GIB, node, pod
-from tests.support.device_clusters.devices import allocated, gpu, make_slice, pod_with, users
-from tests.support.device_clusters.devices import make_claim as device_claim
-from tests.support.device_clusters.devices import make_class as device_class
+from tests.support.comparisons import GIB, node, pod
+from tests.support.devices import allocated, gpu, make_slice, pod_with, users
+from tests.support.devices import make_claim as device_claim
+from tests.support.devices import make_class as device_class
 from tests.support.rich_worlds import DrawnCluster, worlds
 from tests.support.runs_of_pods import ENGINES
 

@@ -12,7 +12,7 @@ from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.comparing.compared import GIB, Policies, node, pod
+from tests.support.comparisons import GIB, Policies, node, pod
 
 FULLER: list[ClusterObject] = [node("n1"), node("n2"), pod("there", 2000, 4 * GIB, on="n1")]
 

@@ -15,7 +15,7 @@ from kubescheduler.comparison.tracks import Run
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.deciding_ahead import DecidingAhead
 from tests.support.rich_worlds import DrawnCluster
-from tests.support.runs_of_pods import ENGINES, RANKED, Runs, runs, sized, small
+from tests.support.runs_of_pods import ENGINES, RANKED, Runs, runs, sized_in_millicores, small
 
 DECIDING = "kubescheduler.comparison.tracks.DecidingAhead"
 
@@ -80,7 +80,7 @@ def test_by_runs_is_one_by_one() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_pods_that_are_alike_are_decided_by_runs(engine: str) -> None:
     """Also those that go elsewhere."""
-    nodes = tuple(sized(f"n{at}", 1000 + 300 * (at // 3), pods=5 + at) for at in range(8))
+    nodes = tuple(sized_in_millicores(f"n{at}", 1000 + 300 * (at // 3), pods=5 + at) for at in range(8))
     given = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at:02}") for at in range(50)))
     Early.by_runs = 0
     found = compared(given, ("1.16", engine), Early, preempts=False)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from kubescheduler.comparison.comparison import workload_summaries
 from kubescheduler.comparison.outcomes import Cause, PodComparison
-from tests.support.comparing.comparisons import comparison, pod, three_columns
+from tests.support.comparisons import compared_pod, comparison, three_columns
 
 
 def of(workload: str, *causes: Cause, first: int = 0) -> list[PodComparison]:
     """Pods of one workload in the namespace shop."""
     return [
-        attrs.evolve(pod(first + at, cause, f"shop/{workload[-1]}{first + at}"), workload=workload)
+        attrs.evolve(compared_pod(first + at, cause, f"shop/{workload[-1]}{first + at}"), workload=workload)
         for at, cause in enumerate(causes)
     ]
 
@@ -54,7 +54,7 @@ def test_order() -> None:
         *of("Deployment/a", Cause.SAME),
         *of("Deployment/c", Cause.COULD_HAVE_BEEN),
         *of("Deployment/d", Cause.TIE_BREAK, Cause.TIE_BREAK),
-        attrs.evolve(pod(9, Cause.TIE_BREAK, "data/d9"), workload="Deployment/d"),
+        attrs.evolve(compared_pod(9, Cause.TIE_BREAK, "data/d9"), workload="Deployment/d"),
     ]
     found = [(one.namespace, one.workload[-1]) for one in workload_summaries(pods)]
     assert found == [("shop", "d"), ("data", "d"), ("shop", "c"), ("shop", "a"), ("shop", "b")]

@@ -44,7 +44,7 @@ from tests.support.runs_of_pods import (
     one,
     one_by_one,
     runs,
-    sized,
+    sized_in_millicores,
     small,
     state_of,
     whole,
@@ -80,7 +80,7 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
     """Where nothing but the nodes' own pods has a say, all but a few go in bulk."""
-    nodes = [sized(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
+    nodes = [sized_in_millicores(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
     world = Runs(DrawnCluster(tuple(nodes), (), ()), tuple(small(f"p{at}") for at in range(50)))
     scheduler = world.scheduler(engine, tie)
     found, bulk = in_bulk(scheduler, world.pods)
@@ -92,7 +92,7 @@ def test_runs_are_taken_in_bulk(engine: str, tie: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_host_ports(engine: str) -> None:
     """Each node takes one of the pods, which is counted with the pods there; they go in bulk all the same."""
-    nodes = tuple(sized(f"n{at}", 4000 + 100 * at) for at in range(20))
+    nodes = tuple(sized_in_millicores(f"n{at}", 4000 + 100 * at) for at in range(20))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", ports=(ContainerPort(80),)) for at in range(25)))
     found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
     assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
@@ -107,7 +107,7 @@ def test_the_most_preferred_node_fills_up(engine: str) -> None:
         for name, weight in (("n0", 10), ("n1", 5))
     )
     affinity = Affinity(NodeAffinity(preferred=preferred))
-    nodes = (sized("n0", 9000, pods=3), sized("n1", 4000), sized("n2", 16000))
+    nodes = (sized_in_millicores("n0", 9000, pods=3), sized_in_millicores("n1", 4000), sized_in_millicores("n2", 16000))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", affinity=affinity) for at in range(60)))
     found, bulk = in_bulk(world.scheduler(engine, "by name"), world.pods)
     assert found == one_by_one(world.scheduler(engine, "by name"), world.pods)
@@ -118,7 +118,7 @@ def test_the_most_preferred_node_fills_up(engine: str) -> None:
 @pytest.mark.parametrize("priority", [0, 10], ids=["as important", "more important"])
 def test_room_is_left_for_nominated_pods(engine: str, priority: int) -> None:
     """A pod that waits for a node keeps its room there from pods that are not more important than it."""
-    nodes = (sized("n0", 4000), sized("n1", 1000))
+    nodes = (sized_in_millicores("n0", 4000), sized_in_millicores("n1", 1000))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(30)))
     plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
     for scheduler in (plain, bulk):
@@ -133,13 +133,13 @@ def test_room_is_left_for_nominated_pods(engine: str, priority: int) -> None:
 def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
     """A node that was there before others had its image says so only once a pod has come to it."""
     image = ContainerImage(("app:latest",), 700 << 20)
-    nodes = tuple(sized(f"n{at}", 4000, images=(image,) if at % 3 else ()) for at in range(6))
+    nodes = tuple(sized_in_millicores(f"n{at}", 4000, images=(image,) if at % 3 else ()) for at in range(6))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
     plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
     for scheduler in (plain, bulk):
         scheduler.decide(small("first"))
         for name in ("n6", "n7"):
-            scheduler.cache.add_node(sized(name, 4000, images=(image,)))
+            scheduler.cache.add_node(sized_in_millicores(name, 4000, images=(image,)))
     assert in_bulk(bulk, world.pods)[0] == one_by_one(plain, world.pods)
 
 
@@ -147,14 +147,14 @@ def test_numbers_of_images_that_are_not_settled(engine: str) -> None:
 def test_numbers_of_images_that_change_after_a_run(engine: str) -> None:
     """Every node that pods of a run came to, but the last one's, knows how many nodes had its images then."""
     image = ContainerImage(("app:latest",), 700 << 20)
-    nodes = tuple(sized(f"n{at}", 4000, images=(image,)) for at in range(6))
+    nodes = tuple(sized_in_millicores(f"n{at}", 4000, images=(image,)) for at in range(6))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
     plain, bulk = world.scheduler(engine, "by name"), world.scheduler(engine, "by name")
     one_by_one(plain, world.pods)
     in_bulk(bulk, world.pods)
     for scheduler in (plain, bulk):
         for name in ("n0", "n1", "n2"):
-            scheduler.cache.add_node(sized(name, 4000))
+            scheduler.cache.add_node(sized_in_millicores(name, 4000))
     after = tuple(small(f"after{at}") for at in range(8))
     assert one_by_one(bulk, after) == one_by_one(plain, after)
 
@@ -163,7 +163,7 @@ def test_numbers_of_images_that_change_after_a_run(engine: str) -> None:
 @pytest.mark.parametrize("tie", ["by name", "random"])
 def test_fewer_pods_than_nodes(engine: str, tie: str) -> None:
     """Each pod may take another node, the last one included, and the ties count nodes that no pod takes."""
-    nodes = tuple(sized(f"n{at:02}", 4000 + 2000 * (at % 2)) for at in range(40))
+    nodes = tuple(sized_in_millicores(f"n{at:02}", 4000 + 2000 * (at % 2)) for at in range(40))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}", cpu=700) for at in range(12)))
     plain, bulk = world.scheduler(engine, tie), world.scheduler(engine, tie)
     found, count = in_bulk(bulk, world.pods)
@@ -189,7 +189,7 @@ SET_APART: dict[str, Callable[[Pod], Pod]] = {
 @pytest.mark.parametrize("engine", ["1.4", "1.16", "1.20", "1.36"])
 def test_pods_set_apart_by_more_than_their_class(engine: str, change: Callable[[Pod], Pod]) -> None:
     """They are decided by themselves, amid pods that go in bulk."""
-    nodes = tuple(sized(f"n{at}", 16000 - 4000 * at) for at in range(3))
+    nodes = tuple(sized_in_millicores(f"n{at}", 16000 - 4000 * at) for at in range(3))
     pods = [small(f"p{at}", cpu=500) for at in range(40)]
     pods[20:22] = map(change, pods[20:22])
     world = Runs(DrawnCluster(nodes, (), ()), tuple(pods))
@@ -273,7 +273,11 @@ def test_each_decision_is_that_of_deciding_it_alone(engine: str) -> None:
 
 def three(**fields: Any) -> Runs:
     """Three nodes, and pods that are alike."""
-    nodes = (sized("n0", 4000), sized("n1", 4000, pods=9), sized("n2", 9000, pods=25))
+    nodes = (
+        sized_in_millicores("n0", 4000),
+        sized_in_millicores("n1", 4000, pods=9),
+        sized_in_millicores("n2", 9000, pods=25),
+    )
     return Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at:02}", **fields) for at in range(48)))
 
 
@@ -297,8 +301,8 @@ CHANGES: dict[str, Callable[[ClusterCache, Pod], Any]] = {
     "the last pod changes": lambda cache, last: cache.update_pod(
         small(last.metadata.name, cpu=3000).on(last.node_name)
     ),
-    "a node changes": lambda cache, _: cache.add_node(sized("n0", 500)),
-    "a node comes": lambda cache, _: cache.add_node(sized("n3", 16000)),
+    "a node changes": lambda cache, _: cache.add_node(sized_in_millicores("n0", 500)),
+    "a node comes": lambda cache, _: cache.add_node(sized_in_millicores("n3", 16000)),
     "a pod is nominated": lambda cache, _: cache.nominate(small("waiting", cpu=3000), "n2"),
     "a service comes": lambda cache, _: cache.add(Service(ObjectMeta("s", "default"), labels({"app": "a"}))),
     "the last pod is confirmed": lambda *_: None,
@@ -333,7 +337,7 @@ def test_what_happens_between_pods(release: str, change: str) -> None:
 def test_numbers_of_images_that_change_while_pods_are_decided(release: str) -> None:
     """Every node that pods of a run came to, but the last one's, knows how many nodes had its images then."""
     image = ContainerImage(("app:latest",), 700 << 20)
-    nodes = tuple(sized(f"n{at}", 4000, images=(image,)) for at in range(6))
+    nodes = tuple(sized_in_millicores(f"n{at}", 4000, images=(image,)) for at in range(6))
     world = Runs(DrawnCluster(nodes, (), ()), tuple(small(f"p{at}") for at in range(40)))
     plain, ahead = world.scheduler(release, "by name"), Ahead(world.scheduler(release, "by name"), longest=64)
     for at, pod in enumerate(world.pods):
@@ -344,7 +348,7 @@ def test_numbers_of_images_that_change_while_pods_are_decided(release: str) -> N
             if pod not in scheduler.cache:
                 scheduler.cache.assume_pod(pod, decision.host or "")
             for name in ("n0", "n1", "n2") if at == 31 else ():
-                scheduler.cache.add_node(sized(name, 4000))
+                scheduler.cache.add_node(sized_in_millicores(name, 4000))
         assert found[0] == found[1]
     assert ahead.by_runs >= 31
 

@@ -27,7 +27,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
-from tests.support import preempting
+from tests.support import preemption_worlds
 from tests.support.build import labels
 from tests.support.deciders import deciding
 from tests.support.preemption_worlds import (
@@ -214,10 +214,12 @@ def test_a_pre_filter_that_answers_differently(
     late = ColumnPlugin("Late", frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
     made = in_tree(release)
     plugins = [made[name] for name in ("NodeUnschedulable", "NodeResourcesFit", "DefaultPreemption")]
-    low = [preempting.pod(f"low{at}", f"n{at}", cpu=3000) for at in range(3)]
-    scheduler = deciding(release, *plugins, late, cluster=[*(preempting.node(f"n{at}") for at in range(3)), *low])
-    asking = preempting.wants()
-    assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == candidates
-    scheduler.cache.add_node(preempting.node("n0", unschedulable=True))
+    low = [preemption_worlds.pod_at(f"low{at}", f"n{at}", cpu=3000) for at in range(3)]
+    scheduler = deciding(
+        release, *plugins, late, cluster=[*(preemption_worlds.node_named(f"n{at}") for at in range(3)), *low]
+    )
+    asking = preemption_worlds.wants()
+    assert list(preemption_worlds.victims(scheduler.schedule(asking, preempt=True))) == candidates
+    scheduler.cache.add_node(preemption_worlds.node_named("n0", unschedulable=True))
     answers.append(then)
-    assert list(preempting.victims(scheduler.schedule(asking, preempt=True))) == ["n2"]
+    assert list(preemption_worlds.victims(scheduler.schedule(asking, preempt=True))) == ["n2"]

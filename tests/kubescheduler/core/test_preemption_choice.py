@@ -37,7 +37,7 @@ from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules,
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.preemption_search import violating
 from tests.support.build import make_node, make_pod
-from tests.support.frames import frame
+from tests.support.deciders import frame
 from tests.support.rich_worlds import RELEASES, DrawnCluster, budgets, in_tree, incoming, worlds
 
 # --- three ways --------------------------------------------------------------------------------

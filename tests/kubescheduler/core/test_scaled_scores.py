@@ -22,7 +22,7 @@ from clusterstate.objects import (
 from kubescheduler.comparison.contributions import Judgement, terms
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels
-from tests.support.comparing.compared import GIB, Policies, node, pod
+from tests.support.comparisons import GIB, Policies, node, pod
 
 ROUNDED = 20
 """Less than this is lost by rounding twice to tenths, for two resources and for their mean."""

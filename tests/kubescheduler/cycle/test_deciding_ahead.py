@@ -20,7 +20,7 @@ from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.rich_worlds import DrawnCluster
-from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, nodes, runs, sized, small, state_of
+from tests.support.runs_of_pods import ENGINES, RANKED, TIES, Runs, nodes, runs, sized_in_millicores, small, state_of
 from tests.support.simulation_facts import facts
 
 
@@ -91,7 +91,7 @@ def test_by_runs_is_one_by_one(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_runs_are_decided_ahead(engine: str, tie: str) -> None:
     """All but the first pods of a backlog are decided by a run, whatever labels they have of their own."""
-    there = [sized(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
+    there = [sized_in_millicores(f"n{at}", 1000 + 300 * at, pods=9 + at) for at in range(6)]
     pods = tuple(small(f"p{at:02}", label={"job": str(at)}) for at in range(50))
     given, workload = Runs(DrawnCluster(tuple(there), (), ()), pods), Workload(tuple(map(Arrival, pods)))
     one, ahead = (Simulated(given, workload, engine, tie, ahead=ahead) for ahead in (False, True))

@@ -16,7 +16,7 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.queue.entry import Place
 from tests.support.build import make_node, make_pod, resources
-from tests.support.device_clusters.devices import allocated, make_claim
+from tests.support.devices import allocated, make_claim
 
 MANAGED = {"managedFields": [{"manager": "kube-scheduler", "subresource": "status"}]}
 

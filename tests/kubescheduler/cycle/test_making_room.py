@@ -21,7 +21,7 @@ from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.claimless import Claimless
+from tests.support.storage import Claimless
 
 TWO_CPUS = resources(cpu=2000)
 

@@ -12,7 +12,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario
 from kubescheduler.releases.lookup import release_named
-from tests.support.references.evidence_law import hold_to_evidence
+from tests.support.references.formulas import hold_to_evidence
 from tests.support.references.recorded_vectors import vectors_dir
 
 EVERY = 16

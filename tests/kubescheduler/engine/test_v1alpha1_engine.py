@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.comparing.compared import pod
+from tests.support.comparisons import pod
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 7}]}
 CONFIGMAP = {

@@ -26,7 +26,7 @@ from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
-from tests.support.frames import frame
+from tests.support.deciders import frame
 from tests.support.rich_worlds import POD_PARTS, RELEASES, DrawnCluster, in_tree, incoming, pod_of, worlds
 
 CASES = pytest.mark.parametrize("release", RELEASES)

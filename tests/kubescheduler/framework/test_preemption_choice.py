@@ -9,7 +9,18 @@ import pytest
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from tests.support.deciders import Answered, FakeExtender, refusing
-from tests.support.preempting import WEB, budget, chosen, cpu_of, node, pod, preempted, told, victims, wants
+from tests.support.preemption_worlds import (
+    WEB,
+    budget,
+    chosen,
+    cpu_of,
+    node_named,
+    pod_at,
+    preempted,
+    told,
+    victims,
+    wants,
+)
 
 BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
 
@@ -20,27 +31,31 @@ BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
 @pytest.mark.parametrize(
     ("first", "second", "best"),
     [
-        ([pod("a", label=WEB)], [pod("b", "n1", priority=9)], ["n1"]),
-        ([pod("a", priority=5)], [pod("b", "n1", priority=4)], ["n1"]),
+        ([pod_at("a", label=WEB)], [pod_at("b", "n1", priority=9)], ["n1"]),
+        ([pod_at("a", priority=5)], [pod_at("b", "n1", priority=4)], ["n1"]),
         (
-            [pod("a", priority=5), pod("a2", priority=2)],
-            [pod("b", "n1", priority=5), pod("b2", "n1", priority=1)],
+            [pod_at("a", priority=5), pod_at("a2", priority=2)],
+            [pod_at("b", "n1", priority=5), pod_at("b2", "n1", priority=1)],
             ["n1"],
         ),
-        ([pod("a", priority=5), pod("a2", priority=-2147483648)], [pod("b", "n1", priority=5, cpu=2000)], ["n1"]),
-        ([pod("a", start=5)], [pod("b", "n1", start=9)], ["n1"]),
         (
-            [pod("a", priority=2, start=5), pod("a2", priority=1, start=1)],
-            [pod("b", "n1", priority=2, start=4), pod("b2", "n1", priority=1, start=9)],
+            [pod_at("a", priority=5), pod_at("a2", priority=-2147483648)],
+            [pod_at("b", "n1", priority=5, cpu=2000)],
+            ["n1"],
+        ),
+        ([pod_at("a", start=5)], [pod_at("b", "n1", start=9)], ["n1"]),
+        (
+            [pod_at("a", priority=2, start=5), pod_at("a2", priority=1, start=1)],
+            [pod_at("b", "n1", priority=2, start=4), pod_at("b2", "n1", priority=1, start=9)],
             ["n0"],
         ),
-        ([pod("a", start=5)], [pod("b", "n1", start=5)], ["n0", "n1"]),
+        ([pod_at("a", start=5)], [pod_at("b", "n1", start=5)], ["n0", "n1"]),
     ],
     ids=["violations", "first victim", "sum", "count", "start", "start of the highest", "equal"],
 )
 def test_where_it_hurts_least(release: str, first: list[Pod], second: list[Pod], best: list[str]) -> None:
     """One criterion after the other, until one node is left."""
-    nodes = [node(name, sum(map(cpu_of, pods))) for name, pods in (("n0", first), ("n1", second))]
+    nodes = [node_named(name, sum(map(cpu_of, pods))) for name, pods in (("n0", first), ("n1", second))]
     most = max(sum(map(cpu_of, pods)) for pods in (first, second))
     decision = preempted(release, [*nodes, *first, *second, budget(0)], wants(most))
     assert chosen(decision) == best
@@ -50,9 +65,9 @@ def test_where_it_hurts_least(release: str, first: list[Pod], second: list[Pod],
 def test_the_first_victim_is_not_always_the_most_important(release: str, first: str, best: str) -> None:
     """1.20 compares the first of its list, where violating pods come first; 1.36 the most important one."""
     cluster = [
-        *(node(name, 2000) for name in ("n0", "n1")),
-        *(pod("web", priority=1, label=WEB), pod("top", priority=9)),
-        *(pod("web2", "n1", priority=2, label=WEB), pod("mid", "n1", priority=5)),
+        *(node_named(name, 2000) for name in ("n0", "n1")),
+        *(pod_at("web", priority=1, label=WEB), pod_at("top", priority=9)),
+        *(pod_at("web2", "n1", priority=2, label=WEB), pod_at("mid", "n1", priority=5)),
         budget(0),
     ]
     decision = preempted(release, cluster, wants(2000))
@@ -63,7 +78,7 @@ def test_the_first_victim_is_not_always_the_most_important(release: str, first: 
 def silent(release: str, *names: str, **fields: Any) -> Decision:
     """Nodes where the pod fits but for an extender."""
     extender = FakeExtender(filtered=Answered((), dict.fromkeys(names, "no")))
-    cluster = [*(node(name) for name in names), *(pod(f"low-{name}", name) for name in names)]
+    cluster = [*(node_named(name) for name in names), *(pod_at(f"low-{name}", name) for name in names)]
     return preempted(release, cluster, wants(), extenders=[extender], **fields)
 
 
@@ -79,7 +94,13 @@ def test_nodes_that_need_no_victims_in_1_20() -> None:
 def test_a_node_that_needs_no_victims_in_1_20_beside_one_that_violates_a_budget() -> None:
     """The fewest violations are looked at first, and leave one node."""
     extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
-    cluster = [node("n0"), pod("a"), node("n1"), pod("b", "n1", cpu=3000, label=WEB), budget(0)]
+    cluster = [
+        node_named("n0"),
+        pod_at("a"),
+        node_named("n1"),
+        pod_at("b", "n1", cpu=3000, label=WEB),
+        budget(0),
+    ]
     decision = preempted("1.20", cluster, wants(), extenders=[extender])
     assert victims(decision) == {"n0": [], "n1": ["b"]}
     assert chosen(decision) == ["n0"]
@@ -93,14 +114,19 @@ def test_nodes_that_need_no_victims_in_1_36() -> None:
     both = f'preemption: [{text.removeprefix("preemption: ")}, expected at least one victim pod on node "n1"]'
     assert silent("1.36", "n0", "n1", thorough=True).error == both
     extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
-    cluster = [node("n0"), pod("a"), node("n1"), pod("b", "n1", cpu=3000)]
+    cluster = [node_named("n0"), pod_at("a"), node_named("n1"), pod_at("b", "n1", cpu=3000)]
     decision = preempted("1.36", cluster, wants(), extenders=[extender])
     assert victims(decision) == {"n1": ["b"]}
 
 
 # --- extenders -----------------------------------------------------------------------------------
 
-TWO = [node("n0"), node("n1"), pod("a", cpu=3000), pod("b", "n1", cpu=3000, priority=1)]
+TWO = [
+    node_named("n0"),
+    node_named("n1"),
+    pod_at("a", cpu=3000),
+    pod_at("b", "n1", cpu=3000, priority=1),
+]
 
 
 @BOTH
@@ -177,11 +203,11 @@ def test_extenders_are_asked_one_after_the_other(release: str) -> None:
 def test_why_there_is_no_candidate() -> None:
     """1.36 tells of every node what stands in the way; 1.20 nothing."""
     cluster = [
-        *(node(f"n{at}", 1000) for at in range(4)),
-        pod("top", "n0", priority=99),
-        pod("low", "n1", priority=1, cpu=500),
-        pod("high", "n1", priority=99, cpu=500),
-        pod("low2", "n3", cpu=1000),
+        *(node_named(f"n{at}", 1000) for at in range(4)),
+        pod_at("top", "n0", priority=99),
+        pod_at("low", "n1", priority=1, cpu=500),
+        pod_at("high", "n1", priority=99, cpu=500),
+        pod_at("low2", "n3", cpu=1000),
     ]
     decision = preempted("1.36", cluster, wants(1000), refusing("F", n2="hopeless", n3="hopeless"))
     assert decision.message == (
@@ -197,6 +223,6 @@ def test_why_there_is_no_candidate() -> None:
 def test_1_20_takes_back_a_nomination_that_no_node_can_keep() -> None:
     """When preemption can help nowhere."""
     for nominated, cleared in (("n9", ["in"]), ("", [])):
-        decision = preempted("1.20", [node("n0")], wants(nominated=nominated), refusing("F", n0="hopeless"))
+        decision = preempted("1.20", [node_named("n0")], wants(nominated=nominated), refusing("F", n0="hopeless"))
         assert decision.preemption is not None
         assert [p.metadata.name for p in decision.preemption.cleared] == cleared

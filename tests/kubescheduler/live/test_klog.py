@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.live.klog import LogWriter, json_layout, read_structured, structured, text_layout
-from tests.support.live.live_clock import StoodClock
+from tests.support.live.live_cluster import StoodClock
 
 HEAD = re.compile(r"([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{6}) {1,7}(\d+) ([\w.]+\.py):(\d+)\] (.*)\n")
 

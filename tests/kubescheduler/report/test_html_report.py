@@ -36,7 +36,7 @@ from kubescheduler.report.html_charts import (
 )
 from kubescheduler.report.html_report import MOST_NAMES, embedded, payload, render, signed
 from kubescheduler.sources.sanitize import escaped
-from tests.support.comparing.comparisons import comparison, effects, every_cause, pod, three_columns
+from tests.support.comparisons import compared_pod, comparison, effects, every_cause, three_columns
 
 ROOT = Path(__file__).parents[3]
 VOID = {"meta", "link", "input", "br"}
@@ -91,9 +91,9 @@ COMPARISONS = {
     "every cause": every_cause(),
     "three columns": three_columns(),
     "no pods": comparison([]),
-    "all the same": comparison([pod(at, Cause.SAME) for at in range(5)]),
+    "all the same": comparison([compared_pod(at, Cause.SAME) for at in range(5)]),
     "no nodes": attrs.evolve(every_cause(13), effects=(effects([], ()), effects([], ())), before=effects([], ())),
-    "hostile": comparison([pod(0, Cause.CHANGED_FORMULA, HOSTILE)], (HOSTILE, "new")),
+    "hostile": comparison([compared_pod(0, Cause.CHANGED_FORMULA, HOSTILE)], (HOSTILE, "new")),
 }
 
 
@@ -129,7 +129,7 @@ def test_hostile_names_stay_text() -> None:
 
 def test_marks_of_the_template_in_names_are_not_filled() -> None:
     """A name that looks like a mark of the template stays as it is."""
-    text = render(comparison([pod(0, Cause.TIE_BREAK)], ("{{ data }}", "new")))
+    text = render(comparison([compared_pod(0, Cause.TIE_BREAK)], ("{{ data }}", "new")))
     assert "<b>{{ data }}</b>" in text
 
 
@@ -204,7 +204,7 @@ def test_one_part_for_each_new_column() -> None:
 def of_workload(workload: str, *causes: Cause, first: int = 0) -> list[PodComparison]:
     """So many pods of one workload."""
     return [
-        attrs.evolve(pod(first + at, cause, f"shop/p{first + at}"), workload=workload)
+        attrs.evolve(compared_pod(first + at, cause, f"shop/p{first + at}"), workload=workload)
         for at, cause in enumerate(causes)
     ]
 
@@ -214,7 +214,7 @@ def test_workloads_stand_before_pods() -> None:
     pods = [
         *of_workload("Deployment/web", Cause.FILTERED_NOW, Cause.CHANGED_WEIGHT, Cause.CHANGED_WEIGHT, Cause.SAME),
         *of_workload("Job/quiet", Cause.SAME, first=10),
-        *(pod(at, Cause.COULD_HAVE_BEEN) for at in range(20, 23)),
+        *(compared_pod(at, Cause.COULD_HAVE_BEEN) for at in range(20, 23)),
     ]
     text = render(comparison(pods))
     rows = re.findall(r'<tr role="row"><th scope="row" role="rowheader">(.*?)</tr>', text)
@@ -242,7 +242,7 @@ def test_many_workloads_are_closed_at_first() -> None:
 
 def test_evidence_of_scores_is_in_the_page() -> None:
     """What the scores were made of is there once, however many pods have it; terms of 0 have none."""
-    first, second = pod(0, Cause.CHANGED_FORMULA), pod(4, Cause.CHANGED_FORMULA)
+    first, second = compared_pod(0, Cause.CHANGED_FORMULA), compared_pod(4, Cause.CHANGED_FORMULA)
     said = (("Least: 5 = 5; times 1: 5", "Least: 3 = 3; times 1: 3"),)
 
     def evident(one: PodComparison) -> PodComparison:
@@ -288,7 +288,7 @@ def test_mean_lines_leave_numbers_alone(counts: list[int], mean: float) -> None:
 
 def test_ties_are_cut_short() -> None:
     """Of thousands of tied nodes only the number and the first names are kept."""
-    first = pod(0, Cause.TIE_BREAK)
+    first = compared_pod(0, Cause.TIE_BREAK)
     tied = tuple(f"n{at}" for at in range(5000))
     many = attrs.evolve(first, outcomes=(msgspec.structs.replace(first.outcomes[0], tied=tied), first.outcomes[1]))
     assert payload(comparison([many]))["pods"][0]["outcomes"][0]["tied"] == [5000, list(tied[:MOST_NAMES])]
@@ -296,7 +296,7 @@ def test_ties_are_cut_short() -> None:
 
 def test_numbers_that_a_script_would_round_are_text() -> None:
     """Totals beyond 53 bits keep their last digit."""
-    first = pod(0, Cause.TIE_BREAK)
+    first = compared_pod(0, Cause.TIE_BREAK)
     high = attrs.evolve(
         first, outcomes=(msgspec.structs.replace(first.outcomes[0], total=2**62 + 1), first.outcomes[1])
     )

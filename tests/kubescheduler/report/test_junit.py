@@ -13,7 +13,7 @@ from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, co
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.junit import junit
 from tests.support.build import labels
-from tests.support.comparing.compared import node, pod
+from tests.support.comparisons import node, pod
 
 OLD, NEW = EngineSpec(), EngineSpec(release="1.36")
 

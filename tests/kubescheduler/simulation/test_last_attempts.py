@@ -14,8 +14,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import WAITING, PodRecord
 from kubescheduler.simulation.workload import Arrival, Workload
 from tests.support.build import make_node, make_pod, resources
-from tests.support.device_clusters.device_world import HELD, SLICES, TODAY, WRITTEN
-from tests.support.device_clusters.devices import binding, make_class, pod_with, users
+from tests.support.devices import HELD, SLICES, TODAY, WRITTEN, binding, make_class, pod_with, users
 
 ROOM = resources(cpu=4000, memory=8 << 30, pods=10)
 FULL = resources(cpu=0, memory=8 << 30, pods=10)

@@ -19,7 +19,7 @@ from kubescheduler.simulation.object_traffic import CHOICES, came_later, replaye
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.workload import Arrival, ObjectUpdate, Workload
 from tests.support.live.dry_runs import read
-from tests.support.live.served_clusters import a_node, a_pod
+from tests.support.live.serving import a_node, a_pod
 
 WAITS = read(
     {"metadata": {"name": "waits"}, "provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"}, "StorageClass"

@@ -12,7 +12,7 @@ from clusterstate.errors import ConfigError, InputError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sweep.cases import Configuration, SweepOptions, cases_of, find_snapshots, parse_seeds
 from kubescheduler.sweep.weights import grid_of, read_grid
-from tests.support.comparing.sweep_build import OPTIONS, node, one_case, write, write_snapshots
+from tests.support.comparisons import OPTIONS, node_manifest, one_case, write, write_snapshots
 
 
 @pytest.fixture(autouse=True)
@@ -39,18 +39,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_snapshots(folder: Path, arguments: list[str], whole: bool, names: list[str]) -> None:
     """Files and globs are snapshots; in a folder every manifest and every folder is one, hidden ones are not."""
     write_snapshots(folder / "snaps", 2)
-    write(folder / "snaps" / "big" / "n1.json", node("n1"))
-    write(folder / "snaps" / "big" / "n2.json", node("n2"))
-    write(folder / "snaps" / ".git" / "n3.json", node("n3"))
+    write(folder / "snaps" / "big" / "n1.json", node_manifest("n1"))
+    write(folder / "snaps" / "big" / "n2.json", node_manifest("n2"))
+    write(folder / "snaps" / ".git" / "n3.json", node_manifest("n3"))
     (folder / "snaps" / "notes.txt").write_text("not a manifest")
     assert [snapshot.name for snapshot in find_snapshots(arguments, whole_folders=whole)] == names
 
 
 def test_a_folder_is_read_whole(folder: Path) -> None:
     """A folder's manifests, at any depth, make one snapshot."""
-    write(folder / "all" / "n1.json", node("n1"))
-    write(folder / "all" / "more" / "n2.json", node("n2"))
-    write(folder / "all" / ".cache" / "n3.json", node("n3"))
+    write(folder / "all" / "n1.json", node_manifest("n1"))
+    write(folder / "all" / "more" / "n2.json", node_manifest("n2"))
+    write(folder / "all" / ".cache" / "n3.json", node_manifest("n3"))
     (snapshot,) = find_snapshots(["all"], whole_folders=True)
     assert snapshot.files == ("all/more/n2.json", "all/n1.json")
 
@@ -72,7 +72,7 @@ def test_arguments_that_name_nothing(folder: Path) -> None:
 
 def test_ids_stand_for_contents(folder: Path) -> None:
     """Names and places of files do not matter, what is in them does."""
-    write(folder / "a.json", node("n1"))
+    write(folder / "a.json", node_manifest("n1"))
     (folder / "policy.json").write_text('{"kind": "Policy"}')
     before = one_case("a.json", "release=1.16,policy=policy.json")
     (folder / "else").mkdir()
@@ -81,14 +81,14 @@ def test_ids_stand_for_contents(folder: Path) -> None:
     assert one_case("else/b.json", "policy=else/p.json").id == before.id
     (folder / "policy.json").write_text('{"kind": "Policy", "priorities": []}')
     assert one_case("a.json", "policy=policy.json").id != before.id
-    write(folder / "else" / "b.json", node("n2"))
+    write(folder / "else" / "b.json", node_manifest("n2"))
     assert one_case("else/b.json", "policy=else/p.json").id != before.id
 
 
 def test_ids_differ(folder: Path) -> None:
     """Release, seed, rule of ties, pods, how they are read and placed, and weights each make another case."""
-    name = write(folder / "a.json", node("n1"))
-    pods = (write(folder / "pods.json", node("n1")),)
+    name = write(folder / "a.json", node_manifest("n1"))
+    pods = (write(folder / "pods.json", node_manifest("n1")),)
     weighted = Configuration("release=1.16", EngineSpec(), (("ImageLocalityPriority", 0),))
     cases = [
         one_case(name),
@@ -108,7 +108,7 @@ def test_ids_differ(folder: Path) -> None:
 
 def test_columns_are_no_part_of_an_id(folder: Path) -> None:
     """What is written beside the rest makes no other case; without a seed the rule of ties means nothing."""
-    name = write(folder / "a.json", node("n1"))
+    name = write(folder / "a.json", node_manifest("n1"))
     assert one_case(name, placements=True, timings=True, tie_break="upstream", version="9").id == one_case(name).id
 
 

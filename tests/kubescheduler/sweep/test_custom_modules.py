@@ -14,7 +14,7 @@ import trustme
 from algorithmprovider import FIT_PREDICATES
 from kubescheduler.sweep.cases import Case, CustomModules, cases_of, packed
 from kubescheduler.sweep.run_case import run_case, with_certificates
-from tests.support.comparing.sweep_build import node, one_case, pod, write
+from tests.support.comparisons import node_manifest, one_case, pod_manifest, write
 from tests.support.custom.extender_process import extender
 
 PLUGIN = """\
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a snapshot of three equal nodes and one pod."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", ["", *sys.path])
-    write(tmp_path / "snap.json", *(node(name) for name in ("n0", "n1", "n2", "node-2")), pod("a"))
+    write(tmp_path / "snap.json", *(node_manifest(name) for name in ("n0", "n1", "n2", "node-2")), pod_manifest("a"))
     (tmp_path / "policy.json").write_text(json.dumps(POLICY))
     (tmp_path / "config.json").write_text(json.dumps(CONFIGURATION))
     return tmp_path

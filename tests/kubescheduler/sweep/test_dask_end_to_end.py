@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from tests.kubescheduler.cli.conftest import in_a_process
-from tests.support.comparing.sweep_build import node, pod, write
+from tests.support.comparisons import node_manifest, pod_manifest, write
 from tests.support.custom.extender_process import extender
 
 distributed = pytest.importorskip(
@@ -75,7 +75,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "code_of_sweeps.py").write_text(CODE)
     (tmp_path / "allowed_for_sweeps.py").write_text('ALLOWED = ("n1", "n2")\n')
     for at, names in enumerate((("n0", "n1"), ("n1", "n2"), ("n0", "n1", "n2"))):
-        write(tmp_path / "snaps" / f"s{at}.json", *map(node, names), pod("a"), pod("b"))
+        write(
+            tmp_path / "snaps" / f"s{at}.json",
+            *map(node_manifest, names),
+            pod_manifest("a"),
+            pod_manifest("b"),
+        )
     return tmp_path
 
 

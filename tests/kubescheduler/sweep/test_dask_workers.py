@@ -17,7 +17,7 @@ from kubescheduler.sweep.dask_workers import check_dask, run_on_dask
 from kubescheduler.sweep.rows import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
-from tests.support.comparing.sweep_build import COLUMNS, deadly_case, run_here, two_hundred
+from tests.support.comparisons import COLUMNS, deadly_case, run_here, two_hundred
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed: pip install 'kubescheduler[sweep]'"

@@ -11,7 +11,7 @@ import pytest
 from clusterstate.errors import InputError
 from kubescheduler.sweep import rows
 from kubescheduler.sweep.rows import JOURNAL, Row, columns_of, open_rows
-from tests.support.comparing.sweep_build import COLUMNS
+from tests.support.comparisons import COLUMNS
 
 HEADER = ",".join(column.name for column in COLUMNS)
 

@@ -12,7 +12,7 @@ import pytest
 
 from kubescheduler.sweep.cases import packed
 from kubescheduler.sweep.run_case import failed, run_case
-from tests.support.comparing.sweep_build import node, one_case, pod, write
+from tests.support.comparisons import node_manifest, one_case, pod_manifest, write
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def snapshot(tmp_path: Path) -> str:
     """Two nodes of 4 and 2 CPUs, one running pod, and three pending ones of which one fits nowhere."""
     return write(
         tmp_path / "cluster.json",
-        node("n1", "4"),
-        node("n2", "2", "4Gi"),
-        pod("running", "1", nodeName="n1"),
-        pod("a", "1"),
-        pod("b", "1"),
-        pod("huge", "64"),
+        node_manifest("n1", "4"),
+        node_manifest("n2", "2", "4Gi"),
+        pod_manifest("running", "1", nodeName="n1"),
+        pod_manifest("a", "1"),
+        pod_manifest("b", "1"),
+        pod_manifest("huge", "64"),
     )
 
 
@@ -59,7 +59,7 @@ def test_the_row(snapshot: str) -> None:
 
 def test_an_empty_cluster(tmp_path: Path) -> None:
     """Without nodes there is nothing to measure, and the release says so."""
-    row = run_case(one_case(write(tmp_path / "cluster.json", pod("a")))).row
+    row = run_case(one_case(write(tmp_path / "cluster.json", pod_manifest("a")))).row
     assert "unschedulable" not in row
     assert (
         row["error"]
@@ -79,7 +79,7 @@ def test_seconds_when_asked_for(snapshot: str) -> None:
 @pytest.mark.parametrize("tie_break", ["random", "upstream"])
 def test_seeds_choose_among_equals(tmp_path: Path, release: str, tie_break: str) -> None:
     """A seed means the same every time, and another seed may mean another node where there is chance at all."""
-    name = write(tmp_path / "cluster.json", *(node(f"n{at}") for at in range(9)), pod("a"))
+    name = write(tmp_path / "cluster.json", *(node_manifest(f"n{at}") for at in range(9)), pod_manifest("a"))
     cases = [one_case(name, f"release={release}", seed=seed, tie_break=tie_break) for seed in range(5)]
     rows = [run_case(case).row for case in cases]
     assert rows == [run_case(case).row for case in cases]
@@ -90,14 +90,14 @@ def test_seeds_choose_among_equals(tmp_path: Path, release: str, tie_break: str)
 
 def test_pods_of_a_file(tmp_path: Path, snapshot: str) -> None:
     """Given pods are scheduled instead of the pending ones, which stay as they are."""
-    name = write(tmp_path / "pods.json", pod("a", "2"), pod("new"))
+    name = write(tmp_path / "pods.json", pod_manifest("a", "2"), pod_manifest("new"))
     row = run_case(one_case(snapshot, pod_files=(name,), placements=True)).row
     assert row["placements"] == '{"default/a":"n1","default/new":"n2"}'
 
 
 def test_pods_of_another_scheduler(snapshot: str, tmp_path: Path) -> None:
     """A pod that no profile is for gets no node and is no error."""
-    name = write(tmp_path / "pods.json", pod("new", schedulerName="other"))
+    name = write(tmp_path / "pods.json", pod_manifest("new", schedulerName="other"))
     row = run_case(one_case(snapshot, "release=1.36", pod_files=(name,))).row
     assert (row["unschedulable"], row["error"]) == (1, "")
 
@@ -107,7 +107,12 @@ def test_pods_of_another_scheduler(snapshot: str, tmp_path: Path) -> None:
 
 def test_a_bad_snapshot(tmp_path: Path) -> None:
     """Every fault of a snapshot, in one text."""
-    name = write(tmp_path / "cluster.json", node("n1"), pod("a", nodeName="n2"), pod("b", nodeName="n3"))
+    name = write(
+        tmp_path / "cluster.json",
+        node_manifest("n1"),
+        pod_manifest("a", nodeName="n2"),
+        pod_manifest("b", nodeName="n3"),
+    )
     row = run_case(one_case(name)).row
     assert str(row["error"]).count("is not in the cluster") == 2
     assert (row["case"], row["snapshot"], row["digest"]) == (one_case(name).id, name, "")
@@ -164,7 +169,7 @@ def test_files_that_change(tmp_path: Path, snapshot: str) -> None:
     policy = tmp_path / "policy.json"
     policy.write_text('{"kind": "Policy", "apiVersion": "v1"}')
     case, before = one_case(snapshot, f"policy={policy}"), Path(snapshot).read_text()
-    write(Path(snapshot), node("n1"))
+    write(Path(snapshot), node_manifest("n1"))
     assert "was changed after the sweep began" in str(run_case(case).row["error"])
     Path(snapshot).write_text(before)
     assert run_case(case).row["error"] == ""
@@ -176,17 +181,17 @@ def test_pods_that_change(tmp_path: Path, snapshot: str) -> None:
     """A process that runs cases of several sweeps reads the pods of each, and none that changed after it began."""
     path = tmp_path / "pods.json"
     first, second = (
-        one_case(snapshot, pod_files=(write(path, *(pod(f"p{at}") for at in range(pods))),)) for pods in (1, 3)
+        one_case(snapshot, pod_files=(write(path, *(pod_manifest(f"p{at}") for at in range(pods))),)) for pods in (1, 3)
     )
     assert (first.id != second.id, run_case(second).row["pods"]) == (True, 3)
     assert run_case(first).row["error"] == f"{path}: changed after the sweep began; run the same command again"
-    write(path, pod("p0"))
+    write(path, pod_manifest("p0"))
     assert run_case(first, packed(first.files)).row["pods"] == 1
 
 
 def test_judgements_of_several_sweeps(tmp_path: Path) -> None:
     """What one sweep lets pass is a fault for the next that does not, in the same process."""
-    snapshot = write(tmp_path / "s.json", {**node("n"), "spec": {"taint": []}}, pod("p"))
+    snapshot = write(tmp_path / "s.json", {**node_manifest("n"), "spec": {"taint": []}}, pod_manifest("p"))
     errors = [run_case(one_case(snapshot, validate=validate)).row["error"] for validate in ("ignore", "strict")]
     assert errors[0] == ""
     assert "spec.taint: unknown field" in str(errors[1])
@@ -228,8 +233,8 @@ def test_notes_on_a_configuration(tmp_path: Path, snapshot: str) -> None:
 def test_files_that_are_sent(tmp_path: Path) -> None:
     """A machine without the files comes to the same row, and speaks of them by the user's names."""
     folder = tmp_path / "cluster"
-    write(folder / "nodes.json", node("n1"))
-    write(folder / "pods.json", pod("a"))
+    write(folder / "nodes.json", node_manifest("n1"))
+    write(folder / "pods.json", pod_manifest("a"))
     policy = tmp_path / "policy.json"
     policy.write_text('{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "Nope", "weight": 1}]}')
     good, bad = one_case(str(folder)), one_case(str(folder), f"policy={policy}")
@@ -248,15 +253,15 @@ def test_nodes_used_without_the_pods_of_nodes(tmp_path: Path) -> None:
 
     def owned(name: str, node_name: str, kind: str) -> dict[str, object]:
         owner = {"apiVersion": "v1", "kind": kind, "name": "o", "uid": "1", "controller": True}
-        made = pod(name, nodeName=node_name)
+        made = pod_manifest(name, nodeName=node_name)
         return {**made, "metadata": {**made["metadata"], "ownerReferences": [owner]}}
 
-    mirror = pod("static", nodeName="n3")
+    mirror = pod_manifest("static", nodeName="n3")
     mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "hash"}
     daemons = [owned("d1", "n1", "DaemonSet"), owned("d2", "n2", "Node"), mirror]
-    nodes = [node(f"n{number}") for number in range(1, 5)]
+    nodes = [node_manifest(f"n{number}") for number in range(1, 5)]
     row = run_case(one_case(write(tmp_path / "idle.json", *nodes, *daemons))).row
     assert (row["nodes"], row["nodes_used"]) == (4, 0)
     busy = owned("job", "n1", "ReplicaSet")
-    row = run_case(one_case(write(tmp_path / "busy.json", *nodes, *daemons, busy, pod("a")))).row
+    row = run_case(one_case(write(tmp_path / "busy.json", *nodes, *daemons, busy, pod_manifest("a")))).row
     assert (row["nodes"], row["nodes_used"]) == (4, 2)

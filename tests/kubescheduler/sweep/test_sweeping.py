@@ -20,7 +20,7 @@ from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.rows import Row, Rows, open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 from kubescheduler.sweep.sweeping import ATTEMPTS, SweepSummary, run_locally, sweep
-from tests.support.comparing.sweep_build import COLUMNS, deadly_case, rows_in, run_here, two_hundred
+from tests.support.comparisons import COLUMNS, deadly_case, rows_in, run_here, two_hundred
 
 
 @pytest.fixture

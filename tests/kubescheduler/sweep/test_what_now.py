@@ -9,7 +9,7 @@ import pytest
 from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.sweep.what_now import ComparisonInputs, what_now
-from tests.support.comparing.compared import GIB, MOST, Policies, node, pod
+from tests.support.comparisons import GIB, MOST, Policies, node, pod
 
 USED: list[Any] = [node("n1"), node("n2"), pod("there", 2000, 4 * GIB, on="n1")]
 

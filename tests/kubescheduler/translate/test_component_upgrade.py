@@ -11,7 +11,7 @@ from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.translating import translation_document
 from kubescheduler.translate.translation_model import Emphasis, Role, Translation
-from tests.support.configuring.migrations import configuration, moved, told
+from tests.support.configuring.translating import configuration, moved, told_of
 
 SWAP = {
     "disabled": [{"name": "NodeResourcesLeastAllocated"}],
@@ -44,7 +44,7 @@ def test_shares_before_and_after(version: str) -> None:
     assert weights(translation.after)["NodeResourcesFit (MostAllocated)"] == translation.after.weight(Role.PACKS)
     assert weights(translation.before)["PodTopologySpread (System)"] == 2
     assert weights(translation.after)["PodTopologySpread (System)"] == 2
-    ((kind),) = told(translation, "profiles[0] NodeResourcesFit (MostAllocated)")
+    ((kind),) = told_of(translation, "profiles[0] NodeResourcesFit (MostAllocated)")
     assert kind == "check"
 
 
@@ -57,7 +57,7 @@ def test_kept_emphasis(version: str) -> None:
     (profile,) = accepted(translation).profiles
     scores = {plugin.name: plugin.weight for plugin in profile.plugins[Point.SCORE]}
     assert scores["NodeResourcesFit"] == after.weight(Role.PACKS)
-    assert told(translation, "--keep-emphasis: profiles[0]") == ["approximate"]
+    assert told_of(translation, "--keep-emphasis: profiles[0]") == ["approximate"]
     plain = moved(configuration(version, profiles=[PACKING[version]]))
     assert translation.before == plain.before
 
@@ -67,7 +67,7 @@ def test_nothing_to_keep() -> None:
     document = configuration("v1beta3")
     kept = moved(document, keep_emphasis=True)
     assert kept.plain() == moved(document).plain()
-    assert told(kept, "--keep-emphasis: profiles[0]") == ["exact"]
+    assert told_of(kept, "--keep-emphasis: profiles[0]") == ["exact"]
 
 
 def test_every_profile_by_itself() -> None:
@@ -78,8 +78,8 @@ def test_every_profile_by_itself() -> None:
     assert translation.before.weight(Role.PACKS) == 0
     (packs,) = translation.others
     assert packs.after.weight(Role.PACKS) > packs.after.weight(Role.SPREADS)
-    assert told(translation, "--keep-emphasis: profiles[0]") == ["exact"]
-    assert told(translation, "--keep-emphasis: profiles[1]") == ["approximate"]
+    assert told_of(translation, "--keep-emphasis: profiles[0]") == ["exact"]
+    assert told_of(translation, "--keep-emphasis: profiles[1]") == ["approximate"]
     (others,) = translation_document(translation)["otherProfiles"]
     assert others["name"] == "packs"
     assert len(accepted(translation).profiles) == 2

@@ -14,7 +14,7 @@ from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.commented_yaml import translation_yaml
 from kubescheduler.translate.translation_model import NoteKind
-from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
+from tests.support.configuring.translating import POLICY, configmap, configuration, deployment, moved, told_of
 
 
 def profile(document: dict[str, Any], *, older: bool = False) -> Profile:
@@ -65,7 +65,7 @@ def test_packing_becomes_a_strategy(version: str) -> None:
     assert weights(found)["TaintToleration"] == weights(found)["InterPodAffinity"] == 1
     strategy = translation.plain()["profiles"][0]["pluginConfig"][0]["args"]["scoringStrategy"]
     assert strategy["type"] == "MostAllocated"
-    assert told(translation, "NodePreferAvoidPods") == ["lost"]
+    assert told_of(translation, "NodePreferAvoidPods") == ["lost"]
 
 
 def test_no_score_by_fullness() -> None:
@@ -101,7 +101,7 @@ def test_foreign_plugins_are_kept(member: str) -> None:
     plugins = {member: {"enabled": [{"name": "Mine", "weight": 2}]}}
     translation = moved(configuration("v1beta3", profiles=[{"plugins": plugins}]))
     assert {"name": "Mine", "weight": 2} in translation.plain()["profiles"][0]["plugins"][member]["enabled"]
-    assert told(translation, "Mine") == ["check"]
+    assert told_of(translation, "Mine") == ["check"]
 
 
 def test_unknown_keys_by_version() -> None:
@@ -110,7 +110,7 @@ def test_unknown_keys_by_version() -> None:
     with pytest.raises(ConfigError, match="enableHttps: unknown key; did you mean enableHTTPS"):
         moved(configuration("v1beta1", extenders=[extender]))
     translation = moved(configuration("v1alpha2", extenders=[extender], disablePreemption=True, bindTimeoutSeconds=7))
-    assert told(translation, "enableHttps") == ["lost"]
+    assert told_of(translation, "enableHttps") == ["lost"]
     document = translation.plain()
     assert document["extenders"] == [{"urlPrefix": "http://x"}]
     assert document["profiles"][0]["plugins"]["postFilter"] == {"disabled": [{"name": "DefaultPreemption"}]}
@@ -147,8 +147,8 @@ def test_v1alpha1_is_migrated_whole() -> None:
     assert args["InterPodAffinity"] == {"hardPodAffinityWeight": 9}
     assert args["VolumeBinding"] == {"bindTimeoutSeconds": 30}
     assert args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
-    assert told(translation, "healthzBindAddress") == ["lost"]
-    assert told(translation, "resourceLock") == ["approximate"]
+    assert told_of(translation, "healthzBindAddress") == ["lost"]
+    assert told_of(translation, "resourceLock") == ["approximate"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_configmap_with_either_kind() -> None:
     assert moved(configmap("a", policy__cfg=POLICY)).from_release == "1.16"
     assert moved(configmap("b", config__yaml=beta)).from_release == "1.27"
     both = moved(configmap("c", policy__cfg=POLICY, plugin__yaml=beta))
-    assert told(both, "plugin.yaml") == ["check"]
+    assert told_of(both, "plugin.yaml") == ["check"]
     with pytest.raises(ConfigError, match="there is no Policy, KubeSchedulerConfiguration or kube-scheduler in it"):
         moved(configmap("d", notes="none"))
 
@@ -187,7 +187,7 @@ def test_several_documents_under_a_key() -> None:
     beta = yaml.safe_dump(configuration("v1beta3", percentageOfNodesToScore=30)) + "---\nkind: Other\n"
     found = moved(configmap("settings", config__yaml=beta))
     assert found.plain()["percentageOfNodesToScore"] == 30
-    assert told(found, "settings[config.yaml]") == ["check"]
+    assert told_of(found, "settings[config.yaml]") == ["check"]
     policy = yaml.safe_dump(json.loads(POLICY)) + "---\nkind: Other\n"
     (note,) = (note for note in moved(configmap("p", policy__cfg=policy)).notes if "first document" in note.text)
     assert note.text == "only the first document is read: 1 more document is ignored"
@@ -215,7 +215,7 @@ def test_a_manifest_and_its_flags(shell: bool) -> None:
     assert document["leaderElection"] == {"resourceLock": "leases", "leaderElect": True, "resourceName": "mine"}
     assert document["profiles"][0]["schedulerName"] == "mine"
     assert weights(profile(document))["NodeResourcesFit"] == 3
-    assert [told(translation, f"--{name}") for name in ("port", "logtostderr", "nonsense", "scheduler-name")] == [
+    assert [told_of(translation, f"--{name}") for name in ("port", "logtostderr", "nonsense", "scheduler-name")] == [
         ["lost"],
         ["lost"],
         ["check"],
@@ -234,7 +234,7 @@ def test_a_mounted_configuration() -> None:
     translation = moved(configmap("settings", config__yaml=beta), manifest)
     assert translation.plain()["percentageOfNodesToScore"] == 30
     assert "leaderElection" not in translation.plain()
-    assert told(translation, "--leader-elect") == ["exact"]
+    assert told_of(translation, "--leader-elect") == ["exact"]
     with pytest.raises(ConfigError, match=r"--config is /etc/kubernetes/config\.yaml: give ConfigMap settings, too"):
         moved(manifest)
 
@@ -250,7 +250,7 @@ def test_with_new_filters() -> None:
         translation = moved(document, with_new_filters=asked)
         filters = {plugin.name for plugin in profile(translation.plain()).plugins[Point.FILTER]}
         assert names & filters == (names if asked else set())
-        assert len(told(translation, "--with-new-filters")) == (3 if asked else 0)
+        assert len(told_of(translation, "--with-new-filters")) == (3 if asked else 0)
 
 
 def test_bare() -> None:
@@ -306,7 +306,7 @@ def test_plugins_that_1_36_no_longer_has(member: str, plugin: str, kind: str, in
     """1.36 refuses a v1 file that names them: each is replaced or left out, with the note that older versions get."""
     plugins = {member: {"enabled": [{"name": plugin}]}}
     translation = moved(configuration("v1", profiles=[{"plugins": plugins}]))
-    assert told(translation, plugin) == [kind]
+    assert told_of(translation, plugin) == [kind]
     said = translation.plain()["profiles"][0].get("plugins", {}).get(member, {})
     assert [entry["name"] for entry in said.get("enabled", ())] == instead
 
@@ -351,8 +351,8 @@ def test_another_release_than_the_image() -> None:
     manifest = image_of(deployment(CLUSTER_AUTOSCALER), "kube-scheduler:v1.20.15")
     translation = moved(manifest, release="1.16")
     assert translation.from_release == "1.16"
-    assert told(translation, "input.yaml: Deployment my-scheduler, container kube-scheduler") == ["check"]
-    assert told(moved(manifest, release="1.20"), "input.yaml: Deployment my-scheduler") == []
+    assert told_of(translation, "input.yaml: Deployment my-scheduler, container kube-scheduler") == ["check"]
+    assert told_of(moved(manifest, release="1.20"), "input.yaml: Deployment my-scheduler") == []
 
 
 @pytest.mark.parametrize(("version", "between"), [("1.15.3", "1.4 and 1.16"), ("1.17.0", "1.16 and 1.20")])
@@ -365,7 +365,7 @@ def test_an_image_of_a_release_that_is_not_there(version: str, between: str) -> 
         moved(manifest, release=None)
     translation = moved(manifest, release="1.16")
     place = "input.yaml: Deployment my-scheduler, container kube-scheduler"
-    assert told(translation, f"{place}: --feature-gates PodPriority=false") == ["check"]
+    assert told_of(translation, f"{place}: --feature-gates PodPriority=false") == ["check"]
     assert [note.advice for note in translation.notes if note.path == place] == [""]
 
 
@@ -375,11 +375,11 @@ def test_an_image_of_v1() -> None:
     translation = moved(manifest, release=None)
     assert translation.from_release == "1.28"
     assert translation.plain()["leaderElection"] == {"leaderElect": False}
-    assert told(translation, "--nonsense") == ["check"]
+    assert told_of(translation, "--nonsense") == ["check"]
     (note,) = (note for note in translation.notes if note.path == "v1")
     assert ("1.29 (" in note.text, "1.28 (" in note.text) == (True, False)
     newest = moved(image_of(deployment(), "kube-scheduler:v1.36.2"), release=None)
-    assert told(newest, "v1") == []
+    assert told_of(newest, "v1") == []
     with pytest.raises(ConfigError, match=r"kube-scheduler 1\.36 has no --algorithm-provider and does not"):
         moved(image_of(deployment(CLUSTER_AUTOSCALER), "kube-scheduler:v1.36.2"), release=None)
 
@@ -428,9 +428,9 @@ def test_rules_that_are_dropped() -> None:
     assert note.kind is NoteKind.LOST
     assert "ignored: priorities" in note.text
     assert "--from 1.4" in note.advice
-    assert told(moved(rules, release="1.4"), "input.yaml") == []
-    assert told(moved({"apiVersion": "v1", **rules}), "input.yaml") == []
-    assert told(moved({"Priorities": []}), "input.yaml") == ["check"]
+    assert told_of(moved(rules, release="1.4"), "input.yaml") == []
+    assert told_of(moved({"apiVersion": "v1", **rules}), "input.yaml") == []
+    assert told_of(moved({"Priorities": []}), "input.yaml") == ["check"]
 
 
 def test_every_kind_of_note_is_used() -> None:

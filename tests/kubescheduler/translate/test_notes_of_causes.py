@@ -9,7 +9,7 @@ import pytest
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
 from kubescheduler.translate.migration import MigrationOptions
 from kubescheduler.translate.translating import provider_source, translate
-from tests.support.configuring.migrations import moved
+from tests.support.configuring.translating import moved
 from tests.support.releases_tried import FRAMEWORKS_TRIED, POLICIES_TRIED, RELEASES_TRIED
 
 PAIRS = [

@@ -11,7 +11,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases.lookup import release_named
-from tests.support.configuring.migrations import POLICY, configmap, configuration, deployment, moved, told
+from tests.support.configuring.translating import POLICY, configmap, configuration, deployment, moved, told_of
 
 FLAGS = (
     "--policy-configmap=p",
@@ -40,12 +40,12 @@ def test_the_process_of_1_20() -> None:
     assert document["healthzBindAddress"] == document["metricsBindAddress"] == "0.0.0.0:10252"
     assert document["enableProfiling"] is False
     assert component(document, "1.20").leader_election.resource_lock == "endpoints"
-    assert [told(translation, f"--{name}") for name in ("port", "logtostderr", "failure-domains")] == [
+    assert [told_of(translation, f"--{name}") for name in ("port", "logtostderr", "failure-domains")] == [
         ["exact"],
         [],
         ["exact"],
     ]
-    assert told(translation, "resourceLock") == ["exact"]
+    assert told_of(translation, "resourceLock") == ["exact"]
     texts = " ".join(note.text for note in translation.notes)
     (line,) = (note.text for note in translation.notes if note.path == "command line")
     assert line == "start kube-scheduler 1.20 with --config=FILE --logtostderr=true --bind-address=127.0.0.1 --v=2"
@@ -58,8 +58,8 @@ def test_the_process_of_1_36() -> None:
     document = translation.plain()
     assert document["leaderElection"] == {"resourceLock": "leases", "resourceName": "mine"}
     assert "healthzBindAddress" not in document
-    assert told(translation, "--port") == ["lost"]
-    assert told(translation, "--logtostderr") == ["lost"]
+    assert told_of(translation, "--port") == ["lost"]
+    assert told_of(translation, "--logtostderr") == ["lost"]
     assert component(document, "1.36").leader_election.resource_lock == "leases"
 
 
@@ -81,7 +81,7 @@ def test_v1alpha1_for_every_target(to: str) -> None:
     assert "DefaultPreemption" not in {plugin.name for plugin in found.plugins.get(Point.POST_FILTER, ())}
     assert config.leader_election.resource_lock == {"1.20": "configmaps", "1.36": "leases"}[to]
     assert ("healthzBindAddress" in translation.plain()) == (to == "1.20")
-    assert told(translation, "healthzBindAddress") == {"1.20": [], "1.36": ["lost"]}[to]
+    assert told_of(translation, "healthzBindAddress") == {"1.20": [], "1.36": ["lost"]}[to]
 
 
 def test_defaults_of_the_source() -> None:
@@ -166,7 +166,7 @@ def test_several_feature_gates() -> None:
     """They stay in one flag; a value that is no boolean is an error."""
     gates = "PodOverhead=false,EvenPodsSpread=true, NonPreemptingPriority=true,Mine=true"
     translation = moved(deployment(f"--feature-gates={gates}"), to="1.20")
-    assert len(told(translation, "--feature-gates")) == 4
+    assert len(told_of(translation, "--feature-gates")) == 4
     (line,) = (note.text for note in translation.notes if note.path == "command line")
     assert line.endswith("--feature-gates=PodOverhead=false,NonPreemptingPriority=true")
     with pytest.raises(ConfigError, match="invalid value of PodOverhead=maybe"):
@@ -177,6 +177,6 @@ def test_ports_beside_a_configuration() -> None:
     """They had no effect there; 1.36 serves no plain HTTP whatever they said, so the note stays."""
     manifest = deployment("--config=/etc/k/config.yaml", "--port=0", mounts={"/etc/k": "settings"})
     old = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1alpha1")))
-    assert told(moved(old, manifest, to="1.20"), "--port") == ["exact"]
-    assert told(moved(old, manifest, to="1.36"), "--port") == ["lost"]
+    assert told_of(moved(old, manifest, to="1.20"), "--port") == ["exact"]
+    assert told_of(moved(old, manifest, to="1.36"), "--port") == ["lost"]
     assert "healthzBindAddress" not in moved(old, manifest, to="1.20").plain()

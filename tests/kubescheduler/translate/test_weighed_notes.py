@@ -11,7 +11,7 @@ from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.translating import weighed
 from kubescheduler.translate.translation_model import Note
 from priorities.prefer_avoid import ANNOTATION
-from tests.support.comparing.compared import node, pod
+from tests.support.comparisons import node, pod
 
 POLICY = """\
 kind: Policy

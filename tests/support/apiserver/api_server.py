@@ -14,10 +14,113 @@ from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.front_server import FrontServer
-from tests.support.apiserver.managed_fields import take_over
-from tests.support.apiserver.patching import merged
-from tests.support.apiserver.selecting import selects
 from tests.support.apiserver.storage import Document, StatusError, Storage
+
+MERGE_KEYS = {
+    "conditions": "type",
+    "containers": "name",
+    "reservedFor": "uid",
+    "schedulingGates": "name",
+    "taints": "key",
+}
+"""List → the member by which its entries are told apart."""
+
+
+def merged(target: Document, patch: Document) -> Document:
+    """A document with a patch applied."""
+    out = dict(target)
+    for key, value in patch.items():
+        if key.startswith("$"):
+            continue
+        if value is None:
+            out.pop(key, None)
+        elif isinstance(value, dict):
+            out[key] = merged(out.get(key) or {}, value)
+        elif isinstance(value, list) and key in MERGE_KEYS:
+            out[key] = _list(out.get(key) or [], value, MERGE_KEYS[key])
+        else:
+            out[key] = value
+    return out
+
+
+def _list(target: list[Document], patch: list[Document], key: str) -> list[Document]:
+    entries = {entry[key]: entry for entry in target}
+    for entry in patch:
+        if entry.get("$patch") == "delete":
+            entries.pop(entry[key], None)
+        else:
+            entries[entry[key]] = merged(entries.get(entry[key], {}), entry)
+    return list(entries.values())
+
+
+TIME = "2026-01-01T00:00:00Z"
+"""Real servers write the second of the change; all of a test is within one."""
+
+
+def take_over(before: Document, after: Document, manager: str, part: str) -> None:
+    """Notes in ``after`` that somebody changed the fields in which it differs from ``before``.
+
+    manager: the first word of the user agent. part: the subresource, empty for the object. Upstream: apimachinery's
+    managedFieldsUpdater, in API servers since 1.18.
+    """
+    entries = copy.deepcopy(before["metadata"].get("managedFields", []))
+    changed = _changed(_bare(before), _bare(after))
+    if changed:
+        same = (entry for entry in entries if (entry["manager"], entry.get("subresource", "")) == (manager, part))
+        entry = next(same, None)
+        if entry is None:
+            entry = {"manager": manager, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {}}
+            entries.append({**entry, **({"subresource": part} if part else {})})
+            entry = entries[-1]
+        entry["fieldsV1"] = _union(entry["fieldsV1"], changed)
+        entry["time"] = TIME
+    if entries:
+        after["metadata"]["managedFields"] = entries
+
+
+def _bare(obj: Document) -> Document:
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("managedFields", "resourceVersion")}
+    return {**obj, "metadata": metadata}
+
+
+def _changed(before: Any, after: Any) -> Document:
+    """The fields in which two values differ, as FieldsV1; lists are one field."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return {}
+    return {
+        f"f:{key}": _changed(before.get(key), after.get(key))
+        for key in sorted({*before, *after})
+        if before.get(key) != after.get(key)
+    }
+
+
+def _union(first: Document, second: Document) -> Document:
+    return {key: _union(first.get(key, {}), second.get(key, {})) for key in sorted({*first, *second})}
+
+
+def field(obj: Document, path: str) -> str:
+    """The value of a field, as text."""
+    value: Any = obj
+    for part in path.split("."):
+        value = (value or {}).get(part)
+    if value is None and path == "status.phase":
+        return "Pending"
+    return "" if value is None else str(value)
+
+
+def selects(selector: str) -> Callable[[Document | None], bool]:
+    """Whether an object is selected; one that is not there is not."""
+    terms = []
+    for term in filter(None, selector.split(",")):
+        negated = "!=" in term
+        path, _, value = term.partition("!=" if negated else "=")
+        terms.append((path, value.lstrip("="), negated))
+
+    def selected(obj: Document | None) -> bool:
+        return obj is not None and all((field(obj, path) == value) is not negated for path, value, negated in terms)
+
+    return selected
+
 
 PATH = re.compile(
     r"(?P<group>/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+)(?=/))?/(?P<plural>[^/]+)"

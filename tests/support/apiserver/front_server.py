@@ -16,8 +16,7 @@ import attrs
 from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver.object_store import ObjectStore
-from tests.support.apiserver.storage import StatusError
+from tests.support.apiserver.storage import ObjectStore, StatusError
 
 ACCEPTING = 5
 """Turns of the event loop in which a connection is accepted."""

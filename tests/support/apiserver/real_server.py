@@ -1,7 +1,9 @@
-"""A real kube-apiserver with etcd, from the binaries in the folder that ``KUBEBUILDER_ASSETS`` names."""
+"""A real API server, its objects, and a front of it on which requests are recorded and may go wrong."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import http.client
 import os
 import socket
@@ -9,17 +11,21 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import aiohttp
 import msgspec
 import trustme
+from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.support.apiserver.storage import StatusError
+from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver.front_server import FrontServer, lost
+from tests.support.apiserver.storage import Document, StatusError
 from tests.support.processes.dependent_processes import dependent
 
 SECONDS = 120.0
@@ -192,3 +198,189 @@ def free_ports(count: int) -> list[int]:
     for one in found:
         one.close()
     return ports
+
+
+PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
+LOCKS = ("/api/v1/endpoints", "/api/v1/configmaps", "/apis/coordination.k8s.io/v1/leases")
+CLEARED = (PODS, "/api/v1/events")
+AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+
+
+class RealStorage:
+    """An ObjectStore."""
+
+    def __init__(self, server: RealServer) -> None:
+        self._server = server
+        self.listeners: list[Callable[[], None]] = []
+        self._made: list[str] = []
+        """What is not cleared with its collection."""
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion of now."""
+        return int(self._ask("GET", f"{PODS}?limit=1")["metadata"]["resourceVersion"])
+
+    def all(self, path: str, namespace: str = "") -> list[Document]:
+        """The objects of a collection, by namespace and name; none where the server does not have it."""
+        try:
+            found: list[Document] = self._ask("GET", _address(path, namespace))["items"]
+        except StatusError as error:
+            if error.code == 404:
+                return []
+            raise
+        return found
+
+    def get(self, path: str, namespace: str, name: str) -> Document:
+        """One object."""
+        return self._ask("GET", _address(path, namespace, name))
+
+    def create(self, path: str, namespace: str, obj: Document) -> Document:
+        """Makes an object, with its status."""
+        made = self._ask("POST", _address(path, namespace), obj)
+        if path not in (*CLEARED, NODES):
+            self._made.append(_address(path, namespace, obj["metadata"]["name"]))
+        status = obj.get("status")
+        if status and any(made.get("status", {}).get(key) != value for key, value in status.items()):
+            made["status"] = {**made.get("status", {}), **status}
+            made = self._ask("PUT", _address(path, namespace, obj["metadata"]["name"], "status"), made)
+        self._wrote()
+        return made
+
+    def replace(self, path: str, namespace: str, name: str, obj: Document) -> Document:
+        """Replaces an object, but for its status."""
+        made = self._ask("PUT", _address(path, namespace, name), obj)
+        self._wrote()
+        return made
+
+    def change(self, path: str, namespace: str, name: str, edit: Callable[[Document], None]) -> Document:
+        """Replaces an object by what ``edit`` makes of a copy: pods are bound, and statuses written, if need be."""
+        before = self.get(path, namespace, name)
+        after = copy.deepcopy(before)
+        edit(after)
+        node = (after.get("spec") or {}).get("nodeName")
+        if path == PODS and node != before["spec"].get("nodeName"):
+            binding = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+            self._ask("POST", _address(path, namespace, name, "binding"), binding)
+            before["spec"]["nodeName"] = node
+            after["metadata"].pop("resourceVersion")
+        if _without_status(after) != _without_status(before):
+            written = self._ask("PUT", _address(path, namespace, name), after)
+            after["metadata"]["resourceVersion"] = written["metadata"]["resourceVersion"]
+        if after.get("status") != before.get("status"):
+            self._ask("PUT", _address(path, namespace, name, "status"), after)
+        self._wrote()
+        return self.get(path, namespace, name)
+
+    def delete(self, path: str, namespace: str, name: str) -> Document:
+        """Deletes an object at once."""
+        gone = self._ask("DELETE", _address(path, namespace, name), AT_ONCE)
+        self._wrote()
+        return gone
+
+    def compact(self) -> None:
+        """Forgets what happened until now: a server that starts anew knows of nothing before its start."""
+        self._server.kill()
+        self._server.start()
+
+    def clear(self) -> None:
+        """Deletes what tests make."""
+        self.listeners.clear()
+        for path in CLEARED:
+            for namespace in ("default", "kube-system"):
+                self._ask("DELETE", _address(path, namespace), AT_ONCE)
+        self._ask("DELETE", NODES, AT_ONCE)
+        locks = (_address(path, "kube-system", name) for path in LOCKS for name in ("kube-scheduler", "kubescheduler"))
+        for address in (*locks, *self._made):
+            with contextlib.suppress(StatusError):
+                self._ask("DELETE", address)
+        self._made.clear()
+
+    def _wrote(self) -> None:
+        for listen in list(self.listeners):
+            listen()
+
+    def _ask(self, method: str, path: str, body: Document | None = None) -> Document:
+        found: Document = self._server.ask(method, path, body)
+        return found
+
+
+def _address(path: str, namespace: str, *rest: str) -> str:
+    group, _, plural = path.rpartition("/")
+    return "/".join((group, *(("namespaces", namespace) if namespace else ()), plural, *rest))
+
+
+def _without_status(obj: Document) -> Document:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+    return {**obj, "metadata": metadata, "status": None}
+
+
+KEPT = ("Content-Type", "Accept", "User-Agent")
+"""Headers of requests that the server sees."""
+SHOWN = ("Content-Type", "Retry-After")
+"""Headers of answers that the client sees."""
+
+
+class ForwardingServer(FrontServer):
+    """Asks a real server, in the name of a user of its own."""
+
+    storage: RealStorage
+
+    def __init__(self, io: IoThread, real: RealServer, *, token: str = "admin-token") -> None:
+        """token: by which the server knows who asks."""
+        super().__init__(io)
+        self.storage = RealStorage(real)
+        self.token = token
+        self.real = real
+        """The server behind it."""
+        self._session: aiohttp.ClientSession | None = None
+
+    def restart(self) -> None:
+        """Kills the real server, and starts it again."""
+        self.real.kill()
+        self.real.start()
+
+    def __enter__(self) -> ForwardingServer:
+        self.start()
+        return self
+
+    async def _start(self, port: int) -> None:
+        connector = aiohttp.TCPConnector(ssl=False, limit=512)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None))
+        await super()._start(port)
+
+    async def _stop(self) -> None:
+        await super()._stop()
+        assert self._session is not None
+        await self._session.close()
+
+    def _forwarded(self, request: web.Request, body: bytes) -> Any:
+        assert self._session is not None
+        headers = {key: request.headers[key] for key in KEPT if key in request.headers}
+        headers["Authorization"] = f"Bearer {self.token}"
+        return self._session.request(request.method, self.real.url + request.raw_path, data=body, headers=headers)
+
+    async def _served(self, request: web.Request, body: Any) -> web.StreamResponse:
+        if request.query.get("watch") == "true":
+            response = web.StreamResponse()
+            return await self._streamed(request, response, self._stream(request, response))
+        try:
+            async with self._forwarded(request, await request.read()) as answer:
+                content = await answer.read()
+        except aiohttp.ClientError:
+            return lost(request)
+        if request.method != "GET":
+            for listen in list(self.storage.listeners):
+                listen()
+        headers = {key: answer.headers[key] for key in SHOWN if key in answer.headers}
+        return web.Response(status=answer.status, body=content, headers=headers)
+
+    async def _stream(self, request: web.Request, response: web.StreamResponse) -> None:
+        try:
+            async with self._forwarded(request, b"") as answer:
+                response.set_status(answer.status)
+                response.headers["Content-Type"] = answer.headers.get("Content-Type", "application/json")
+                await response.prepare(request)
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+        except aiohttp.ClientError as error:
+            raise ConnectionError(str(error)) from error

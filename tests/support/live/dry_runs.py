@@ -19,7 +19,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.dry_run.sightings import Agreement, AgreementObserver
 from kubescheduler.live.informers.inbox import Inbox, ObjectChange
-from tests.support.live.live_clock import StoodClock
+from tests.support.live.live_cluster import StoodClock
 
 
 def scheduler_of(spec: EngineSpec) -> PodScheduler:

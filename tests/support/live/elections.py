@@ -14,7 +14,7 @@ from kubescheduler.live.leadership.elector import ElectionListener, ElectionRule
 from kubescheduler.live.leadership.resource_locks import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.releases.lookup import recorded_processes
-from tests.support.live.live_clock import EPOCH, StoodClock
+from tests.support.live.live_cluster import EPOCH, StoodClock
 
 RULES = {name: live.election for name, live in recorded_processes().items()}
 EVERY = pytest.mark.parametrize("release", list(RULES))

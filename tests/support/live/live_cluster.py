@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
 
+import attrs
 import msgspec
+import pytest
+import yaml
 
+from clusterstate.errors import ConfigError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
+from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.releases.lookup import live_release
+from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document, StatusError
+from tests.support.processes.dependent_processes import dependent
 
 PODS, NODES, LEASES = "/api/v1/pods", "/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"
 SECONDS = 60.0
@@ -131,3 +148,155 @@ def running(
         process.stop()
         thread.join(SECONDS)
     assert statuses == [0], log
+
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """What work comes to, on a loop in a thread of its own: the test's thread may have one of a browser."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+Left = Callable[[], Counter[str]]
+"""How many objects there are of each class, beyond those that were there before."""
+
+
+@contextmanager
+def uncollected(*classes: type) -> Iterator[Left]:
+    """Counts objects of these classes while nothing looks for cycles."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    before = _counted(classes)
+    try:
+        yield lambda: _counted(classes) - before
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _counted(classes: tuple[type, ...]) -> Counter[str]:
+    return Counter(type(found).__name__ for found in gc.get_objects() if type(found) in classes)
+
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class StoodClock(WallClock):
+    """Who sleeps by it sleeps not at all: the clock moves on instead."""
+
+    def __init__(self) -> None:
+        self.moment = 0.0
+        """Seconds since ``EPOCH``."""
+        self.slept: list[float] = []
+        """How long was slept, one after the other."""
+
+    def now(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.moment)
+
+    def monotonic(self) -> float:
+        return self.moment
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.moment += seconds
+
+
+class HastyClock(WallClock):
+    """The machine's clocks; who sleeps by it sleeps a hundredth of the time."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 100)
+
+
+SECOND = 1_000_000_000
+GROUP = "kubescheduler.config.k8s.io"
+VERSIONS = {"1.16": f"{GROUP}/v1alpha1", "1.20": f"{GROUP}/v1beta1", "1.36": f"{GROUP}/v1"}
+EVERY = pytest.mark.parametrize("release", list(recorded_processes()))
+
+
+def settled(release: str, *words: str, notes: list[str] | None = None) -> LiveSettings | None:
+    """What they come to; None where the process is to end."""
+    live = live_release(release)
+    heard = [] if notes is None else notes
+    return settings_of(CommandLine(live, parse_flags(live.flags, words)), heard.append, heard.append)
+
+
+def settings(release: str, *words: str, notes: list[str] | None = None) -> LiveSettings:
+    """What they come to, where the process goes on."""
+    found = settled(release, *words, notes=notes)
+    assert found is not None
+    return found
+
+
+def fault(release: str, *words: str) -> str:
+    """What is said of them as they are refused."""
+    with pytest.raises(ConfigError) as caught:
+        settled(release, *words)
+    return ", ".join(caught.value.problems)
+
+
+def a_file(folder: Path, release: str, **content: Any) -> str:
+    """The flag that names a new configuration file of some content."""
+    path = folder / f"config-{len(list(folder.iterdir()))}.yaml"
+    document = {"apiVersion": VERSIONS[release], "kind": "KubeSchedulerConfiguration", **content}
+    path.write_text(yaml.safe_dump(document))
+    return f"--config={path}"
+
+
+PROCESS_SECONDS = 120.0
+"""Until a test gives up."""
+CLOSED = {
+    "1.16": ("--secure-port=0", "--port=0"),
+    "1.20": ("--secure-port=0", "--port=0"),
+    "1.36": ("--secure-port=0",),
+}
+"""Flags with which nothing is served."""
+
+
+@attrs.define(eq=False)
+class RunningProcess:
+    """One run."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    """What it writes to stderr."""
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def status(self) -> int:
+        """Waits for its end."""
+        return self.process.wait(PROCESS_SECONDS)
+
+    def until(self, holds: Callable[[], bool], server: FrontServer | None = None) -> None:
+        """Waits for something to hold of what the server has, or of what the log says."""
+        changed = threading.Event()
+        if server is not None:
+            server.storage.listeners.append(changed.set)
+        end = time.monotonic() + PROCESS_SECONDS
+        while not _holds(holds):
+            assert self.process.poll() is None, self.text()
+            assert time.monotonic() < end, self.text()
+            changed.wait(0.05)
+            changed.clear()
+
+
+@contextmanager
+def started(folder: Path, release: str, *flags: str) -> Iterator[RunningProcess]:
+    """A process that runs until the end of the block at most."""
+    log = folder / "stderr.txt"
+    command = [sys.executable, "-m", "kubescheduler", "run", "--release", release, "--", *CLOSED[release], *flags]
+    with (
+        log.open("wb") as stream,
+        subprocess.Popen(dependent(command), stdout=subprocess.DEVNULL, stderr=stream) as process,
+    ):
+        try:
+            yield RunningProcess(process, log)
+        finally:
+            process.kill()

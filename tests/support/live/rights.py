@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -12,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import attrs
 import msgspec
 
 import kubescheduler.live
@@ -27,8 +30,8 @@ from kubescheduler.live.transport.api_client import Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes.live_client import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
-from tests.support.live.live_clock import HastyClock
-from tests.support.live.served_clusters import a_pod
+from tests.support.live.live_cluster import HastyClock
+from tests.support.live.serving import a_pod
 
 Right = tuple[str, str, str, str]
 """API group, resource with its part (pods/status), verb, and the name where rights are given by name; else empty."""
@@ -217,3 +220,59 @@ def _play_events(heard: HearingClient, live: LiveRelease, io: IoThread) -> None:
         heard.after(2, tell)
         heard.after(1, partial(events.about_lock, "kubescheduler", lock, "LeaderElection", "leads"))
         events.stop()
+
+
+@attrs.frozen
+class Instruction:
+    """One line of a Containerfile."""
+
+    name: str
+    """In capitals: COPY."""
+    words: tuple[str, ...]
+    """What follows, with flags, as a shell splits it; of a list in JSON its members."""
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """``--from=build`` as from → build."""
+        pairs = (word[2:].partition("=") for word in self.words if word.startswith("--"))
+        return {key: value for key, _, value in pairs}
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The words that are no flags."""
+        return tuple(word for word in self.words if not word.startswith("--"))
+
+
+@attrs.frozen
+class Stage:
+    """The instructions from one FROM to the next."""
+
+    image: str
+    name: str
+    """Empty: it has none."""
+    instructions: tuple[Instruction, ...]
+
+    def all(self, name: str) -> list[Instruction]:
+        """The instructions of a name."""
+        return [one for one in self.instructions if one.name == name]
+
+
+def stages_of(path: Path) -> list[Stage]:
+    """The stages of a file, in order."""
+    stages: list[Stage] = []
+    for instruction in _instructions(path.read_text()):
+        if instruction.name == "FROM":
+            image, *rest = instruction.operands
+            stages.append(Stage(image, rest[1] if rest else "", ()))
+        else:
+            last = stages[-1]
+            stages[-1] = attrs.evolve(last, instructions=(*last.instructions, instruction))
+    return stages
+
+
+def _instructions(text: str) -> Iterator[Instruction]:
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, _, rest = line.partition(" ")
+            listed = rest.strip().startswith("[")
+            yield Instruction(name.upper(), tuple(json.loads(rest) if listed else shlex.split(rest)))

@@ -29,6 +29,8 @@ from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.releases.lookup import live_release
+from tests.support.apiserver import ApiServer, FrontServer
+from tests.support.apiserver.storage import Document
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
 NOBODY: dict[str, Any] = {"username": "nobody", "uid": "uid-nobody"}
@@ -205,3 +207,54 @@ def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end
+
+
+PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
+
+
+def a_node(name: str, cpu: str = "4", **labels: str) -> Document:
+    """A node with room for ``cpu``."""
+    room = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {"allocatable": room, "capacity": room},
+    }
+
+
+def a_pod(name: str, cpu: str = "100m", **spec: Any) -> Document:
+    """A pod that waits for a node, as an API server stores it."""
+    container = {"name": "c", "image": "pause:3", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "metadata": {"name": name, "labels": {"app": "web"}},
+        "spec": {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec},
+        "status": {"phase": "Pending"},
+    }
+
+
+def two_contexts(folder: Path, url: str) -> str:
+    """Writes a kubeconfig; its current context leads to ``url``, the context ``gone`` to nobody. The file's name."""
+    servers = {"there": url, "gone": "http://127.0.0.1:1"}
+    clusters = ", ".join(f'{{name: {name}, cluster: {{server: "{at}"}}}}' for name, at in servers.items())
+    contexts = ", ".join(f"{{name: {name}, context: {{cluster: {name}, user: me}}}}" for name in servers)
+    file = folder / "kubeconfig"
+    file.write_text(
+        f"apiVersion: v1\nkind: Config\ncurrent-context: there\nclusters: [{clusters}]\ncontexts: [{contexts}]\n"
+        "users: [{name: me, user: {}}]\n"
+    )
+    return str(file)
+
+
+def fill(server: FrontServer, *nodes: Document, pods: tuple[Document, ...] = ()) -> None:
+    """Makes these nodes, and pods in the namespace default."""
+    for node in nodes:
+        server.storage.create(NODES, "", node)
+    for pod in pods:
+        server.storage.create(PODS, "default", pod)
+
+
+@contextmanager
+def api_server_with(*nodes: Document, pods: tuple[Document, ...] = ()) -> Iterator[ApiServer]:
+    """An API server with these nodes, and pods in the namespace default."""
+    with IoThread() as io, ApiServer(io) as server:
+        fill(server, *nodes, pods=pods)
+        yield server

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +14,15 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import attrs
 
+from kubescheduler.lab.exercises.checking import CheckedExercise, Standing, check_work
+from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise
+from kubescheduler.lab.exercises.exercise_record import SOLUTION
 from tests.support.processes.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
@@ -213,3 +218,33 @@ def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[s
             out += [f"{scheme}: {one['id']}: {node['html'][:200]}: {node['failureSummary']}" for node in one["nodes"]]
     page.emulate_media(color_scheme=None)
     return out
+
+
+Replacement = tuple[str, str, str]
+"""(file, text in it, text in its place)."""
+
+TOLERATIONS = '{key: gpu, operator: Equal, value: "true", effect: NoSchedule}'
+"""Of the solution of 02-taints."""
+
+
+def checked_part(name: str, part: str) -> CheckedExercise:
+    """The checks of a part of a shipped exercise: ``start`` or ``solution``."""
+    return check_work(shipped_exercise(name), SHIPPED / name / part)
+
+
+def checked_variant(name: str, replacements: Sequence[Replacement], folder: Path) -> CheckedExercise:
+    """The checks of the solution with some text replaced; every text has to be there."""
+    work = folder / "work"
+    shutil.copytree(SHIPPED / name / SOLUTION, work)
+    for file, old, new in replacements:
+        text = (work / file).read_text()
+        assert old in text, f"{file} has no {old}"
+        (work / file).write_text(text.replace(old, new))
+    return check_work(shipped_exercise(name), work)
+
+
+def failing(checked: CheckedExercise) -> list[str]:
+    """The names of the checks that fail, with their scenario."""
+    return [
+        ": ".join(filter(None, (one.scenario, one.name))) for one in checked.outcomes if one.standing is Standing.FAILED
+    ]

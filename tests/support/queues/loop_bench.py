@@ -20,8 +20,8 @@ from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_node
-from tests.support.frames import Binder, Recorder, Sort, profile_of, registry_of, services_of
-from tests.support.queues.simple_queue import SimpleQueue
+from tests.support.deciders import Binder, Recorder, Sort, profile_of, registry_of, services_of
+from tests.support.queues.release_queues import SimpleQueue
 
 U, SKIP, WAIT = Status.unschedulable("u"), Status(Code.Skip), Status(Code.Wait)
 BOTH = ["1.20", "1.36"]

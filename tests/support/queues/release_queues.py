@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
+import attrs
 import msgspec
 
+from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Status
+from kubescheduler.cycle.failures import FailureRecord
 from kubescheduler.framework.plugins.plugin_record import events_by_plugin
 from kubescheduler.queue.fifo import FIFO
 from kubescheduler.queue.queueing_hints import QueueingHints
@@ -90,3 +98,118 @@ class Setting:
         while (entry := self.queue.pop()) is not None:
             names.append(entry.pod.metadata.name)
         return names
+
+
+@attrs.frozen(eq=False)
+class SimpleEntry:
+    """A pod of the queue.
+
+    timestamp: when it last entered a queue, in seconds. attempts: how often it was tried. gated_by: the PreEnqueue
+    plugin that holds it back. rejectors: the plugins for which its last attempt failed.
+    """
+
+    pod: Pod
+    timestamp: float
+    attempts: int = 0
+    gated_by: str = ""
+    rejectors: frozenset[str] = frozenset()
+
+
+def never_gated(_: Pod, __: str) -> Status | None:
+    return None
+
+
+class SimpleQueue:
+    """What the loop calls of a queue: what failed waits until something happens, then it is tried again.
+
+    less: the queue sort, as ``Profiles.less``. pre_enqueue: of (pod, the plugin to ask first), as
+    ``Profiles.pre_enqueue``; a pod that it refuses is gated. clock: seconds.
+    """
+
+    def __init__(
+        self,
+        less: Callable[[Any, Any], bool],
+        clock: Callable[[], float],
+        pre_enqueue: Callable[[Pod, str], Status | None] = never_gated,
+    ) -> None:
+        self._clock = clock
+        self._pre_enqueue = pre_enqueue
+        self._order = functools.cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+        self._heap: list[tuple[Any, int, str]] = []
+        self._active: dict[str, tuple[int, SimpleEntry]] = {}
+        self._unschedulable: dict[str, SimpleEntry] = {}
+
+    def __len__(self) -> int:
+        return len(self._active) + len(self._unschedulable)
+
+    def gated(self) -> dict[str, str]:
+        """Key of a pod that is held back → the plugin that does it."""
+        return {key: entry.gated_by for key, entry in self._unschedulable.items() if entry.gated_by}
+
+    def unschedulable(self) -> list[Pod]:
+        """The pods whose last attempt failed, and the gated ones."""
+        return [entry.pod for entry in self._unschedulable.values()]
+
+    def add(self, pod: Pod) -> None:
+        """A new pod, or a new version of one that is in the queue."""
+        with self._lock:
+            _, before = self._active.pop(pod.key, (0, None))
+            before = before or self._unschedulable.pop(pod.key, None)
+            entry = SimpleEntry(pod, self._clock()) if before is None else attrs.evolve(before, pod=pod)
+            self._enqueue(entry)
+
+    def remove(self, pod: Pod) -> None:
+        """A pod is gone."""
+        with self._lock:
+            self._active.pop(pod.key, None)
+            self._unschedulable.pop(pod.key, None)
+
+    def pop(self) -> SimpleEntry | None:
+        with self._lock:
+            while self._heap:
+                _, number, key = heapq.heappop(self._heap)
+                found, entry = self._active.get(key, (-1, None))
+                if entry is not None and found == number:
+                    del self._active[key]
+                    return attrs.evolve(entry, attempts=entry.attempts + 1)
+            return None
+
+    def put_back(self, entry: SimpleEntry, pod: Pod, failure: FailureRecord) -> None:
+        with self._lock:
+            for name, part in (("unschedulable queue", self._unschedulable), ("the active queue", self._active)):
+                if pod.key in part:
+                    raise ClusterStateError(f"Pod {pod.key} is already present in {name}")
+            self._unschedulable[pod.key] = attrs.evolve(
+                entry, pod=pod, timestamp=self._clock(), rejectors=failure.rejectors
+            )
+
+    def done(self, pod: Pod) -> None: ...
+
+    def activate(self, pods: Sequence[Pod]) -> None:
+        with self._lock:
+            self._move([pod.key for pod in pods if pod.key in self._unschedulable])
+
+    def assigned_pod_deleted(self, pod: Pod, excluding: Pod | None) -> None:
+        with self._lock:
+            self._move([key for key in self._unschedulable if excluding is None or key != excluding.key])
+
+    def move_all(self) -> None:
+        """Something changed that may let any pod in."""
+        with self._lock:
+            self._move(list(self._unschedulable))
+
+    def _move(self, keys: Collection[str]) -> None:
+        for key in keys:
+            self._enqueue(self._unschedulable.pop(key))
+
+    def _enqueue(self, entry: SimpleEntry) -> None:
+        status = self._pre_enqueue(entry.pod, entry.gated_by)
+        if status is None:
+            number = next(self._numbers)
+            self._active[entry.pod.key] = number, attrs.evolve(entry, gated_by="")
+            heapq.heappush(self._heap, (self._order(entry), number, entry.pod.key))
+        else:
+            rejectors = entry.rejectors | {status.plugin}
+            self._unschedulable[entry.pod.key] = attrs.evolve(entry, gated_by=status.plugin, rejectors=rejectors)

@@ -11,7 +11,7 @@ import pytest
 import kubescheduler as ks
 from algorithmprovider.custom_code import CustomCodeError
 from tests.kubescheduler.cli.conftest import Run, pod
-from tests.support.comparing.sweep_build import run_here
+from tests.support.comparisons import run_here
 from tests.support.custom.faulty_plugins import written
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import Run, pod
-from tests.support.comparing.simulator_reader import Export, read_export, results_of
+from tests.support.comparisons import Export, read_export, results_of
 from tests.support.releases_tried import RELEASES_TRIED
 
 Exported = Callable[[str], Export]

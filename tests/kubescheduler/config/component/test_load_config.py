@@ -13,7 +13,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import read_configuration
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec
-from tests.support.configuring.migrations import POLICY, configmap, configuration
+from tests.support.configuring.translating import POLICY, configmap, configuration
 
 VERSIONS = {"1.16": "v1alpha1", "1.20": "v1beta1", "1.36": "v1"}
 

@@ -19,7 +19,7 @@ from kubescheduler.framework.deciding.adapters import ask_filter, filter_mask, n
 from predicates.types import FitPredicate, NodeError
 from priorities.types import PriorityConfig
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.frames import plugin
+from tests.support.deciders import plugin
 
 POD = make_pod()
 STATE = CycleState()

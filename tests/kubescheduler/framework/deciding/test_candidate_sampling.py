@@ -16,7 +16,7 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
 from tests.support.deciders import deciding
-from tests.support.preempting import node, pod, wants
+from tests.support.preemption_worlds import node_named, pod_at, wants
 from tests.support.rich_worlds import in_tree
 
 
@@ -78,7 +78,7 @@ def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: in
     usual = made["DefaultPreemption"]
     assert isinstance(usual, DefaultPreemption)
     preemption = msgspec.structs.replace(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
-    cluster = [thing for at in ("n0", "n1", "n2") for thing in (node(at), pod(f"low-{at}", at, cpu=3000))]
+    cluster = [thing for at in ("n0", "n1", "n2") for thing in (node_named(at), pod_at(f"low-{at}", at, cpu=3000))]
     scheduler = deciding(release, made["NodeResourcesFit"], preemption, cluster=cluster, percentage=percentage)
     found = scheduler.schedule(wants(), preempt=True).preemption
     assert found is not None

@@ -25,8 +25,7 @@ from kubescheduler.releases.lookup import release_named
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, kept_objects, make_node, make_pod, resources
-from tests.support.deciders import deciding
-from tests.support.frames import answers, frame, plugin
+from tests.support.deciders import answers, deciding, frame, plugin
 from tests.support.rich_worlds import (
     LOCAL_VOLUME,
     NODE_PARTS,

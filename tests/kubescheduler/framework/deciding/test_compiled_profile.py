@@ -13,8 +13,7 @@ from kubescheduler.framework.deciding.compiled_profile import Compiled
 from predicates.types import NodeError, PreFiltered
 from priorities.types import PriorityError
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.deciders import FakeExtender, pre_filtering, refusing, scoring
-from tests.support.frames import answers, frame, plugin
+from tests.support.deciders import FakeExtender, answers, frame, plugin, pre_filtering, refusing, scoring
 
 
 def compiled(*plugins: Any, **fields: Any) -> Compiled:

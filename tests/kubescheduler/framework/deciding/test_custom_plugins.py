@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter
 from predicates.types import NodeError
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.frames import answers, plugin
+from tests.support.deciders import answers, plugin
 
 POD = make_pod()
 THERE = make_pod("there", node="n1")

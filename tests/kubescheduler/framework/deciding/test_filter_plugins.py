@@ -16,8 +16,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
 from predicates.types import NodeError
 from tests.support.build import make_node, make_pod, resources
-from tests.support.deciders import NODES, deciding, refusing, scoring
-from tests.support.frames import answers, plugin
+from tests.support.deciders import NODES, answers, deciding, plugin, refusing, scoring
 from tests.support.rich_worlds import in_tree
 
 RELEASES = ("1.20", "1.36")

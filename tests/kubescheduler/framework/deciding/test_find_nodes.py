@@ -13,8 +13,7 @@ from kubescheduler.cycle.failures import rejectors_of
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_node, make_pod
-from tests.support.deciders import Answered, FakeExtender, deciding, pre_filtering, refusing, scoring
-from tests.support.frames import plugin
+from tests.support.deciders import Answered, FakeExtender, deciding, plugin, pre_filtering, refusing, scoring
 
 BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
 U = Status.unschedulable("u")

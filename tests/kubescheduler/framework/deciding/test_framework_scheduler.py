@@ -22,8 +22,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
-from tests.support.deciders import FakeExtender, deciding, refusing, scoring
-from tests.support.frames import answers, plugin
+from tests.support.deciders import FakeExtender, answers, deciding, plugin, refusing, scoring
 from tests.support.rich_worlds import RELEASES, DrawnCluster, everything, in_tree, incoming, told, worlds
 
 BOTH = pytest.mark.parametrize("release", RELEASES)

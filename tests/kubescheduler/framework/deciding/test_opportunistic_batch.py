@@ -14,9 +14,8 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.opportunistic_batch import Signers, sign_of
 from kubescheduler.framework.deciding.score_plugins import HeapTie
-from tests.support.batching import BatchingScheduler, document, filling, sized
-from tests.support.deciders import scoring
-from tests.support.frames import answers, frame, plugin
+from tests.support.deciders import answers, frame, plugin, scoring
+from tests.support.runs_of_pods import BatchingScheduler, document, filling, sized
 
 NODES = [sized(name, cpus) for name, cpus in (("a", 3), ("b", 4), ("c", 5))]
 """Empty ones score the higher the larger they are: c, b, a."""

@@ -20,8 +20,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import (
     collect_1_36,
 )
 from tests.support.build import make_node, make_pod, resources
-from tests.support.deciders import FakeExtender, deciding, refusing
-from tests.support.frames import answers, plugin
+from tests.support.deciders import FakeExtender, answers, deciding, plugin, refusing
 from tests.support.rich_worlds import in_tree
 from tests.support.storage import IMMEDIATE, claiming, make_claim, make_class
 

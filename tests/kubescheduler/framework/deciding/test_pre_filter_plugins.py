@@ -16,8 +16,7 @@ from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.find_nodes import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_pod
-from tests.support.deciders import deciding, pre_filtering, refusing
-from tests.support.frames import answers, plugin
+from tests.support.deciders import answers, deciding, plugin, pre_filtering, refusing
 
 U, V, UAU = Status.unschedulable("u"), Status.unschedulable("v"), Status.unresolvable("uau")
 FAULT = Status.failure("broken")

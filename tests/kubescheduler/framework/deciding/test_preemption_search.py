@@ -21,9 +21,18 @@ from kubescheduler.framework.deciding.preemption_search import (
     potential_1_36,
 )
 from tests.support.build import make_pod, resources
-from tests.support.deciders import Answered, FakeExtender, deciding, refusing
-from tests.support.frames import answers, plugin
-from tests.support.preempting import WEB, budget, chosen, node, pod, preempted, told, victims, wants
+from tests.support.deciders import Answered, FakeExtender, answers, deciding, plugin, refusing
+from tests.support.preemption_worlds import (
+    WEB,
+    budget,
+    chosen,
+    node_named,
+    pod_at,
+    preempted,
+    told,
+    victims,
+    wants,
+)
 from tests.support.rich_worlds import DrawnCluster, everything, in_tree, incoming, worlds
 
 RELEASES = ("1.20", "1.36")
@@ -69,9 +78,9 @@ TERMINATING = "preemption: not eligible due to a terminating pod on the nominate
 )
 def test_a_pod_waits_for_its_node_to_get_free(release: str, there: Any, nominated: str, eligible: bool) -> None:
     """While a lower pod is still leaving the nominated node, no other pod is preempted."""
-    leaving = msgspec.structs.replace(pod("there", cpu=3000, **there), conditions=(BY_SCHEDULER,))
-    other = pod("other", "n1", cpu=3000)
-    decision = preempted(release, [node("n0"), node("n1"), leaving, other], wants(nominated=nominated))
+    leaving = msgspec.structs.replace(pod_at("there", cpu=3000, **there), conditions=(BY_SCHEDULER,))
+    other = pod_at("other", "n1", cpu=3000)
+    decision = preempted(release, [node_named("n0"), node_named("n1"), leaving, other], wants(nominated=nominated))
     assert bool(victims(decision)) == eligible
     if not eligible:
         assert decision.message == told(release, 2, "2 Insufficient cpu", TERMINATING)
@@ -81,9 +90,9 @@ def test_a_pod_waits_for_its_node_to_get_free(release: str, there: Any, nominate
 @BOTH
 def test_a_nominated_node_that_does_not_do_any_more(release: str) -> None:
     """When nothing can be mended there, the pod may preempt elsewhere."""
-    leaving = msgspec.structs.replace(pod("there", cpu=3000, deleting=True), conditions=(BY_SCHEDULER,))
-    other = pod("other", "n1", cpu=3000)
-    cluster = [node("n0"), node("n1"), leaving, other]
+    leaving = msgspec.structs.replace(pod_at("there", cpu=3000, deleting=True), conditions=(BY_SCHEDULER,))
+    other = pod_at("other", "n1", cpu=3000)
+    cluster = [node_named("n0"), node_named("n1"), leaving, other]
     decision = preempted(release, cluster, wants(nominated="n0"), refusing("F", n0="hopeless"))
     assert victims(decision) == {"n1": ["other"]}
 
@@ -91,7 +100,7 @@ def test_a_nominated_node_that_does_not_do_any_more(release: str) -> None:
 @BOTH
 def test_some_pods_never_preempt(release: str) -> None:
     """Their policy says so."""
-    decision = preempted(release, [node("n0"), pod("low", cpu=3000)], wants(preemption_policy="Never"))
+    decision = preempted(release, [node_named("n0"), pod_at("low", cpu=3000)], wants(preemption_policy="Never"))
     text = "preemption: not eligible due to preemptionPolicy=Never."
     assert decision.message == told(release, 1, "1 Insufficient cpu", text)
     assert (victims(decision), decision.nominated) == ({}, None)
@@ -99,8 +108,8 @@ def test_some_pods_never_preempt(release: str) -> None:
 
 def test_a_node_that_an_extender_dropped_silently_counts_as_beyond_help_in_1_36() -> None:
     """So whoever leaves it is not waited for; 1.20 waits."""
-    leaving = msgspec.structs.replace(pod("there", cpu=100, deleting=True), conditions=(BY_SCHEDULER,))
-    cluster = [node("n0"), node("n1"), leaving, pod("other", "n1", cpu=3000)]
+    leaving = msgspec.structs.replace(pod_at("there", cpu=100, deleting=True), conditions=(BY_SCHEDULER,))
+    cluster = [node_named("n0"), node_named("n1"), leaving, pod_at("other", "n1", cpu=3000)]
     for release, expected in (("1.20", {}), ("1.36", {"n1": ["other"]})):
         extender = FakeExtender(filtered=Answered(()))
         assert victims(preempted(release, cluster, wants(nominated="n0"), extenders=[extender])) == expected
@@ -138,7 +147,7 @@ NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful 
 )
 def test_nodes_that_an_extender_took_away(answer: Answered, reason: str, text: str) -> None:
     """1.36 looks only where the extender said no, 1.20 wherever it did not say never, which it cannot."""
-    cluster, extenders = [node("n0"), pod("low")], [FakeExtender(filtered=answer)]
+    cluster, extenders = [node_named("n0"), pod_at("low")], [FakeExtender(filtered=answer)]
     decision = preempted("1.36", cluster, wants(), extenders=extenders)
     assert decision.message == f"0/1 nodes are available:{reason} {text}"
     assert victims(preempted("1.20", cluster, wants(), extenders=extenders)) == {"n0": []}
@@ -147,7 +156,7 @@ def test_nodes_that_an_extender_took_away(answer: Answered, reason: str, text: s
 def test_pending_nodes() -> None:
     """Preemption does not help where an event is waited for."""
     waits = plugin("W", **answers(filter=Status(Code.Pending, ("later",))))
-    decision = preempted("1.36", [node("n0"), pod("low")], wants(), waits)
+    decision = preempted("1.36", [node_named("n0"), pod_at("low")], wants(), waits)
     assert decision.message == f"0/1 nodes are available: 1 later. {NOT_HELPFUL}"
 
 
@@ -157,7 +166,12 @@ def test_pending_nodes() -> None:
 @BOTH
 def test_the_worked_example(release: str) -> None:
     """Of two lower pods the more important one is put back first, and stays."""
-    cluster = [node("n0"), pod("p5", priority=5), pod("p3", priority=3), pod("p1", priority=1)]
+    cluster = [
+        node_named("n0"),
+        pod_at("p5", priority=5),
+        pod_at("p3", priority=3),
+        pod_at("p1", priority=1),
+    ]
     assert victims(preempted(release, cluster, wants(priority=4))) == {"n0": ["p1"]}
 
 
@@ -165,17 +179,37 @@ def test_the_worked_example(release: str) -> None:
 @pytest.mark.parametrize(
     ("there", "asking", "expected"),
     [
-        ([pod("a", priority=10), pod("b", priority=11), pod("c", priority=10)], wants(), {}),
-        ([pod("a", priority=9, cpu=2000), pod("b", priority=1, cpu=1000)], wants(1000), {"n0": ["b"]}),
-        ([pod("a", priority=9, cpu=2000), pod("b", priority=1, cpu=1000)], wants(2000), {"n0": ["a"]}),
-        ([pod("a", priority=1, start=5), pod("b", priority=1, start=9, cpu=2000)], wants(1000), {"n0": ["b"]}),
-        ([pod("a", cpu=500), pod("b", cpu=500), pod("c", priority=10, cpu=2000)], wants(4000), {}),
+        (
+            [pod_at("a", priority=10), pod_at("b", priority=11), pod_at("c", priority=10)],
+            wants(),
+            {},
+        ),
+        (
+            [pod_at("a", priority=9, cpu=2000), pod_at("b", priority=1, cpu=1000)],
+            wants(1000),
+            {"n0": ["b"]},
+        ),
+        (
+            [pod_at("a", priority=9, cpu=2000), pod_at("b", priority=1, cpu=1000)],
+            wants(2000),
+            {"n0": ["a"]},
+        ),
+        (
+            [pod_at("a", priority=1, start=5), pod_at("b", priority=1, start=9, cpu=2000)],
+            wants(1000),
+            {"n0": ["b"]},
+        ),
+        (
+            [pod_at("a", cpu=500), pod_at("b", cpu=500), pod_at("c", priority=10, cpu=2000)],
+            wants(4000),
+            {},
+        ),
     ],
     ids=["nobody lower", "as few as possible", "the big one", "the later one", "not even then"],
 )
 def test_victims(release: str, there: list[Pod], asking: Pod, expected: dict[str, list[str]]) -> None:
     """All lower ones are hypothetically removed, and put back from the most important one as long as the pod fits."""
-    decision = preempted(release, [node("n0"), *there], asking)
+    decision = preempted(release, [node_named("n0"), *there], asking)
     assert victims(decision) == expected
     assert chosen(decision) == list(expected)
 
@@ -196,8 +230,12 @@ def test_budgets_protect(
 ) -> None:
     """Pods that would violate one are put back first, whatever their priority; 1.20 lists those first that have to go
     all the same, 1.36 all by importance."""
-    there = [pod("web1", priority=4, label=WEB), pod("free", priority=3), pod("web2", priority=2, label=WEB)]
-    decision = preempted(release, [node("n0"), *there, budget(allowed, *disrupted)], wants(2000))
+    there = [
+        pod_at("web1", priority=4, label=WEB),
+        pod_at("free", priority=3),
+        pod_at("web2", priority=2, label=WEB),
+    ]
+    decision = preempted(release, [node_named("n0"), *there, budget(allowed, *disrupted)], wants(2000))
     assert victims(decision) == {"n0": {"1.20": old, "1.36": new}[release]}
     assert decision.preemption is not None
     assert decision.preemption.candidates["n0"].violations == violations
@@ -207,7 +245,7 @@ def test_budgets_protect(
 def test_nominated_pods_need_their_room_too(release: str) -> None:
     """A pod that is nominated there and at least as important stays in the way."""
     made = in_tree(release)
-    cluster = [node("n0"), pod("low", cpu=3000)]
+    cluster = [node_named("n0"), pod_at("low", cpu=3000)]
     scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
     scheduler.cache.nominate(make_pod("other", priority=10, requests=resources(cpu=2500)), "n0")
     decision = scheduler.schedule(wants(), preempt=True)
@@ -220,7 +258,7 @@ def test_nominated_pods_need_their_room_too(release: str) -> None:
 def test_lower_nominations_are_taken_back(release: str) -> None:
     """Of the pods nominated to the chosen node."""
     made = in_tree(release)
-    cluster = [node("n0"), pod("low", cpu=3000)]
+    cluster = [node_named("n0"), pod_at("low", cpu=3000)]
     scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
     for name, priority in (("lower", 5), ("equal", 10)):
         scheduler.cache.nominate(make_pod(name, priority=priority, requests=resources(cpu=100)), "n0")
@@ -233,7 +271,11 @@ def test_lower_nominations_are_taken_back(release: str) -> None:
 def test_a_pod_without_candidates_loses_its_own_nomination_in_1_36(release: str) -> None:
     """Even when nodes were tried; 1.20 takes it back only when there is none to try."""
     asking = msgspec.structs.replace(wants(), nominated_node_name="n0")
-    found = preempted(release, [node("n0"), pod("low", cpu=100), pod("high", cpu=3000, priority=99)], asking).preemption
+    found = preempted(
+        release,
+        [node_named("n0"), pod_at("low", cpu=100), pod_at("high", cpu=3000, priority=99)],
+        asking,
+    ).preemption
     assert found is not None
     assert [p.metadata.name for p in found.cleared] == {"1.20": [], "1.36": [asking.metadata.name]}[release]
 
@@ -255,7 +297,7 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
         return tell
 
     own = plugin("O", filter=alone, add_pod=change(True), remove_pod=change(False), **answers(pre_filter=None))
-    cluster = [node("n0"), pod("a", priority=2), pod("b", priority=1)]
+    cluster = [node_named("n0"), pod_at("a", priority=2), pod_at("b", priority=1)]
     assert victims(preempted(release, cluster, wants(), own)) == {"n0": ["b"]}
 
 

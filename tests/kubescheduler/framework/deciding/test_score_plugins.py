@@ -20,8 +20,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import make_node, make_pod
-from tests.support.deciders import Answered, FakeExtender, deciding, refusing, scoring
-from tests.support.frames import answers, plugin
+from tests.support.deciders import Answered, FakeExtender, answers, deciding, plugin, refusing, scoring
 from tests.support.rich_worlds import in_tree
 
 BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])

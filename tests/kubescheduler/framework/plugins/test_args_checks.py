@@ -9,8 +9,7 @@ from kubescheduler.config.component import default_config
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import args_errors
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from tests.support.configuring.args_build import NAME_RULE, constraint, spread
-from tests.support.configuring.component_build import format_of
+from tests.support.configuring.component_build import NAME_RULE, constraint, format_of, spread
 
 SPREADS: list[Any] = [
     pytest.param(

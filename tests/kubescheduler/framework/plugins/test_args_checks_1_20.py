@@ -17,7 +17,7 @@ from kubescheduler.framework.plugins.plugin_record import args_errors
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs, shape_error_1_20
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from tests.support.configuring.args_build import (
+from tests.support.configuring.component_build import (
     BAD_FIELD,
     NO_REQUIREMENTS,
     NO_VALUES,
@@ -26,11 +26,11 @@ from tests.support.configuring.args_build import (
     REQUIRED,
     TERM_LITERAL,
     constraint,
+    format_of,
     preferred,
     required,
     spread,
 )
-from tests.support.configuring.component_build import format_of
 
 ROWS_1_20: list[Any] = [
     *(

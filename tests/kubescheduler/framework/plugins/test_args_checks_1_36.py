@@ -17,7 +17,7 @@ from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import cache_of
-from tests.support.configuring.args_build import (
+from tests.support.configuring.component_build import (
     BAD_FIELD,
     NO_VALUES,
     ONLY_LISTS,
@@ -25,11 +25,11 @@ from tests.support.configuring.args_build import (
     REQUIRED,
     constraint,
     fit,
+    format_of,
     preferred,
     required,
     spread,
 )
-from tests.support.configuring.component_build import format_of
 
 SHAPE = "scoringStrategy.shape"
 RATIO = "RequestedToCapacityRatio"

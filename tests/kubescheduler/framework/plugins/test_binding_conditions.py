@@ -23,8 +23,7 @@ from predicates.dynamic_resources import LEFT_OVER_CLAIM, NOT_AVAILABLE, DeviceR
 from predicates.types import GO_ON
 from tests.support.build import labels, make_node, resources
 from tests.support.deciders import deciding
-from tests.support.device_clusters.device_world import HELD, TODAY, WRITTEN, world
-from tests.support.device_clusters.devices import binding, make_claim, make_class, pod_with
+from tests.support.devices import HELD, TODAY, WRITTEN, binding, make_claim, make_class, pod_with, world
 
 WAITING = binding(HELD, since=WRITTEN, node="a")
 READY = binding(HELD, ("Ready", "True"), since=WRITTEN, node="a")

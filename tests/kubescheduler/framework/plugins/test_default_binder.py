@@ -11,7 +11,7 @@ from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.plugins.default_binder import default_binder
 from tests.support.build import make_pod
-from tests.support.custom.node_plugins import HANDLE
+from tests.support.custom.extender_asking import HANDLE
 
 
 class Client:

@@ -19,14 +19,19 @@ from kubescheduler.framework.plugins.dynamic_resources import DEALLOCATED, STATE
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON
 from tests.support.build import resources
-from tests.support.device_clusters.device_world import HELD, ON_A, UID, WRITTEN, Api, world
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
     DRIVER,
+    HELD,
+    ON_A,
+    UID,
+    WRITTEN,
+    Api,
     exactly,
     make_claim,
     make_class,
     pod_with,
     users,
+    world,
 )
 
 

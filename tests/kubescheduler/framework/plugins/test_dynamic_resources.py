@@ -25,12 +25,14 @@ from kubescheduler.releases import v1_36
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import resources
-from tests.support.device_clusters.device_world import HELD, UID, world
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
+    HELD,
     READING,
+    UID,
     make_claim,
     pod_with,
     users,
+    world,
 )
 
 

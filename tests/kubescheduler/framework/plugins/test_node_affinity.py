@@ -19,7 +19,7 @@ from kubescheduler.framework.plugins.node_affinity import (
 from predicates.types import GO_ON, PreFiltered
 from priorities.types import PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores, scoring_of
+from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
 
 CLUSTER = Cluster(
     [make_node("both", {"disk": "ssd", "gen": "2"}), make_node("second", {"gen": "2"}), make_node("none")]

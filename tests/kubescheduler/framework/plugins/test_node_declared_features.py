@@ -9,7 +9,7 @@ from clusterstate.objects import Container
 from kubescheduler.framework.plugins.node_declared_features import node_declared_features_1_36
 from predicates.declared_features import HOST_NETWORK_USERS, RESTART_ALL
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.extender_asking import HANDLE, check_of, refused
 
 TEXT = "node(s) didn't match Pod's required features"
 CLUSTER = Cluster(

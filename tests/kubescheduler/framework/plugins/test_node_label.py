@@ -7,7 +7,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs, node_label_1_20
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores
+from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores
 
 TEXT = "node(s) didn't have the requested labels"
 CLUSTER = Cluster([make_node("ab", {"a": "", "b": "x"}), make_node("a", {"a": "1"}), make_node("none")])

@@ -29,7 +29,7 @@ from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import Cluster, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, scores, scoring_of, verdict
+from tests.support.custom.extender_asking import HANDLE, check_of, scores, scoring_of, verdict
 
 HAS_ZONE = NodeSelectorTerm((Requirement("zone", "Exists"),))
 ADDED = NodeAffinityArgs(AddedAffinity((HAS_ZONE,), (PreferredSchedulingTerm(3, HAS_ZONE),)))

@@ -9,7 +9,7 @@ from clusterstate.snapshot import PodChange
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins.node_ports import node_ports_1_20, node_ports_1_36
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.extender_asking import HANDLE, check_of, refused
 
 TEXT = "node(s) didn't have free ports for the requested pod ports"
 OLD, NEW = node_ports_1_20(None, HANDLE), node_ports_1_36(None, HANDLE)

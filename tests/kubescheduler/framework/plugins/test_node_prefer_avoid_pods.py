@@ -8,7 +8,7 @@ from clusterstate.objects import OwnerReference
 from kubescheduler.framework.plugins.node_prefer_avoid_pods import node_prefer_avoid_pods_1_20
 from priorities.prefer_avoid import ANNOTATION
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, scores
+from tests.support.custom.extender_asking import HANDLE, scores
 
 AVOIDS = '{"preferAvoidPods": [{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u"}}}]}'
 CLUSTER = Cluster(

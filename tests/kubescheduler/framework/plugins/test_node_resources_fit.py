@@ -24,8 +24,8 @@ from kubescheduler.framework.plugins.node_resources_fit import (
 )
 from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import Cluster, make_node, make_pod, resources
-from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores, scoring_of
-from tests.support.device_clusters.devices import DRIVER, allocated, gpu, make_claim, make_class, make_slice
+from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
+from tests.support.devices import DRIVER, allocated, gpu, make_claim, make_class, make_slice
 
 GPU = "example.com/gpu"
 GPUS = FrozenMap({**resources(cpu=2000, memory=2000), GPU: 2000})

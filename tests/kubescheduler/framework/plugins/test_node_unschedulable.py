@@ -7,7 +7,7 @@ import pytest
 from clusterstate.objects import Toleration
 from kubescheduler.framework.plugins.node_unschedulable import node_unschedulable
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.extender_asking import HANDLE, check_of, refused
 
 TEXT = "node(s) were unschedulable"
 KEY = "node.kubernetes.io/unschedulable"

@@ -24,7 +24,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_volume_limits import node_volume_limits_1_20, node_volume_limits_1_36
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
-from tests.support.custom.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.extender_asking import HANDLE, check_of, refused
 from tests.support.storage import claiming, make_claim, make_class, make_volume
 
 OLD, NEW = node_volume_limits_1_20(None, HANDLE), node_volume_limits_1_36(None, HANDLE)

@@ -28,7 +28,7 @@ from kubescheduler.framework.plugins.non_csi_limits import (
     GCE_PD_LIMITS_1_20,
 )
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
-from tests.support.custom.node_plugins import check_of, refused
+from tests.support.custom.extender_asking import check_of, refused
 from tests.support.storage import by_text, claiming, make_claim, make_class
 
 TEXT = "node(s) exceed max volume count"

@@ -39,7 +39,7 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 from kubescheduler.releases.lookup import release_named
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.device_clusters.devices import (
+from tests.support.devices import (
     device_cluster,
     first_of,
     gpu,

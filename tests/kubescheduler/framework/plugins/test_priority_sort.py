@@ -9,7 +9,7 @@ import pytest
 
 from kubescheduler.framework.plugins.priority_sort import priority_sort
 from tests.support.build import make_pod
-from tests.support.custom.node_plugins import HANDLE
+from tests.support.custom.extender_asking import HANDLE
 
 
 def queued(priority: int | None, timestamp: float) -> Any:

@@ -34,7 +34,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
 from kubescheduler.releases import v1_20, v1_36
 from predicates.types import FitPredicate
 from tests.support.build import Cluster, make_node, make_pod, resources
-from tests.support.custom.node_plugins import HANDLE, scores, scoring_of
+from tests.support.custom.extender_asking import HANDLE, scores, scoring_of
 
 NODES = [make_node("a", allocatable=resources(cpu=4000, memory=8000)), make_node("b", allocatable=resources(cpu=4000))]
 ASKED = make_pod(requests=resources(cpu=1000, memory=4000))

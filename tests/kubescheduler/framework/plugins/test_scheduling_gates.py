@@ -6,7 +6,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.scheduling_gates import scheduling_gates_1_36
 from tests.support.build import make_pod
-from tests.support.custom.node_plugins import HANDLE
+from tests.support.custom.extender_asking import HANDLE
 
 
 def test_a_pod_waits_for_its_gates() -> None:

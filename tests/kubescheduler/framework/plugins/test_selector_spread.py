@@ -9,7 +9,7 @@ import pytest
 from clusterstate.objects import LabelSelector, ObjectMeta, ReplicaSet, Service, TopologySpreadConstraint
 from kubescheduler.framework.plugins.selector_spread import selector_spread_1_20
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, scores, scoring_of
+from tests.support.custom.extender_asking import HANDLE, scores, scoring_of
 
 WEB, TIER = {"app": "web"}, {"tier": "x"}
 BETA, STABLE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"

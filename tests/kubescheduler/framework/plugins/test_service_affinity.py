@@ -8,7 +8,7 @@ from clusterstate.objects import ObjectMeta, Service
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs, service_affinity_1_20
 from predicates.service_affinity import AFFINITY_VIOLATED
 from tests.support.build import Cluster, labels, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores
+from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores
 
 WEB = {"app": "web"}
 POD = make_pod(label=WEB)

@@ -8,7 +8,7 @@ from clusterstate.objects import Taint, Toleration
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins.taint_toleration import taint_toleration_1_20, taint_toleration_1_36
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused, scores, scoring_of
+from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
 
 NODES = [
     make_node("clean"),

@@ -11,7 +11,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.volume_zone import volume_zone_1_20, volume_zone_1_36
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.custom.node_plugins import HANDLE, check_of, refused
+from tests.support.custom.extender_asking import HANDLE, check_of, refused
 from tests.support.storage import claiming, make_claim, make_class, make_volume
 
 OLD, NEW = volume_zone_1_20(None, HANDLE), volume_zone_1_36(None, HANDLE)

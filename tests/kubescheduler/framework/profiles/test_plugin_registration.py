@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.errors import RegistryError
 from kubescheduler.framework.profiles.plugin_loading import PluginRegistry, registry_with, with_plugin
-from tests.support.frames import plugin
+from tests.support.deciders import plugin
 
 
 def make(args: Any, handle: Any) -> Any:

@@ -14,7 +14,7 @@ from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod
-from tests.support.frames import Binder, Sort, answers, plugin, profile_of, registry_of, services_of
+from tests.support.deciders import Binder, Sort, answers, plugin, profile_of, registry_of, services_of
 
 OTHER = plugin("Other", **answers(less=True))
 PLUGINS = [Sort(), Binder(), OTHER]

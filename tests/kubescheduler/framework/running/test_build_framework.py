@@ -11,7 +11,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.running.build_framework import FrameworkConstruction, build_framework
 from kubescheduler.releases.lookup import release_named
-from tests.support.frames import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
+from tests.support.deciders import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
 
 SORT, BINDER = Sort(), Binder()
 SCORER = plugin("Scorer", **answers(score=1))

@@ -9,7 +9,7 @@ from clusterstate.objects import Affinity, ClaimVolume, Pod, PodAffinity, PodAff
 from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.running.framework_services import FrameworkHandle
 from tests.support.build import make_node, make_pod
-from tests.support.frames import services_of
+from tests.support.deciders import services_of
 
 TERM = PodAffinityTerm(topology_key="zone")
 

@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.running.plugin_runners import groups
 from tests.support.build import make_pod
-from tests.support.frames import Recorder, answers, frame, plugin, services_of
+from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
 U, SKIP = Status.unschedulable("u"), Status(Code.Skip)

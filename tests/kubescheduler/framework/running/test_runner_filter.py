@@ -15,7 +15,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.running.framework_runtime import Framework
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod
-from tests.support.frames import answers, frame, plugin, services_of
+from tests.support.deciders import answers, frame, plugin, services_of
 
 POD = make_pod()
 U, UAU = Status.unschedulable("u"), Status.unresolvable("uau")

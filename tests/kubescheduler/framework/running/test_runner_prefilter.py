@@ -16,7 +16,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin, PreFilterResul
 from kubescheduler.framework.contract.profile import Point
 from predicates.types import FitPredicate, NodeError, PreFiltered
 from tests.support.build import make_node, make_pod
-from tests.support.frames import Recorder, answers, frame, plugin, services_of
+from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
 U, UAU = Status.unschedulable("u"), Status.unresolvable("uau")

@@ -10,7 +10,7 @@ from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from tests.support.build import make_pod
-from tests.support.frames import Recorder, answers, frame, plugin, services_of
+from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
 U = Status.unschedulable("u")

@@ -15,7 +15,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import make_node, make_pod
-from tests.support.frames import answers, frame, plugin, services_of
+from tests.support.deciders import answers, frame, plugin, services_of
 
 POD = make_pod()
 BOTH = ["1.20", "1.36"]

@@ -20,7 +20,7 @@ from kubescheduler.lab.exercises.exercise_reading import (
     work_of,
 )
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, START
-from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_part, checked_variant, failing
+from tests.support.pages.lab_page import TOLERATIONS, Replacement, checked_part, checked_variant, failing
 
 # ruff: noqa: E501 - an answer is a line of its table, however long
 

@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.lab.exercises.exercise_reading import shipped_names
-from tests.support.pages.exercise_work import TOLERATIONS, Replacement, checked_variant, failing
+from tests.support.pages.lab_page import TOLERATIONS, Replacement, checked_variant, failing
 
 SPOT = "- {key: lifecycle, operator: NotIn, values: [spot]}"
 REQUESTS = "requests: {cpu: 650m, memory: 1536Mi}"

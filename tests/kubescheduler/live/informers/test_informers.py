@@ -29,7 +29,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
 from tests.support.apiserver.front_server import hanging_watches, lost
-from tests.support.live.live_clock import HastyClock, StoodClock
+from tests.support.live.live_cluster import HastyClock, StoodClock
 
 RULES_1_16 = live_release("1.16").informers
 RULES_1_20 = live_release("1.20").informers

@@ -9,9 +9,9 @@ import pytest
 from kubescheduler.live.leadership.elector import ElectionTiming
 from kubescheduler.live.leadership.resource_locks import LeaderRecord, lease_time
 from kubescheduler.live.transport.api_answers import ApiError
-from tests.support.live import own_loop
+from tests.support.live import live_cluster
 from tests.support.live.elections import EVERY, RULES, Candidate, MemoryLock, a_record, candidate
-from tests.support.live.live_clock import EPOCH, StoodClock
+from tests.support.live.live_cluster import EPOCH, StoodClock
 
 
 @EVERY
@@ -19,7 +19,7 @@ def test_a_lock_that_nobody_made_is_made(release: str) -> None:
     """The first candidate leads at once, with no transition, and gives the lock back when it is stopped."""
     one = candidate(release)
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.lock.verbs()[:2] == ["GET", "POST"]
     assert one.led == [(True, 0.0), (False, 0.0)]
     assert one.events == ["me became leader"]
@@ -33,7 +33,7 @@ def test_whether_anybody_led_before(release: str, record: LeaderRecord | None) -
     """Whoever finds the lock there may have to learn what was bound until then."""
     one = candidate(release, record)
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.elector is not None
     assert one.elector.succeeds is (record is not None)
 
@@ -55,7 +55,7 @@ def test_what_is_logged_of_a_success(release: str) -> None:
     """Each release has its own lines."""
     one = candidate(release)
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.log == [*SEEKING[release], ACQUIRED[release]]
 
 
@@ -64,7 +64,7 @@ def test_a_released_lock_is_taken_at_once(release: str) -> None:
     """Nobody holds it: that is one more transition."""
     one = candidate(release, a_record("", seconds=1))
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.led[0] == (True, 0.0)
     assert one.lock.record is not None
     assert one.lock.record.transitions == 4
@@ -84,7 +84,7 @@ def test_a_dead_leader_is_replaced(release: str, seconds: int, earliest: float, 
     """Its record is left alone for its time since we saw it; what its machine's clock says does not matter."""
     one = candidate(release, a_record("other", seconds, renewed=skew))
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     led, at = one.led[0]
     assert led
     assert earliest <= at <= earliest + 4.4
@@ -103,7 +103,7 @@ def test_a_living_leader_is_left_alone(release: str) -> None:
             one.stop()
 
     one.lock.before = renew
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.led == []
     assert set(one.lock.verbs()) == {"GET"}
 
@@ -121,7 +121,7 @@ def test_a_race_that_is_lost(release: str) -> None:
 
     one.lock.before = refuse
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     text = {"1.36": '"Failed to update lease" err="the object has been modified"'}
     assert any(text.get(release, "Failed to update lock: the object has been modified") in line for line in one.log)
     assert [leads for leads, _ in one.led] == [True, False]
@@ -139,7 +139,7 @@ def test_a_lock_that_must_not_be_read(release: str) -> None:
         raise ApiError('endpoints "kube-scheduler" is forbidden', 403, "Forbidden")
 
     one.lock.before = refuse
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.led == []
     errors = [line for line in one.log if line.startswith("E")]
     assert len(errors) == 5
@@ -171,7 +171,7 @@ def test_two_candidates(release: str) -> None:
     async def both() -> None:
         await asyncio.gather(first.run(), second.run())
 
-    own_loop.run(both())
+    live_cluster.run(both())
     assert max(together) == 1
     assert [leads for leads, _ in first.led] == [True, False]
     assert [leads for leads, _ in second.led] == [True, False]
@@ -220,7 +220,7 @@ def test_renewals(release: str, renewal: list[str]) -> None:
             one.stop()
 
     one.lock.before = count
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.lock.verbs()[2 : 2 + 3 * len(renewal)] == renewal * 3
     assert one.clock.slept[:2] == [2.0, 2.0]
     assert {(record.acquired, record.transitions) for record in seen} == {(lease_time(EPOCH), 4)}
@@ -239,7 +239,7 @@ def test_leadership_is_lost_when_it_cannot_be_renewed(release: str) -> None:
             raise ApiError("the server is gone", 500, "InternalError")
 
     one.lock.before = fail
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
     assert 10.0 <= one.led[1][1] <= 12.5
     assert one.events == ["me became leader", "me stopped leading"]
@@ -264,7 +264,7 @@ def test_a_lock_that_somebody_took_is_not_given_back(release: str) -> None:
                 raise ApiError("the object has been modified", 409, "Conflict")
 
     one.lock.before = steal
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
     assert one.lock.record is not None
     assert one.lock.record.holder == "other"
@@ -283,7 +283,7 @@ def test_a_conflict_on_the_fast_path() -> None:
             one.stop()
 
     one.lock.before = refuse
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert one.lock.verbs()[:5] == ["GET", "POST", "PUT", "GET", "PUT"]
     assert [leads for leads, _ in one.led] == [True, False]
 
@@ -299,5 +299,5 @@ def test_credentials_that_cannot_be_had(release: str) -> None:
 
     one.lock.before = fail
     one.led_to = lambda leads: one.stop() if leads else None
-    own_loop.run(one.run())
+    live_cluster.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]

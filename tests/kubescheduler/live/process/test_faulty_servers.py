@@ -16,9 +16,9 @@ import pytest
 
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
-from tests.support.apiserver.forwarding_server import ForwardingServer
+from tests.support.apiserver.real_server import ForwardingServer
 from tests.support.faults.fault_trial import Trial
-from tests.support.faults.pod_history import PodHistory
+from tests.support.faults.history import PodHistory
 
 REAL, SMALL, IN_PROCESS = 1000, 200, 20
 """Nodes on a real server; there, with releases of before; and in this process."""

@@ -10,7 +10,7 @@ import yaml
 
 from kubescheduler.live.process.live_settings import LiveSettings
 from tests.support.apiserver import FrontServer
-from tests.support.live.process_settings import EVERY, GROUP, SECOND, a_file, fault, settings, settled
+from tests.support.live.live_cluster import EVERY, GROUP, SECOND, a_file, fault, settings, settled
 
 # --- defaults and flags --------------------------------------------------------------------------------
 

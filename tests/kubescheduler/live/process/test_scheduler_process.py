@@ -22,9 +22,17 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import hanging_watches
-from tests.support.live.live_clock import StoodClock
-from tests.support.live.live_cluster import LEASES, NODES, PODS, a_node, a_pod, running
-from tests.support.live.live_process import RunningProcess, started
+from tests.support.live.live_cluster import (
+    LEASES,
+    NODES,
+    PODS,
+    RunningProcess,
+    StoodClock,
+    a_node,
+    a_pod,
+    running,
+    started,
+)
 
 RELEASES = pytest.mark.parametrize("release", list(recorded_processes()))
 

@@ -22,7 +22,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
-from tests.support.live.live_clock import StoodClock
+from tests.support.live.live_cluster import StoodClock
 
 RULES_1_36 = live_release("1.36").events
 

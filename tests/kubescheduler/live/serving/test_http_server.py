@@ -25,8 +25,7 @@ from kubescheduler.live.serving.routes import Routes
 from kubescheduler.live.serving.tls import TlsContexts, TlsSettings, self_signed
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.tls_connection import TlsConnection
-from tests.support.live.kept_objects import uncollected
-from tests.support.live.live_clock import EPOCH
+from tests.support.live.live_cluster import EPOCH, uncollected
 from tests.support.live.serving import trusting, until
 
 SECONDS = 20.0

@@ -11,7 +11,7 @@ import yaml
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.serving.http_answers import HttpRequest
 from kubescheduler.live.serving.pages import StatusPages, configz_1_16, configz_1_20, configz_1_36
-from tests.support.live.live_clock import EPOCH, StoodClock
+from tests.support.live.live_cluster import EPOCH, StoodClock
 
 WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees "

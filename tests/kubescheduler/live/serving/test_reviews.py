@@ -27,7 +27,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
-from tests.support.live.live_clock import StoodClock
+from tests.support.live.live_cluster import StoodClock
 from tests.support.live.serving import TOKENS, asking, kubeconfig, serving
 
 RULES_1_16 = live_release("1.16").serving

@@ -14,7 +14,7 @@ from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
-from tests.support.live.live_clock import StoodClock
+from tests.support.live.live_cluster import StoodClock
 
 Seen = list[tuple[str, str, str]]
 

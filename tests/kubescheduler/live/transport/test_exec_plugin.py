@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.live.transport.exec_plugin import Credentials, ExecPlugin, PluginError, Variable
-from tests.support.live import own_loop
+from tests.support.live import live_cluster
 
 V1 = "client.authentication.k8s.io/v1"
 
@@ -24,7 +24,7 @@ def answering(**members: Any) -> ExecPlugin:
 
 
 def credentials(of: ExecPlugin, cluster: dict[str, Any] | None = None) -> Credentials:
-    return own_loop.run(of.credentials(cluster or {}))
+    return live_cluster.run(of.credentials(cluster or {}))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.apiserver import ApiServer
-from tests.support.live import own_loop
-from tests.support.live.kept_objects import uncollected
+from tests.support.live import live_cluster
+from tests.support.live.live_cluster import uncollected
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -71,7 +71,7 @@ async def connected(
 
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    own_loop.run(test())
+    live_cluster.run(test())
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.http_stream import MOST, MUCH, PORTION, GatheredReads, HttpStream
 from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.tls_connection import TlsConnection
-from tests.support.live import own_loop
-from tests.support.live.kept_objects import uncollected
+from tests.support.live import live_cluster
+from tests.support.live.live_cluster import uncollected
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -91,7 +91,7 @@ def test_answers(parts: list[bytes], code: int, lines: list[bytes], error: str) 
         async with serving(parts) as (connections, _):
             return await all_lines(connections)
 
-    assert own_loop.run(test()) == (code, lines, error)
+    assert live_cluster.run(test()) == (code, lines, error)
 
 
 def test_a_secured_stream() -> None:
@@ -106,7 +106,7 @@ def test_a_secured_stream() -> None:
         async with serving([CHUNKED, *(chunk(line + b"\n") for line in sent), LAST], tls, trust) as (connections, _):
             return await all_lines(connections)
 
-    assert own_loop.run(test()) == (200, sent, "")
+    assert live_cluster.run(test()) == (200, sent, "")
 
 
 def test_a_reader_that_is_slower() -> None:
@@ -125,7 +125,7 @@ def test_a_reader_that_is_slower() -> None:
             connections.hand_back(stream)
             return early, sum(got)
 
-    assert own_loop.run(test()) == (False, count)
+    assert live_cluster.run(test()) == (False, count)
 
 
 @pytest.mark.parametrize("secured", [pytest.param(False, id="plain"), pytest.param(True, id="secured")])
@@ -148,7 +148,7 @@ def test_streams_that_ended_are_freed(parts: list[bytes], secured: bool) -> None
                     await asyncio.sleep(0.01)
                 assert not left()
 
-    own_loop.run(test())
+    live_cluster.run(test())
 
 
 SECONDS = 30.0
@@ -202,7 +202,7 @@ def test_portions() -> None:
         theirs.close()
         return before, meanwhile, receiver.bytes
 
-    assert own_loop.run(asyncio.wait_for(test(), SECONDS)) == (1, PORTION, MUCH + 1)
+    assert live_cluster.run(asyncio.wait_for(test(), SECONDS)) == (1, PORTION, MUCH + 1)
 
 
 def test_little_is_not_gathered() -> None:
@@ -217,4 +217,4 @@ def test_little_is_not_gathered() -> None:
         theirs.close()
         return waits_for(ours)
 
-    assert own_loop.run(asyncio.wait_for(test(), SECONDS)) == 1
+    assert live_cluster.run(asyncio.wait_for(test(), SECONDS)) == 1

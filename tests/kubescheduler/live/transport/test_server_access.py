@@ -18,7 +18,7 @@ import yaml
 from clusterstate.errors import ConfigError
 from kubescheduler.live.process.live_settings import ServerSettings
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
-from tests.support.live import own_loop
+from tests.support.live import live_cluster
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def kubeconfig(folder: Path, user: dict[str, Any], server: str = "https://127.0.
 
 
 def headers(access: ServerAccess) -> dict[str, str]:
-    return own_loop.run(access.headers())
+    return live_cluster.run(access.headers())
 
 
 @pytest.mark.usefixtures("authority")
@@ -65,7 +65,7 @@ def headers(access: ServerAccess) -> dict[str, str]:
 def test_credentials(tmp_path: Path, user: dict[str, Any], header: str) -> None:
     """The ways to say who one is."""
     (tmp_path / "t").write_text("from a file")
-    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    access = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
     assert (access.base_url, access.host, headers(access)) == (
         *("https://127.0.0.1:6443", "127.0.0.1:6443"),
         {"Authorization": header},
@@ -77,14 +77,14 @@ def test_credentials(tmp_path: Path, user: dict[str, Any], header: str) -> None:
 def test_master_goes_first(tmp_path: Path) -> None:
     """--master replaces the server of the file; another context has another server."""
     path = kubeconfig(tmp_path, {"token": "t"})
-    master = own_loop.run(ServerAccess.from_kubeconfig(path, master="https://other:1/"))
-    there = own_loop.run(ServerAccess.from_kubeconfig(path, "there"))
+    master = live_cluster.run(ServerAccess.from_kubeconfig(path, master="https://other:1/"))
+    there = live_cluster.run(ServerAccess.from_kubeconfig(path, "there"))
     assert (master.base_url, there.base_url) == ("https://other:1", "http://there:8080")
 
 
 def test_no_token_over_plain_http(tmp_path: Path) -> None:
     """As client-go, a token is kept back where everybody could read it."""
-    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"}, "http://127.0.0.1:1")))
+    access = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"}, "http://127.0.0.1:1")))
     assert headers(access) == {}
 
 
@@ -105,7 +105,7 @@ def test_an_exec_plugin(tmp_path: Path) -> None:
         access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
         return [(await access.headers())["Authorization"] for _ in range(3)]
 
-    assert own_loop.run(tokens()) == ["Bearer run-1"] * 3
+    assert live_cluster.run(tokens()) == ["Bearer run-1"] * 3
 
 
 def test_a_certificate_of_an_exec_plugin(tmp_path: Path, authority: trustme.CA) -> None:
@@ -118,10 +118,10 @@ def test_a_certificate_of_an_exec_plugin(tmp_path: Path, authority: trustme.CA) 
     answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": texts}
     script = f"import json; print(json.dumps({answer!r}))"
     user = {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
-    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    access = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
     assert access.certificate_seconds(datetime(2031, 1, 1, tzinfo=UTC)) == 86400
     assert access.certificate_seconds(datetime(2031, 1, 3, tzinfo=UTC)) == -86400
-    plain = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"})))
+    plain = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"token": "t"})))
     assert plain.certificate_seconds(datetime(2031, 1, 1, tzinfo=UTC)) == math.inf
 
 
@@ -148,7 +148,7 @@ def test_a_certificate_that_is_rotated(tmp_path: Path, authority: trustme.CA) ->
             await access.renew()
             ages.append(list(told))
 
-    own_loop.run(renewals())
+    live_cluster.run(renewals())
     none, (age,), still = ages
     assert (none, still) == ([], [age])
     assert 7200 <= age < 7500
@@ -160,7 +160,7 @@ def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
     certificate.cert_chain_pems[0].write_to_path(tmp_path / "me.crt")
     certificate.private_key_pem.write_to_path(tmp_path / "me.key")
     user = {"client-certificate": "me.crt", "client-key": "me.key"}
-    access = own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
+    access = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
     assert isinstance(access.ssl, ssl.SSLContext)
     assert headers(access) == {}
 
@@ -179,7 +179,7 @@ def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         renewed = await access.renew()
         return access.base_url, first, (await access.headers())["Authorization"], renewed
 
-    assert own_loop.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
+    assert live_cluster.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, text: str, message: st
     """One message names the file."""
     (tmp_path / "kubeconfig").write_text(text)
     with pytest.raises(ConfigError) as caught:
-        own_loop.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
+        live_cluster.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
     assert message in str(caught.value)
     assert "kubeconfig" in str(caught.value)
 
@@ -233,7 +233,7 @@ def test_what_is_wrong_with_a_kubeconfig(tmp_path: Path, text: str, context: str
     file = tmp_path / "kubeconfig"
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        own_loop.run(ServerAccess.from_kubeconfig(str(file), context))
+        live_cluster.run(ServerAccess.from_kubeconfig(str(file), context))
     assert str(caught.value) == f"invalid configuration: {file}: {message}"
 
 
@@ -241,17 +241,17 @@ def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Upstream's texts for a missing file and for no configuration at all."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(ConfigError, match=f"^stat {os.fspath(tmp_path)}/no: no such file or directory$"):
-        own_loop.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
+        live_cluster.run(ServerAccess.from_kubeconfig(f"{tmp_path}/no"))
     with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
-        own_loop.run(ServerAccess.in_cluster(tmp_path))
+        live_cluster.run(ServerAccess.in_cluster(tmp_path))
 
 
 def test_kubernetes_master() -> None:
     """It says where the server is when nothing else does; without it there is no configuration."""
-    access = own_loop.run(ServerAccess.unnamed({"KUBERNETES_MASTER": "http://there:8080"}))
+    access = live_cluster.run(ServerAccess.unnamed({"KUBERNETES_MASTER": "http://there:8080"}))
     assert (access.base_url, headers(access)) == ("http://there:8080", {})
     with pytest.raises(ConfigError, match=f"^{NO_CONFIGURATION}$"):
-        own_loop.run(ServerAccess.unnamed({"KUBERNETES_MASTER": ""}))
+        live_cluster.run(ServerAccess.unnamed({"KUBERNETES_MASTER": ""}))
 
 
 def test_a_named_server_goes_before_kubernetes_master(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -259,8 +259,8 @@ def test_a_named_server_goes_before_kubernetes_master(monkeypatch: pytest.Monkey
     monkeypatch.setenv("KUBERNETES_MASTER", "http://elsewhere:8080")
     path = kubeconfig(tmp_path, {}, "http://here:8080")
     settings = (ServerSettings(kubeconfig=path), ServerSettings(master="http://here:8080"))
-    assert {own_loop.run(setting.access()).base_url for setting in settings} == {"http://here:8080"}
-    assert own_loop.run(ServerSettings().access()).base_url == "http://elsewhere:8080"
+    assert {live_cluster.run(setting.access()).base_url for setting in settings} == {"http://here:8080"}
+    assert live_cluster.run(ServerSettings().access()).base_url == "http://elsewhere:8080"
 
 
 @pytest.mark.parametrize("text", [pytest.param("", id="empty"), pytest.param("- a\n", id="a list")])
@@ -269,19 +269,19 @@ def test_a_file_that_is_no_kubeconfig_is_refused_in_words(tmp_path: Path, text: 
     file = tmp_path / "kubeconfig"
     file.write_text(text)
     with pytest.raises(ConfigError, match="no kubeconfig: it has no clusters, users and contexts"):
-        own_loop.run(ServerAccess.from_kubeconfig(str(file)))
+        live_cluster.run(ServerAccess.from_kubeconfig(str(file)))
 
 
 def test_a_plugin_that_is_not_there_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing is written beside the error that is raised."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nowhere", "interactiveMode": "Never"}
     with pytest.raises(ConfigError, match="/nowhere"):
-        own_loop.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
+        live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, {"exec": plugin}, "http://here:8080")))
     assert capfd.readouterr().err == ""
 
 
 def test_a_name_for_the_servers_certificate(tmp_path: Path) -> None:
     """tls-server-name is what the certificate is held against, in place of the address."""
     (tmp_path / "kubeconfig").write_text(one_context(**{"tls-server-name": "api.example"}))
-    access = own_loop.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
+    access = live_cluster.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
     assert access.server_name == "api.example"

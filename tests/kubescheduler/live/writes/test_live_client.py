@@ -21,8 +21,8 @@ from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import lost
 from tests.support.live.dry_runs import read
-from tests.support.live.live_clock import HastyClock
-from tests.support.live.served_clusters import PODS, a_pod
+from tests.support.live.live_cluster import HastyClock
+from tests.support.live.serving import PODS, a_pod
 
 SECONDS = 30.0
 """Until a test gives up."""

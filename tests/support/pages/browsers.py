@@ -1,4 +1,4 @@
-"""The Firefox of this machine, driven by WebDriver BiDi, which it speaks without a driver beside it."""
+"""The machine's browsers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,34 @@ import aiohttp
 
 from tests.support.processes.dependent_processes import dependent
 
-NAMES = ("firefox-esr", "firefox")
-MISSING = "there is no Firefox: apt install firefox-esr"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+"""It asks nobody for anything, and runs as root in a container too."""
+
+MISSING = "there is no Chromium: apt install chromium, or python -m playwright install chromium"
+
+
+def launched(playwright: Any) -> Any:
+    """A browser, of the machine or the one that playwright brought; None if there is neither."""
+    path = next(filter(None, map(shutil.which, NAMES)), None) or playwright.chromium.executable_path
+    return playwright.chromium.launch(executable_path=path, args=ARGUMENTS) if Path(path).exists() else None
+
+
+FIREFOX_NAMES = ("firefox-esr", "firefox")
+NO_FIREFOX = "there is no Firefox: apt install firefox-esr"
 SECONDS = 60
 
 
 def firefox_path() -> str | None:
     """The program; None if there is none."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
+    return next(filter(None, map(shutil.which, FIREFOX_NAMES)), None)
 
 
 class FirefoxTab:

@@ -1,1 +1,0 @@
-"""Comparisons and sweeps of small clusters."""

@@ -1,1 +1,0 @@
-"""Clusters with devices, and claims for them."""
