@@ -17,7 +17,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import RULES_1_16, BindingRules, Delayed, decide
+from clusterstate.volumes.claim_matching import RULES_1_16, BindingRules, Delayed, decide, rules_1_16
 from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
 from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
 from clusterstate.volumes.csi_migration import (
@@ -68,7 +68,7 @@ def bound_mismatch(claims: tuple[PersistentVolumeClaim, ...], snapshot: Snapshot
 # --- the predicate -------------------------------------------------------------------------
 
 
-def check_volume_binding(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+def check_volume_binding(pod: PodInfo, snapshot: Snapshot, rules: BindingRules = RULES_1_16) -> Verdict:
     """Fails where a bound volume or the claims to bind do not go with the node, both reported.
 
     Claims and volumes that are not there, and unbound claims that do not wait, are errors.
@@ -87,7 +87,7 @@ def check_volume_binding(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     rows = everywhere
     for mask in errors.values():
         rows = rows & ~mask
-    decision = decide(claims.delayed, snapshot, rows, RULES_1_16)
+    decision = decide(claims.delayed, snapshot, rows, rules)
     for text, mask in decision.errors.items():
         node_conflict &= ~mask
         errors[NodeError(text)] = mask
@@ -97,7 +97,7 @@ def check_volume_binding(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 # --- evidence ------------------------------------------------------------------------------
 
 
-def explain_binding(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+def explain_binding(rules: BindingRules, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """By bound claim whether its volume goes with the node, or by unbound claim whether it can be bound there."""
     claims = pod_claims(pod, snapshot.objects)
     needs = []
@@ -108,28 +108,27 @@ def explain_binding(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
         return Unmet(tuple(needs))
     rows = np.ones(1, np.bool_)
     for entry in claims.delayed:
-        good = not bool(decide((entry,), snapshot, rows, RULES_1_16).conflict[0])
-        needs.append(delayed_need(entry, snapshot, RULES_1_16, met=good))
-    together = not bool(decide(claims.delayed, snapshot, rows, RULES_1_16).conflict[0])
+        good = not bool(decide((entry,), snapshot, rows, rules).conflict[0])
+        needs.append(delayed_need(entry, snapshot, rules, met=good))
+    together = not bool(decide(claims.delayed, snapshot, rows, rules).conflict[0])
     needs.append(Need("volumes for all claims together", "them" if together else "too few", together))
     return Unmet(tuple(needs))
 
 
-def make_check_volume_binding(_: PredicateArgs) -> FitPredicate:
+def make_check_volume_binding(args: PredicateArgs) -> FitPredicate:
     """For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their
     first consumer must find a volume there, or a class that can provision one. A claim that is unbound and does not
     wait is an error that ends the attempt: `pod has unbound immediate PersistentVolumeClaims`.
 
     Upstream: 1.16 VolumeBindingChecker.
     """
+    rules = rules_1_16(args.feature_gates)
     return FitPredicate(
         "CheckVolumeBinding",
-        check_volume_binding,
-        Footprint(
-            Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=partial(storage_to_bind, RULES_1_16.class_of)
-        ),
+        partial(check_volume_binding, rules=rules),
+        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=partial(storage_to_bind, rules.class_of)),
         has_claims,
-        evidence=predicate_evidence("CheckVolumeBinding", explain_binding),
+        evidence=predicate_evidence("CheckVolumeBinding", partial(explain_binding, rules)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import msgspec
 import numpy as np
@@ -370,8 +370,15 @@ def volumes_of(rules: BindingRules, snapshot: Snapshot, class_name: str) -> list
 
 def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Whether the volume is of the claim's mode, large enough and not being deleted."""
-    same_mode = (claim.volume_mode or DEFAULT_MODE) == (volume.volume_mode or DEFAULT_MODE)
-    return same_mode and volume.metadata.deletion_timestamp is None and volume.storage >= claim.storage
+    return _same_mode(claim, volume) and _stays(claim, volume) and volume.storage >= claim.storage
+
+
+def _same_mode(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    return (claim.volume_mode or DEFAULT_MODE) == (volume.volume_mode or DEFAULT_MODE)
+
+
+def _stays(_: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    return volume.metadata.deletion_timestamp is None
 
 
 def could_hold_1_36(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
@@ -549,3 +556,21 @@ def provisionable(storage_class: StorageClass, snapshot: Snapshot) -> Mask:
 
 
 RULES_1_16 = BindingRules(class_in_field, could_hold, compile_label_selector)
+
+
+def rules_1_16(gates: Mapping[str, bool]) -> BindingRules:
+    """1.16's under feature gates BlockVolume and StorageObjectInUseProtection, which say whether the mode of a volume
+    counts, and that it is being deleted. The same rules for the same gates. Upstream: 1.16 FindMatchingVolume."""
+    return _gated(gates.get("BlockVolume", True), gates.get("StorageObjectInUseProtection", True))
+
+
+@cache
+def _gated(modes: bool, deletions: bool) -> BindingRules:
+    if modes and deletions:
+        return RULES_1_16
+    conditions = [*([_same_mode] if modes else []), *([_stays] if deletions else [])]
+
+    def holds(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+        return volume.storage >= claim.storage and all(condition(claim, volume) for condition in conditions)
+
+    return msgspec.structs.replace(RULES_1_16, could_hold=holds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from kubescheduler.core.extender_calls import Extender
@@ -39,5 +41,7 @@ class Algorithm(msgspec.Struct, frozen=True, eq=False):
     """How the release goes about an attempt."""
     scheduler_name: str | None = None
     """Pods that name another scheduler are left alone; None: no pod is."""
+    feature_gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
+    """What it is made under, for what is done about a pod once its node is chosen."""
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""

@@ -8,7 +8,7 @@ import attrs
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import ClaimVolume
-from clusterstate.volumes.claim_matching import RULES_1_16
+from clusterstate.volumes.claim_matching import rules_1_16
 from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import StateNotFoundError
@@ -192,9 +192,9 @@ class VolumeSteps(NoPlugins):
         return None
 
     def _volumes_for(self, pod: Pod, node_name: str) -> PodVolumes:
-        snapshot = self.services.cache.snapshot()
+        snapshot, rules = self.services.cache.snapshot(), rules_1_16(self.services.feature_gates)
         row = snapshot.row_of(node_name)
-        return PodVolumes() if row is None else bindings_for(snapshot.info(pod), snapshot, row, RULES_1_16)
+        return PodVolumes() if row is None else bindings_for(snapshot.info(pod), snapshot, row, rules)
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:  # noqa: ARG002
         """Lets go of what was taken; what was written stays written."""

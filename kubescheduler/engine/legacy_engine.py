@@ -298,6 +298,7 @@ def _assemble(
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=_behaviour(rules, gates),
         scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,
+        feature_gates=gates,
         percentage_of_nodes_to_score=flags.percentage_of_nodes_to_score if rules.samples else 100,
     )
 

@@ -55,7 +55,10 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
         profiled = cast("ProfiledScheduler", scheduler)
         return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
     algorithm = scheduler.algorithm
-    services = adapt(Services(algorithm.release, scheduler.cache, extenders=algorithm.extenders))
+    made_of = Services(
+        algorithm.release, scheduler.cache, extenders=algorithm.extenders, feature_gates=algorithm.feature_gates
+    )
+    services = adapt(made_of)
     if services.observer.measures:
         _time_steps(scheduler, services)
 

@@ -224,7 +224,7 @@ FEATURE_GATES: dict[str, Gate] = {
     "ResourceLimitsPriorityFunction": ALPHA,
     "BalanceAttachedNodeVolumes": ALPHA,
 }
-IDLE = frozenset({"BlockVolume", "CSINodeInfo", "StorageObjectInUseProtection"})
+IDLE = frozenset({"CSINodeInfo"})
 GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE, ELSEWHERE_1_13)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Affinity, ClaimReference, LabelSelector, Pod, PodAffinity, PodAffinityTerm
+from clusterstate.volumes.claim_matching import RULES_1_16
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.lookup import release_named
 from predicates.dynamic_resources import CANNOT_ALLOCATE, DEFAULTS, NOT_AVAILABLE, explain_devices
@@ -161,8 +163,11 @@ def text_of(cluster: Cluster, pod: Any, reason: str, explain: Any) -> str:
     return str(found.text)
 
 
+EXPLAIN_1_16 = partial(explain_binding, RULES_1_16)
+
+
 @pytest.mark.parametrize(
-    "explain", [explain_binding, VOLUME_BINDING_1_36.explain], ids=["CheckVolumeBinding", "VolumeBinding"]
+    "explain", [EXPLAIN_1_16, VOLUME_BINDING_1_36.explain], ids=["CheckVolumeBinding", "VolumeBinding"]
 )
 def test_unbound_claims(explain: Any) -> None:
     """What the claim asks for, every volume of its class, and whether one can be made."""
@@ -188,7 +193,7 @@ def test_unbound_claims(explain: Any) -> None:
 def test_a_bound_claim() -> None:
     """The volume and where it is."""
     objects = [make_claim("c", "v", annotations=BOUND), make_volume("v", node_affinity=on_nodes("b", "c"))]
-    assert text_of(Cluster([NODE], [], objects), claiming("c"), NODE_CONFLICT, explain_binding) == (
+    assert text_of(Cluster([NODE], [], objects), claiming("c"), NODE_CONFLICT, EXPLAIN_1_16) == (
         "wants the node of volume v of claim c (host in (b, c)), found another node"
     )
 

@@ -324,3 +324,25 @@ def test_it_applies_to_pods_with_claims_only() -> None:
     assert rule.applies(cluster.info(claiming("c")))
     assert not rule.applies(cluster.info(make_pod()))
     assert rule.check(cluster.info(make_pod()), cluster.snapshot) == {}
+
+
+@pytest.mark.parametrize(
+    ("gate", "volume"),
+    [
+        pytest.param("BlockVolume", free("v", "a", volume_mode="Block"), id="BlockVolume"),
+        pytest.param(
+            "StorageObjectInUseProtection",
+            free("v", "a", deleting=True),
+            id="StorageObjectInUseProtection",
+        ),
+    ],
+)
+def test_gates(gate: str, volume: PersistentVolume) -> None:
+    """A volume of another mode, or one that is being deleted, is as good as any with the gate off."""
+    cluster = Cluster(NODES, [], [LOCAL, wanting(), volume])
+    pod = cluster.info(claiming("c"))
+    found = [
+        by_text(cluster.snapshot, VOLUME_BINDING["CheckVolumeBinding"](args).check(pod, cluster.snapshot))
+        for args in (PredicateArgs(), PredicateArgs(feature_gates={gate: False}))
+    ]
+    assert ["a" in one.get(BIND_CONFLICT, []) for one in found] == [True, False]

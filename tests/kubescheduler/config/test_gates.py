@@ -63,7 +63,7 @@ def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> 
 @pytest.mark.parametrize(
     ("release", "text", "noted"),
     [
-        ("1.16", "BlockVolume=false,PodOverhead=true,CSIMigration=true", ["BlockVolume=false"]),
+        ("1.16", "CSINodeInfo=false,PodOverhead=true,CSIMigration=true", ["CSINodeInfo=false"]),
         ("1.20", "PodOverhead=false,CSIStorageCapacity=true", []),
         ("1.36", "SchedulerAsyncPreemption=false,DRADeviceTaints=false", ["SchedulerAsyncPreemption=false"]),
         ("1.36", "OpportunisticBatching=false", []),

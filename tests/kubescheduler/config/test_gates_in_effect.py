@@ -169,7 +169,7 @@ DOORS = (by_evaluate, by_schedule, by_simulate, by_python, by_pytest)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-@pytest.mark.parametrize(("release", "gate"), [("1.16", "BlockVolume"), ("1.36", "GenericWorkload")])
+@pytest.mark.parametrize(("release", "gate"), [("1.16", "CSINodeInfo"), ("1.36", "GenericWorkload")])
 def test_every_door_notes_a_gate_without_effect(door: Any, release: str, gate: str, files: tuple[str, str]) -> None:
     """By the same sentence."""
     pair, value = turned(release, gate)
