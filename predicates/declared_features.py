@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import combinations
 
 from clusterstate.objects import Node, PodSpec
 from clusterstate.podinfo import PodInfo
@@ -11,6 +12,8 @@ from predicates.refusal_evidence import Need, Refusal, Unmet, node_of
 from predicates.types import PASS, Verdict
 
 FEATURES_MISSING = "node(s) didn't match Pod's required features"
+FEATURES_MISSING_1_35 = "node declared features check failed - unsatisfied requirements: "
+"""Before their names."""
 
 RESTART_ALL = "RestartAllContainersOnContainerExits"
 HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
@@ -47,6 +50,21 @@ def check_declared_features(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     if not needed:
         return PASS
     return {FEATURES_MISSING: snapshot.spread(declared, lambda there: there is None or not needed <= there)}
+
+
+def check_declared_features_1_35(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same, with the features that a node lacks in its reason. Upstream: 1.35 NodeDeclaredFeatures."""
+    needed = needed_features(pod.spec)
+    verdict = {}
+    for count in range(1, len(needed) + 1):
+        for lacking in combinations(sorted(needed), count):
+            lacks = partial(_lacks, needed, frozenset(lacking))
+            verdict[f"{FEATURES_MISSING_1_35}{', '.join(lacking)}"] = snapshot.spread(declared, lacks)
+    return verdict or PASS
+
+
+def _lacks(needed: frozenset[str], lacking: frozenset[str], there: frozenset[str] | None) -> bool:
+    return needed - (there or frozenset()) == lacking
 
 
 def explain_features(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:

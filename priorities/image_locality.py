@@ -107,6 +107,17 @@ def image_locality_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     return _of_containers(image_bytes(pod, snapshot), len(pod.spec.containers))
 
 
+def image_locality_1_30(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100; init containers count too. Upstream: 1.30 ImageLocality."""
+    images = images_1_30(pod)
+    return _of_containers(scaled_bytes(images, snapshot), len(images))
+
+
+def images_1_30(pod: PodInfo) -> list[str]:
+    """The images of all containers."""
+    return [container.image for container in (*pod.spec.init_containers, *pod.spec.containers)]
+
+
 def image_locality_1_36(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–100; init containers and image volumes count too. Upstream: 1.36 ImageLocality."""
     containers = len(pod.spec.init_containers) + len(pod.spec.containers)
@@ -115,9 +126,7 @@ def image_locality_1_36(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 def images_1_36(pod: PodInfo) -> list[str]:
     """The images of all containers and of image volumes."""
-    spec = pod.spec
-    volumes = [volume.reference for volume in spec.volumes if isinstance(volume, ImageVolume)]
-    return [*(c.image for c in (*spec.init_containers, *spec.containers)), *volumes]
+    return [*images_1_30(pod), *(each.reference for each in pod.spec.volumes if isinstance(each, ImageVolume))]
 
 
 def _of_containers(held: IntArray, containers: int) -> IntArray:
@@ -146,6 +155,12 @@ def explain_image_locality_1_20(pod: PodInfo, snapshot: Snapshot, at: int) -> Ca
     return _explain_of_containers(images, len(images), snapshot, at)
 
 
+def explain_image_locality_1_30(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality_1_30``."""
+    images = images_1_30(pod)
+    return _explain_of_containers(images, len(images), snapshot, at)
+
+
 def explain_image_locality_1_36(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
     """Of ``image_locality_1_36``."""
     containers = len(pod.spec.init_containers) + len(pod.spec.containers)
@@ -153,7 +168,13 @@ def explain_image_locality_1_36(pod: PodInfo, snapshot: Snapshot, at: int) -> Ca
 
 
 IMAGE_LOCALITY_1_20_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_20)
+IMAGE_LOCALITY_1_30_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_30)
 IMAGE_LOCALITY_1_36_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_36)
+
+
+def no_image_1_30(pod: PodInfo) -> int | None:
+    """0 for a pod without any container."""
+    return None if images_1_30(pod) else 0
 
 
 def no_image(pod: PodInfo) -> int | None:

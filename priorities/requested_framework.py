@@ -235,6 +235,17 @@ def asks_for_any_1_36(names: Sequence[str], pod: PodInfo, _: Snapshot) -> bool:
     return any(used.get(name, 0) for name in names)
 
 
+def balanced_allocation_1_22(
+    names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+) -> IntArray:
+    """(n,) (1 - standard deviation of the shares in use, the pod's among them)·100, of what is asked for without any
+    defaults. Upstream: 1.22 NodeResourcesBalancedAllocation.
+    """
+    _, allocatable, before, asked = plain_amounts(names, pod, snapshot, devices)
+    balance: IntArray = _balance(before + asked[:1], allocatable)[0]
+    return balance
+
+
 def balanced_allocation_1_36(
     names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
 ) -> IntArray:
@@ -399,6 +410,17 @@ def _utilization_formula(requested: int, allocatable: int) -> str:
     if requested > allocatable:
         return f"{MAX_UTILIZATION}"
     return f"{requested} * {MAX_UTILIZATION} // {allocatable}"
+
+
+def balance_evidence_1_22(name: str, names: Sequence[str], devices: Devices = no_devices) -> RuleEvidence:
+    """Of ``balanced_allocation_1_22``."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        kept, *arrays = plain_amounts(names, pod, one_row(snapshot, at), devices)
+        allocatable, used = arrays[0][:, 0], arrays[1][:, 0] + arrays[2][0, :, 0]
+        return Calculation(_balance_formula(used, allocatable), resource_inputs(kept, used, allocatable))
+
+    return plugin_evidence(name, explain)
 
 
 def balance_evidence_1_36(name: str, names: Sequence[str], devices: Devices = no_devices) -> RuleEvidence:

@@ -108,15 +108,15 @@ def viewing(**fields: Any) -> Edit:
     return edit
 
 
-def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Iterable[str] = ()) -> Edit:
-    """Feature gates that are new or have another default, that are gone, and that have no effect here."""
+def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Iterable[str] = (), **fields: Any) -> Edit:
+    """Feature gates that are new or have another default, that are gone, and that have no effect here; other fields."""
 
     def edit(release: Release) -> Release:
         before, lost = release.gates, frozenset(gone)
         kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
         elsewhere = {name: gate for name, gate in before.elsewhere.items() if name not in known}
         idle_now = (before.idle | {*idle}) - lost
-        return replace(release, gates=replace(before, gates=kept, idle=idle_now, elsewhere=elsewhere))
+        return replace(release, gates=replace(before, gates=kept, idle=idle_now, **{"elsewhere": elsewhere, **fields}))
 
     return edit
 
@@ -176,6 +176,16 @@ def plugins(*records: InTreePlugin) -> Edit:
     """Whole records, of plugins that are new or quite different."""
     new = {record.name: record for record in records}
     return lambda release: component(plugins={**release.framework_rules.plugins, **new})(release)
+
+
+def at_every_point(*records: InTreePlugin) -> Edit:
+    """New plugins, last in the default list."""
+
+    def edit(release: Release) -> Release:
+        listed = (*release.framework_rules.component.multi_point, *(record.name for record in records))
+        return component(multi_point=listed)(plugins(*records)(release))
+
+    return edit
 
 
 def without_plugins(*names: str) -> Edit:

@@ -297,7 +297,7 @@ def type_problems(
         hint = nearest(str(kind), [KIND]) or f"; {wanted}"
         problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
     if version not in versions:
-        hint = f"; {elsewhere.get(str(version), f'write {versions[0]}')}"
+        hint = f"; {elsewhere.get(str(version), f'write {versions[0]}').format(release)}"
         found = "it is missing" if version is None else f"release {release} does not read {version}"
         problems.append(f"apiVersion: {found}{hint}")
     return problems

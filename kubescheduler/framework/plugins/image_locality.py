@@ -35,6 +35,21 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 
+def image_locality_1_30(_: Any, __: Handle) -> ColumnPlugin:
+    """Image volumes do not count.
+
+    Upstream: 1.30 ImageLocality.
+    """
+    scoring = PriorityConfig(
+        NAME,
+        rule.image_locality_1_30,
+        footprint=Footprint(READS, pod_key=spec_alone),
+        constant=rule.no_image_1_30,
+        evidence=rule.IMAGE_LOCALITY_1_30_EVIDENCE,
+    )
+    return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
+
+
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
     """Adds up size·(nodes that have it / all nodes) over the pod's images, those of init containers and image volumes
     included. The sum is held between 23 MiB and 1000 MiB per container and stretched to 0–100, truncated.
@@ -54,4 +69,5 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
 # --- what it is in each release ---------------------------------------------------------------
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, default_weight=1)
+PLUGIN_1_30 = InTreePlugin(NAME, POINTS, image_locality_1_30, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, default_weight=1)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_features
 from kubescheduler.queue.queueing_hints import NODE, Action, Registered
-from predicates.declared_features import check_declared_features, explain_features, needs_features
+from predicates.declared_features import (
+    check_declared_features,
+    check_declared_features_1_35,
+    explain_features,
+    needs_features,
+)
 from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, always
+from predicates.types import FitPredicate, Verdict, always
 
 NAME = "NodeDeclaredFeatures"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER})
@@ -34,12 +41,24 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
 
     Upstream: 1.36 NodeDeclaredFeatures. With its gate off it passes every pod everywhere.
     """
+    return _plugin(check_declared_features, handle)
+
+
+def node_declared_features_1_35(_: Any, handle: Handle) -> ColumnPlugin:
+    """The reason names the features that the node lacks.
+
+    Upstream: 1.35 NodeDeclaredFeatures, whose gate is off by default.
+    """
+    return _plugin(check_declared_features_1_35, handle)
+
+
+def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], handle: Handle) -> ColumnPlugin:
     enabled = handle.feature_gates.get(GATE, True)
     applies = needs_features if enabled else _needs_nothing
     evidence = filter_evidence(NAME, explain_features)
     rule = FitPredicate(
         NAME,
-        check_declared_features,
+        check,
         Footprint(Reads.NODE, pod_key=spec_alone),
         applies,
         unresolvable=always,
@@ -53,4 +72,8 @@ def node_declared_features_1_36(_: Any, handle: Handle) -> ColumnPlugin:
 REASONS = (PluginReason("node(s) didn't match Pod's required features", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_DECLARED_FEATURE),)
 
+REASONS_1_35 = (PluginReason("node declared features check failed - unsatisfied requirements: <NAMES>", UNRESOLVABLE),)
+PLUGIN_1_35 = InTreePlugin(
+    NAME, POINTS, node_declared_features_1_35, reasons=REASONS_1_35, gate=GATE, gate_default=False, events=EVENTS
+)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_declared_features_1_36, reasons=REASONS, gate=GATE, events=EVENTS)

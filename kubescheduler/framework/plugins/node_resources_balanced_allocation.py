@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
@@ -25,17 +25,20 @@ from kubescheduler.framework.plugins.signed_fields import signed_resources
 from predicates.types import attached_last
 from priorities.requested import balance_with_volumes, explain_with_volumes
 from priorities.requested_framework import (
+    Devices,
     asks_for_any_1_36,
+    balance_evidence_1_22,
     balance_evidence_1_36,
     balanced_allocation_1_20,
+    balanced_allocation_1_22,
     balanced_allocation_1_36,
     devices_for,
     explain_balance_1_20,
     no_devices,
     reads_of,
 )
-from priorities.score_evidence import plugin_evidence
-from priorities.types import MAX_NODE_SCORE, PriorityConfig
+from priorities.score_evidence import RuleEvidence, plugin_evidence
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, goes_on
 
 NAME = "NodeResourcesBalancedAllocation"
 VOLUMES_GATE = "BalanceAttachedNodeVolumes"
@@ -95,16 +98,55 @@ def node_resources_balanced_allocation_1_36(
     Upstream: 1.36 NodeResourcesBalancedAllocation. PreScore skips a pod that asks for none of the resources; the
     weights are not looked at.
     """
-    names = tuple(name for name, _ in (args or NodeResourcesBalancedAllocationArgs()).resources)
+    asks = partial(asks_for_any_1_36, _names(args))
+    return _balancing(args, handle, balanced_allocation_1_36, balance_evidence_1_36, asks)
+
+
+def node_resources_balanced_allocation_1_33(
+    args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
+) -> ColumnPlugin:
+    """With s the standard deviation of the used shares, the pod's requests included, the score is (1 - s)·100,
+    truncated, from plain requests, without any default for containers that do not ask; nothing is scored for a pod that
+    asks for none of the resources.
+
+    Upstream: 1.33 NodeResourcesBalancedAllocation, whose PreScore skips such a pod.
+    """
+    asks = partial(asks_for_any_1_36, _names(args))
+    return _balancing(args, handle, balanced_allocation_1_22, balance_evidence_1_22, asks)
+
+
+def node_resources_balanced_allocation_1_22(
+    args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
+) -> ColumnPlugin:
+    """As in 1.33, but a pod that asks for nothing is scored by what others use.
+
+    Upstream: 1.22 NodeResourcesBalancedAllocation.
+    """
+    return _balancing(args, handle, balanced_allocation_1_22, balance_evidence_1_22, goes_on)
+
+
+def _balancing(
+    args: NodeResourcesBalancedAllocationArgs | None,
+    handle: Handle,
+    formula: Callable[..., IntArray],
+    evidence: Callable[[str, tuple[str, ...], Devices], RuleEvidence],
+    asks: Callable[[PodInfo, Snapshot], bool],
+) -> ColumnPlugin:
+    """asks: whether a pod is scored at all."""
+    names = _names(args)
     devices = devices_for(names, DeviceFeatures.of(handle.feature_gates))
     scoring = PriorityConfig(
         NAME,
-        partial(balanced_allocation_1_36, names, devices=devices),
+        partial(formula, names, devices=devices),
         footprint=Footprint(reads_of(devices), pod_key=spec_alone, equal_for_equal_usage=devices is no_devices),
-        pre_score=partial(asks_for_any_1_36, names),
-        evidence=balance_evidence_1_36(NAME, names, devices),
+        pre_score=asks,
+        evidence=evidence(NAME, names, devices),
     )
     return ColumnPlugin(NAME, POINTS_1_36, scoring=scoring, sign=signed_resources(handle.feature_gates))
+
+
+def _names(args: NodeResourcesBalancedAllocationArgs | None) -> tuple[str, ...]:
+    return tuple(name for name, _ in (args or NodeResourcesBalancedAllocationArgs()).resources)
 
 
 # --- args --------------------------------------------------------------------------------------
@@ -137,4 +179,6 @@ ARGS = ArgsType(
 # --- what it is in each release ---------------------------------------------------------------
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_20, default_weight=1)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_22, args=ARGS, default_weight=1)
+PLUGIN_1_33 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_33, args=ARGS, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, args=ARGS, default_weight=1)
