@@ -298,8 +298,11 @@ def _balance(requested: IntArray, allocatable: IntArray) -> IntArray:
 def _deviation(shares: NDArray[np.float64], there: Mask) -> NDArray[np.float64]:
     """(n,) the standard deviation of (k, n) shares, counting those that are there and 0.0 elsewhere.
 
-    Added up one by one in the order of the resources, as the release does; of two it is half their difference.
+    Added up one by one in the order of the resources, as the release does; of two it is half their difference, of none
+    it is 0.
     """
+    if not len(shares):
+        return np.zeros(shares.shape[1])
     count = there.sum(axis=0)
     some = np.maximum(count, 1)
     total = np.zeros(shares.shape[1])
