@@ -123,9 +123,13 @@ def make_check_volume_binding(args: PredicateArgs) -> FitPredicate:
     Upstream: 1.16 VolumeBindingChecker.
     """
     rules = rules_1_16(args.feature_gates)
+
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        return check_volume_binding(pod, snapshot, rules)
+
     return FitPredicate(
         "CheckVolumeBinding",
-        partial(check_volume_binding, rules=rules),
+        check,
         Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=partial(storage_to_bind, rules.class_of)),
         has_claims,
         evidence=predicate_evidence("CheckVolumeBinding", partial(explain_binding, rules)),
