@@ -14,7 +14,6 @@ from kubescheduler.cli.output import columns
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
 from tests.support.processes.disturbed_processes import Shown, on_a_terminal
 
-WIDTHS = (80, 120, 200)
 LONG = "ip-10-0-123-{}.eu-central-1.compute.internal.cluster-of-the-payments-department.example.com"
 SHORT_NODES, LONG_NODES = "n{}", LONG
 POLICY = '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}'
@@ -69,7 +68,12 @@ def words(text: str) -> set[str]:
     return {word for word in text.split() if not word.isupper()}
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("crowd", "width"),
+    [(SHORT_NODES, 80), (LONG_NODES, 80), (LONG_NODES, 120), (SHORT_NODES, 200)],
+    ids=["short names-80", "long names-80", "long names-120", "short names-200"],
+    indirect=["crowd"],
+)
 @pytest.mark.parametrize("call", CALLS)
 def test_tables_fit_the_screen(call: str, width: int, crowd: str, kubescheduler: Run) -> None:
     """No line is wider than the terminal, and it says what a pipe gets, long words perhaps broken."""

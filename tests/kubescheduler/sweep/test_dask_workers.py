@@ -1,4 +1,4 @@
-"""Two hundred cases on a dask.distributed cluster of two processes."""
+"""Sixty cases on a dask.distributed cluster of two processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubescheduler.sweep.dask_workers import check_dask, run_on_dask
 from kubescheduler.sweep.rows import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome
 from kubescheduler.sweep.sweeping import SweepSummary, sweep
-from tests.support.comparisons import COLUMNS, deadly_case, run_here, two_hundred
+from tests.support.comparisons import COLUMNS, deadly_case, run_here, sixty
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed: pip install 'kubescheduler[sweep]'"
@@ -33,7 +33,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def cases(tmp_path: Path) -> list[Case]:
-    return two_hundred(tmp_path / "snaps")
+    return sixty(tmp_path / "snaps")
 
 
 def killing_one(todo: Sequence[Case], cluster: Any) -> Generator[CaseOutcome]:
@@ -53,7 +53,7 @@ def test_two_workers(cluster: Any, cases: list[Case], tmp_path: Path) -> None:
         ("killed", partial(killing_one, cluster=cluster)),
     ):
         path = tmp_path / f"{name}.csv"
-        assert sweep(cases, runner, open_rows(str(path), COLUMNS)) == SweepSummary(200, 0, 200, ())
+        assert sweep(cases, runner, open_rows(str(path), COLUMNS)) == SweepSummary(60, 0, 60, ())
         files[name] = path.read_text()
     assert files["dask"] == files["here"]
     assert files["killed"] == files["here"]

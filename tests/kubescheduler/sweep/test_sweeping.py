@@ -20,13 +20,13 @@ from kubescheduler.sweep.cases import Case
 from kubescheduler.sweep.rows import Row, Rows, open_rows
 from kubescheduler.sweep.run_case import CaseOutcome, failed, run_case
 from kubescheduler.sweep.sweeping import ATTEMPTS, SweepSummary, run_locally, sweep
-from tests.support.comparisons import COLUMNS, deadly_case, rows_in, run_here, two_hundred
+from tests.support.comparisons import COLUMNS, deadly_case, rows_in, run_here, sixty
 
 
 @pytest.fixture
 def cases(tmp_path: Path) -> list[Case]:
     """The first few of two hundred."""
-    return two_hundred(tmp_path / "snaps")[:6]
+    return sixty(tmp_path / "snaps")[:6]
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_notes_are_told_once(cases: list[Case], path: Path) -> None:
 
 @pytest.fixture
 def worker_cases(tmp_path: Path) -> list[Case]:
-    return two_hundred(tmp_path / "snaps")
+    return sixty(tmp_path / "snaps")
 
 
 def killing_one(todo: Sequence[Case]) -> Generator[CaseOutcome]:
@@ -157,7 +157,7 @@ def test_two_processes(worker_cases: list[Case], tmp_path: Path) -> None:
     files = {}
     for name, runner in (("here", run_here), ("two", partial(run_locally, workers=2)), ("killed", killing_one)):
         path = tmp_path / f"{name}.csv"
-        assert sweep(worker_cases, runner, open_rows(str(path), COLUMNS)) == SweepSummary(200, 0, 200, ())
+        assert sweep(worker_cases, runner, open_rows(str(path), COLUMNS)) == SweepSummary(60, 0, 60, ())
         files[name] = path.read_text()
     assert files["two"] == files["here"]
     assert files["killed"] == files["here"]
