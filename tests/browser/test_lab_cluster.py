@@ -284,7 +284,7 @@ def test_notes_cover_nothing(lab: RunningLab, lab_pages: LabPages, viewport: dic
     page = lab_pages.opened(lab, viewport=viewport)
     settled(page)
     page.evaluate(f"import('./api.js').then(api => api.edit({{do: 'cordon', node: '{ROOMY}'}}))")
-    page.locator(".toast").wait_for()
+    page.locator(".toast").hover()  # a note stays while it is pointed at
     assert violations(page, ("light",)) == []
     note, main = page.locator(".toast").bounding_box(), page.locator("main").bounding_box()
     assert note["y"] + note["height"] <= main["y"] + page.evaluate("scrollY")
