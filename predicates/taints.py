@@ -108,21 +108,35 @@ def pod_tolerates_node_taints_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
 
 
 def not_tolerated_1_20(taint: Taint) -> str:
-    """The reason of 1.20, which names the taint."""
+    """The reason of 1.18 to 1.23, which names the taint."""
     return f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate"
 
 
-def pod_tolerates_node_taints_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """The same rule; the reason names the first taint that is not tolerated. Upstream: 1.20 TaintToleration."""
+def not_tolerated_1_24(taint: Taint) -> str:
+    """The reason of 1.24 to 1.34, which names the taint."""
+    return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+
+
+def _first_untolerated(said: Callable[[Taint], str], pod: PodInfo, snapshot: Snapshot) -> Verdict:
     tolerations = pod.spec.tolerations
     reasons: dict[str, int] = {}
 
     def reason(taints: Taints | None) -> int:
         first = next((taint for taint in taints or () if not any_tolerates(tolerations, taint)), None)
-        return -1 if first is None else reasons.setdefault(not_tolerated_1_20(first), len(reasons))
+        return -1 if first is None else reasons.setdefault(said(first), len(reasons))
 
     which = snapshot.spread(hard_taints, reason, np.int64)
     return {text: mask for text, number in reasons.items() if (mask := which == number).any()}
+
+
+def pod_tolerates_node_taints_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same rule; the reason names the first taint that is not tolerated. Upstream: 1.20 TaintToleration."""
+    return _first_untolerated(not_tolerated_1_20, pod, snapshot)
+
+
+def pod_tolerates_node_taints_1_24(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same in other words. Upstream: 1.24 TaintToleration."""
+    return _first_untolerated(not_tolerated_1_24, pod, snapshot)
 
 
 def pod_tolerates_node_taints_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:

@@ -106,5 +106,5 @@ FORMAT_V1BETA = replace(FORMAT, versions=(V1BETA3, V1BETA2), elsewhere={})
 """v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""
 PLUGINS, MULTI_POINT = FORMAT.plugins, FORMAT.multi_point
 GATES = RELEASE.gates
-VIEW = v1_35.VIEW
+VIEW = RELEASE.default_view
 queue, cycle = FRAMEWORK.queue, FRAMEWORK.cycle

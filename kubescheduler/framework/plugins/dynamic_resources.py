@@ -331,6 +331,8 @@ POINTS = frozenset(
     }
 )
 
+POINTS_1_34 = POINTS - {Point.SCORE}
+
 
 class DynamicResourcesArgs(msgspec.Struct, frozen=True):
     """1.36; durations in nanoseconds."""
@@ -359,10 +361,16 @@ class DynamicResources:
     raised with the API's text. Upstream: 1.36 DynamicResources."""
 
     name = NAME
-    points = POINTS
     sign = staticmethod(sign_no_claims)
 
-    def __init__(self, args: DynamicResourcesArgs, handle: Handle, today: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        args: DynamicResourcesArgs,
+        handle: Handle,
+        today: Callable[[], float],
+        points: frozenset[Point] = POINTS,
+    ) -> None:
+        self.points = points
         gates = handle.feature_gates
         timeout = args.filter_timeout if gates.get("DRASchedulerFilterTimeout", True) else 0
         self.rules = DeviceRules(
@@ -496,10 +504,22 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
 
     Upstream: 1.36 DynamicResources. Raises ConfigError for args of another plugin.
     """
+    return DynamicResources(_given(args), handle, handle.today)
+
+
+def dynamic_resources_1_34(args: Any, handle: Handle) -> DynamicResources:
+    """Scores nothing.
+
+    Upstream: 1.34 DynamicResources. Raises ConfigError for args of another plugin.
+    """
+    return DynamicResources(_given(args), handle, handle.today, POINTS_1_34)
+
+
+def _given(args: Any) -> DynamicResourcesArgs:
     given = DynamicResourcesArgs() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
-    return DynamicResources(given, handle, handle.today)
+    return given
 
 
 # --- args --------------------------------------------------------------------------------------
@@ -568,3 +588,4 @@ PLUGIN_1_36 = InTreePlugin(
     gate="DynamicResourceAllocation",
     events=EVENTS,
 )
+PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_34, make=dynamic_resources_1_34, default_weight=0)

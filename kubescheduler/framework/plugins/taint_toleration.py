@@ -21,6 +21,7 @@ from predicates.taints import (
     explain_taints,
     may_be_tainted_out,
     pod_tolerates_node_taints_1_20,
+    pod_tolerates_node_taints_1_24,
     pod_tolerates_node_taints_1_36,
 )
 from predicates.types import FitPredicate, Verdict, always
@@ -67,6 +68,14 @@ def taint_toleration_1_20(_: Any, __: Handle) -> ColumnPlugin:
     return _plugin(pod_tolerates_node_taints_1_20, UNPREPARED_1_20)
 
 
+def taint_toleration_1_24(_: Any, __: Handle) -> ColumnPlugin:
+    """The reason names the first taint that is not tolerated, in other words than before.
+
+    Upstream: 1.24 TaintToleration.
+    """
+    return _plugin(pod_tolerates_node_taints_1_24, UNPREPARED_1_36)
+
+
 def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
     """Fails where a taint with effect NoSchedule or NoExecute is not tolerated. Raw score: the PreferNoSchedule taints
     that the pod does not tolerate. Normalised and turned round: 100 - 100·raw / the highest raw.
@@ -79,8 +88,10 @@ def taint_toleration_1_36(_: Any, __: Handle) -> ColumnPlugin:
 # --- what it is in each release ---------------------------------------------------------------
 
 REASONS_1_20 = (PluginReason("node(s) had taint {<KEY>: <VALUE>}, that the pod didn't tolerate", UNRESOLVABLE),)
+REASONS_1_24 = (PluginReason("node(s) had untolerated taint {<KEY>: <VALUE>}", UNRESOLVABLE),)
 REASONS_1_36 = (PluginReason("node(s) had untolerated taint(s)", UNRESOLVABLE),)
 EVENTS = (Registered(NODE, Action.ADD | Action.NODE_TAINT), OWN_TOLERATIONS)
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, taint_toleration_1_20, reasons=REASONS_1_20, default_weight=1)
+PLUGIN_1_24 = InTreePlugin(NAME, POINTS, taint_toleration_1_24, reasons=REASONS_1_24, default_weight=3, events=EVENTS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, taint_toleration_1_36, reasons=REASONS_1_36, default_weight=3, events=EVENTS)
