@@ -129,6 +129,8 @@ MATCH_LABEL_KEYS = "MatchLabelKeysInPodTopologySpread"
 POD_LEVEL = "PodLevelResources"
 POD_LEVEL_RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 COMPARISONS = "TaintTolerationComparisonOperators"
+IN_PLACE = "InPlacePodVerticalScaling"
+SIDECARS = "SidecarContainers"
 
 Change = Callable[[PodSpec], PodSpec]
 
@@ -162,6 +164,11 @@ def _without_resources(spec: PodSpec) -> PodSpec:
     return msgspec.structs.replace(spec, resources=NO_RESOURCES)
 
 
+def _without_sidecars(spec: PodSpec) -> PodSpec:
+    containers = tuple(msgspec.structs.replace(c, restart_policy=None) for c in spec.init_containers)
+    return msgspec.structs.replace(spec, init_containers=containers)
+
+
 def _comparing(spec: PodSpec) -> PodSpec:
     return msgspec.structs.replace(spec, tolerations=tuple(map(_with_comparison, spec.tolerations)))
 
@@ -181,13 +188,18 @@ def gated_pod_key_1_36(gates: Mapping[str, bool]) -> Callable[[Pod], PodKey]:
         changes.append(_without_resources)
     if gates.get(COMPARISONS, False):
         changes.append(_comparing)
+    if not gates.get(SIDECARS, True):
+        changes.append(_without_sidecars)
     resizes = gates.get(POD_LEVEL, True) and gates.get(POD_LEVEL_RESIZE, True)
-    return pod_key_1_36 if resizes and not changes else _changed(tuple(changes), resizes=resizes)
+    in_place = gates.get(IN_PLACE, True)
+    if resizes and in_place and not changes:
+        return pod_key_1_36
+    return _changed(tuple(changes), resizes=resizes, in_place=in_place)
 
 
 @cache
-def _changed(changes: tuple[Change, ...], *, resizes: bool) -> Callable[[Pod], PodKey]:
-    """resizes: what a pod's status says of resources of the pod as a whole counts.
+def _changed(changes: tuple[Change, ...], *, resizes: bool, in_place: bool) -> Callable[[Pod], PodKey]:
+    """resizes: what a pod's status says of resources of the pod as a whole counts; in_place: of its containers.
 
     The same function for the same changes, by which views of clusters are held to be the same.
     """
@@ -199,7 +211,7 @@ def _changed(changes: tuple[Change, ...], *, resizes: bool) -> Callable[[Pod], P
         return spec
 
     def key(pod: Pod) -> PodKey:
-        grants = pod.grants
+        grants = pod.grants if in_place else None
         if grants is not None and not resizes:
             grants = msgspec.structs.replace(grants, pod=None)
         return pod_key_1_36(msgspec.structs.replace(pod, spec=change(pod.spec), grants=grants))

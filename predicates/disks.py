@@ -38,6 +38,7 @@ from predicates.types import (
 
 DISK_CONFLICT = "node(s) had no available disk"
 DISK_CONFLICT_1_4 = "NoDiskConflict"
+CLAIM_IN_USE_1_22 = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 CLAIM_IN_USE = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
@@ -140,6 +141,12 @@ def volume_restrictions_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFilte
     return GO_ON if uses_exclusive_disks(pod) or _claims_in_use(pod, claims, snapshot) else SKIP
 
 
+def volume_restrictions_1_27(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same in other words. Upstream: 1.27 VolumeRestrictions.Filter."""
+    verdict = volume_restrictions(pod, snapshot)
+    return {CLAIM_IN_USE_1_22 if reason == CLAIM_IN_USE else reason: mask for reason, mask in verdict.items()}
+
+
 def volume_restrictions(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """Fails as ``no_disk_conflict`` does, and everywhere else while a claim for one pod only is in use.
 
@@ -190,7 +197,7 @@ def explain_disks(disks_of: Callable[[PodSpec], Disks]) -> Explain:
     """By wanted disk the pods on the node that hold it; by claim for one pod only the pods that use it."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
-        if reason == CLAIM_IN_USE:
+        if reason in (CLAIM_IN_USE, CLAIM_IN_USE_1_22):
             return _explain_claims(pod, snapshot)
 
         def holders(want: VolumeSource) -> tuple[str, ...]:

@@ -242,21 +242,21 @@ def predicate_1_20() -> FitPredicate:
     )
 
 
-def predicate_1_36() -> FitPredicate:
+def predicate_1_36(rules: TermRules = TERMS_1_36) -> FitPredicate:
     """InterPodAffinity's filter; it skips when neither the pod nor a running one asks for anything. Upstream: 1.36."""
     return FitPredicate(
         "InterPodAffinity",
-        inter_pod_affinity_1_36,
+        partial(inter_pod_affinity, rules),
         Footprint(
             Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
-            narrow=partial(_narrow, TERMS_1_36),
+            narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
-            row_local=partial(_is_free, TERMS_1_36),
-            scope=partial(_scope, TERMS_1_36),
+            row_local=partial(_is_free, rules),
+            scope=partial(_scope, rules),
             pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
-            pre_scope=partial(_pre_scope, TERMS_1_36),
+            pre_scope=partial(_pre_scope, rules),
         ),
-        pre_filter=partial(_pre_filter, TERMS_1_36, skips=True),
-        evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_36)),
+        pre_filter=partial(_pre_filter, rules, skips=True),
+        evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),
         unresolvable=_is_unresolvable,
     )

@@ -258,7 +258,7 @@ def scoring_1_20(hard_weight: int) -> PriorityConfig:
     )
 
 
-def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
+def scoring_1_36(hard_weight: int, *, ignores_others: bool, rules: TermRules = TERMS_1_36) -> PriorityConfig:
     """InterPodAffinity's score; it skips when no term concerns the pod. Upstream: 1.36.
 
     ignores_others: it also skips when the pod has no preferred terms.
@@ -267,27 +267,27 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool) -> PriorityConfig:
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
         if ignores_others and not pod.preferred_affinity and not pod.preferred_anti_affinity:
             return False
-        if error := TERMS_1_36.error(pod, snapshot):
+        if error := rules.error(pod, snapshot):
             raise PriorityError(ERROR_1_36 + error)
-        return TopologyScore.of(TERMS_1_36, hard_weight, pod, snapshot).is_any(snapshot)
+        return TopologyScore.of(rules, hard_weight, pod, snapshot).is_any(snapshot)
 
     def pre_scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
         asks = not ignores_others or pod.preferred_affinity or pod.preferred_anti_affinity
-        tallies = TopologyScore.of(TERMS_1_36, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
+        tallies = TopologyScore.of(rules, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
         return TopologyScope(snapshot, tallies, every_sign)
 
     return PriorityConfig(
         "InterPodAffinity",
-        partial(_sums, TERMS_1_36, hard_weight),
+        partial(_sums, rules, hard_weight),
         normalize_1_36,
         Footprint(
             Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
-            narrow=partial(_narrow, TERMS_1_36),
+            narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
-            scope=partial(_scope, TERMS_1_36, hard_weight),
+            scope=partial(_scope, rules, hard_weight),
             pre_scope=pre_scope,
         ),
         valuewise=True,
         pre_score=pre_score,
-        evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_36, hard_weight), _explain_stretched(range_1_36)),
+        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_1_36)),
     )

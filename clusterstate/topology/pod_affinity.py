@@ -269,6 +269,8 @@ class TermRules(msgspec.Struct, frozen=True):
     """Whether terms can select namespaces by their labels."""
     all_errors: bool
     """Whether every group with an invalid selector is reported, or only the last."""
+    asks_again: bool = True
+    """Whether a selector of namespaces in an incoming pod's own term, once looked up, is still asked about pods."""
 
     def own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
         """The terms of an incoming pod; what namespaces they look into is settled here."""
@@ -304,13 +306,14 @@ class TermRules(msgspec.Struct, frozen=True):
     def _widened(self, term: Term, snapshot: Snapshot) -> Term:
         """With the names of the namespaces that its selector picks.
 
-        An empty selector picks every namespace anyway; any other is still asked about pods, with no labels: one that
-        asks for nothing but absent labels picks pods of all namespaces. Upstream: 1.36 mergeAffinityTermNamespaces.
+        An empty selector picks every namespace anyway; since 1.34 any other is still asked about pods, with no labels:
+        one that asks for nothing but absent labels picks pods of all namespaces. Upstream: 1.36
+        mergeAffinityTermNamespaces.
         """
         if term.among.never or term.among.everything:
             return term
         found = [name for name, ns in snapshot.objects.namespaces.items() if term.among(ns.metadata.labels)]
-        among = term.among if term.among(NO_LABELS) else NOTHING
+        among = term.among if self.asks_again and term.among(NO_LABELS) else NOTHING
         return msgspec.structs.replace(term, namespaces=term.namespaces.union(found), among=among)
 
     def error(self, pod: PodInfo, snapshot: Snapshot) -> str | None:
@@ -340,6 +343,7 @@ class TermRules(msgspec.Struct, frozen=True):
 
 TERMS_1_20 = TermRules("1.20", parse_1_20, by_namespace_labels=False, all_errors=False)
 TERMS_1_36 = TermRules("1.36", parse_1_36, by_namespace_labels=True, all_errors=True)
+TERMS_1_24 = msgspec.structs.replace(TERMS_1_36, name="1.24", asks_again=False)
 
 
 class RequiredAffinity(msgspec.Struct, frozen=True, eq=False):

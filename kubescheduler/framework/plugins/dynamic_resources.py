@@ -589,3 +589,4 @@ PLUGIN_1_36 = InTreePlugin(
     events=EVENTS,
 )
 PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_34, make=dynamic_resources_1_34, default_weight=0)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_34, gate_default=False)

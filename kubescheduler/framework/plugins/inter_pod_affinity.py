@@ -8,6 +8,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
+from clusterstate.topology.pod_affinity import TERMS_1_24, TERMS_1_36, TermRules
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
@@ -70,13 +71,24 @@ def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> Col
 
     Upstream: 1.36 InterPodAffinity.
     """
-    args = args or InterPodAffinityArgs()
+    return _since_1_24(args or InterPodAffinityArgs(), TERMS_1_36)
+
+
+def inter_pod_affinity_1_24(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """A namespaceSelector of the pod's own terms picks the namespaces that have such labels, and no others.
+
+    Upstream: 1.24 InterPodAffinity.
+    """
+    return _since_1_24(args or InterPodAffinityArgs(), TERMS_1_24)
+
+
+def _since_1_24(args: InterPodAffinityArgs, rules: TermRules) -> ColumnPlugin:
     ignores_others = args.ignore_preferred_terms_of_existing_pods
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
-        check=predicate_1_36(),
-        scoring=scoring_1_36(args.hard_pod_affinity_weight, ignores_others=ignores_others),
+        check=predicate_1_36(rules),
+        scoring=scoring_1_36(args.hard_pod_affinity_weight, ignores_others=ignores_others, rules=rules),
         sign=sign_no_pod_affinity if ignores_others else sign_labels,
         filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
@@ -147,3 +159,4 @@ PLUGIN_1_20 = InTreePlugin(
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_36, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
 )
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=inter_pod_affinity_1_24)

@@ -39,15 +39,26 @@ def node_ports_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 NodePorts.
     """
-    evidence = filter_evidence(NAME, explain_ports(host_ports))
+    return _of_containers(UNPREPARED_1_20)
+
+
+def node_ports_1_25(_: Any, __: Handle) -> ColumnPlugin:
+    """Ports of init containers do not count, sidecars or not.
+
+    Upstream: 1.25 NodePorts.
+    """
+    return _of_containers(UNPREPARED_1_36)
+
+
+def _of_containers(unprepared: str) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         pod_fits_host_ports,
         Footprint(Reads.PODS, pod_key=spec_alone, row_local=wants_none),
         wants_host_ports,
-        evidence=evidence,
+        evidence=filter_evidence(NAME, explain_ports(host_ports)),
     )
-    return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED_1_20)
+    return ColumnPlugin(NAME, POINTS, rule, filter_alone=unprepared, sign=sign_host_ports)
 
 
 def node_ports_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -79,3 +90,4 @@ EVENTS = (Registered(POD, Action.DELETE, had_ports), Registered(NODE, Action.ADD
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_ports_1_20, reasons=REASONS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_ports_1_36, reasons=REASONS, events=EVENTS)
+PLUGIN_1_25 = InTreePlugin(NAME, POINTS, node_ports_1_25, reasons=REASONS, events=EVENTS)

@@ -127,6 +127,19 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
     Upstream: 1.36 NodeResourcesFit. A row is beyond help where the pod asks for more than the node has at all. Raises
     ConfigError for faulty args.
     """
+    return _fit(args, handle, helpless=True)
+
+
+def node_resources_fit_1_28(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """The answer is always Unschedulable.
+
+    Upstream: 1.28 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _fit(args, handle, helpless=False)
+
+
+def _fit(args: NodeResourcesFitArgs | None, handle: Handle, *, helpless: bool) -> ColumnPlugin:
+    """helpless: rows where the pod asks for more than the node has at all are beyond help."""
     args = args or NodeResourcesFitArgs()
     refuse(_errors_1_36(args))
     strategy = args.scoring_strategy or ScoringStrategy()
@@ -143,7 +156,7 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
             equal_for_equal_usage=True,
             row_local=_always_alone,
         ),
-        beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed),
+        beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed) if helpless else None,
         evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
     )
     scoring = PriorityConfig(
@@ -287,3 +300,4 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=1,
     events=EVENTS,
 )
+PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_28, reasons=REASONS_1_20)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.queueing_hints import NODE, POD, PVC, Action, ClusterEvent, Registered, may_be_claimed
+from predicates import disks
 from predicates.disks import (
+    CLAIM_IN_USE_1_22,
     CLAIMS_IN_USE,
     exclusive_disks,
     explain_disks,
@@ -27,7 +34,7 @@ from predicates.disks import (
     volume_restrictions_pre_filter,
 )
 from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate
+from predicates.types import FitPredicate, Verdict
 
 NAME = "VolumeRestrictions"
 POINTS_1_20 = frozenset({Point.FILTER})
@@ -61,9 +68,21 @@ def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.36 VolumeRestrictions.
     """
+    return _with_claims(volume_restrictions)
+
+
+def volume_restrictions_1_27(_: Any, __: Handle) -> ColumnPlugin:
+    """The reason for a claim in use is worded otherwise.
+
+    Upstream: 1.27 VolumeRestrictions.
+    """
+    return _with_claims(disks.volume_restrictions_1_27)
+
+
+def _with_claims(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
-        volume_restrictions,
+        check,
         Footprint(
             Reads.PODS | CLAIMS_IN_USE,
             narrow=restrictions_read,
@@ -105,3 +124,5 @@ EVENTS = (
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, reasons=REASONS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_36, reasons=REASONS_1_36, events=EVENTS)
+REASONS_1_27 = (PluginReason(CLAIM_IN_USE_1_22, UNSCHEDULABLE), *REASONS_1_36[1:])
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=volume_restrictions_1_27, reasons=REASONS_1_27)
