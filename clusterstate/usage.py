@@ -238,6 +238,28 @@ def gated_accounting_1_20(*, overhead: bool, local_storage: bool) -> Accounting:
     return account
 
 
+@cache
+def gated_accounting_1_19(*, overhead: bool, local_storage: bool) -> Accounting:
+    """The same; without LocalStorageCapacityIsolation ephemeral storage that init containers ask for still counts.
+
+    Upstream: 1.19 framework.Resource.Add, and SetMaxResource, which does not ask for the gate.
+    """
+    account = gated_accounting_1_20(overhead=overhead, local_storage=local_storage)
+    if local_storage:
+        return account
+
+    @lru_cache(maxsize=MOST_REMEMBERED)
+    def of_init_containers(spec: PodSpec) -> PodUsage:
+        asked = [total_amounts([c.requests]).get(EPHEMERAL_STORAGE, 0) for c in spec.init_containers]
+        usage, most = account(spec), max(asked, default=0)
+        if not most:
+            return usage
+        amounts = FrozenMap({**usage.request, EPHEMERAL_STORAGE: most})
+        return msgspec.structs.replace(usage, request=amounts, used=amounts, scored_others=amounts)
+
+    return of_init_containers
+
+
 def _without_local_storage(usage: PodUsage) -> PodUsage:
     if EPHEMERAL_STORAGE not in usage.request:
         return usage

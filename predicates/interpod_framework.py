@@ -47,9 +47,9 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 PARSING = "parsing pod: "
 
 
-def inter_pod_affinity_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Two reasons where the pod does not fit, the general one first. Upstream: 1.20 Filter."""
-    verdict = inter_pod_affinity(TERMS_1_20, pod, snapshot)
+def two_reasons(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Two reasons where the pod does not fit, the general one first. Upstream: 1.19 and 1.20 Filter."""
+    verdict = inter_pod_affinity(rules, pod, snapshot)
     if not verdict:
         return PASS
     failed: Mask | None = None
@@ -223,21 +223,21 @@ def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
     return Reads.ALL_NODES | pods | rules.reads
 
 
-def predicate_1_20() -> FitPredicate:
-    """InterPodAffinity's filter. Upstream: 1.20."""
+def predicate_1_20(rules: TermRules = TERMS_1_20) -> FitPredicate:
+    """InterPodAffinity's filter. Upstream: 1.19 and 1.20."""
     return FitPredicate(
         "InterPodAffinity",
-        inter_pod_affinity_1_20,
+        partial(two_reasons, rules),
         Footprint(
             Reads.ALL_NODES | Reads.ALL_PODS,
-            narrow=partial(_narrow, TERMS_1_20),
+            narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
-            row_local=partial(_is_free, TERMS_1_20),
-            scope=partial(_scope, TERMS_1_20),
+            row_local=partial(_is_free, rules),
+            scope=partial(_scope, rules),
             pre_reads=NOTHING,
         ),
-        pre_filter=partial(_pre_filter, TERMS_1_20, skips=False),
-        evidence=filter_evidence("InterPodAffinity", explain_affinity(TERMS_1_20)),
+        pre_filter=partial(_pre_filter, rules, skips=False),
+        evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),
         unresolvable=_is_unresolvable,
     )
 

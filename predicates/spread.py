@@ -201,18 +201,37 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> FitPredicate:
     return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON)
 
 
+def pod_topology_spread_1_19(rules: SpreadRules) -> FitPredicate:
+    """The same; where no node has all topology keys and is picked by the pod, all pass. Upstream: 1.19."""
+    return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON, passes_without_domains=True)
+
+
 def pod_topology_spread_1_36(rules: SpreadRules) -> FitPredicate:
     """PodTopologySpread's filter; without hard constraints it skips. Upstream: 1.36."""
     return _predicate(rules, grounds_1_36, ERROR_1_36, SKIP)
 
 
-def _predicate(rules: SpreadRules, grounds: Grounds, error_text: str, without: PreFiltered) -> FitPredicate:
+def _has_domains(pod: PodInfo, snapshot: Snapshot, constraints: Constraints, grounds: Grounds) -> bool:
+    """Whether some node counts."""
+    return any(len(ground.domains) for ground in plan_of(pod, snapshot.whole(), constraints, grounds).grounds)
+
+
+def _predicate(
+    rules: SpreadRules,
+    grounds: Grounds,
+    error_text: str,
+    without: PreFiltered,
+    *,
+    passes_without_domains: bool = False,
+) -> FitPredicate:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         try:
             constraints = rules.constraints(pod, snapshot, HARD)
         except SelectorError as error:
             return {NodeError(f"{error_text}{error}"): np.ones(len(snapshot), np.bool_)}
-        return judge_spread(pod, snapshot, constraints, grounds) if constraints else PASS
+        if not constraints or (passes_without_domains and not _has_domains(pod, snapshot, constraints, grounds)):
+            return PASS
+        return judge_spread(pod, snapshot, constraints, grounds)
 
     def pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
         try:

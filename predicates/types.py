@@ -39,6 +39,12 @@ class NodeError(str):
         return self.replace(POD, pod)
 
 
+class StatusError(NodeError):
+    """The same, where it is a status like any other: what a check says on its own is the bare text."""
+
+    __slots__ = ()
+
+
 class PreFiltered(msgspec.Struct, frozen=True):
     """What a rule says of a pod before any node is looked at (framework releases, PreFilter).
 

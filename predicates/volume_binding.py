@@ -159,12 +159,14 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
     texts: BindingTexts
     rules: BindingRules
     plugins: frozenset[str] = frozenset()
+    told: Callable[[str], str] = str
+    """The reason of a problem; an error up to 1.19."""
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
         """Refuses a pod whose claims are missing, going or unbound though they should not wait for it."""
         problem = self.problem(pod, snapshot.objects)
         if problem is not None:
-            return PreFiltered(reasons=(problem,))
+            return PreFiltered(reasons=(self.told(problem),))
         try:
             claims = all_claims(pod, snapshot.objects)
         except VolumeError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -37,6 +37,7 @@ from predicates.types import (
     NodeError,
     PredicateArgs,
     PreFiltered,
+    StatusError,
     Verdict,
 )
 
@@ -150,9 +151,14 @@ def _same_zone(zone: str, value: str | None) -> bool:
 # --- framework releases --------------------------------------------------------------------
 
 
-def volume_zone_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+def volume_zone_1_18(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same; a claim without a volume is an error. Upstream: 1.18 and 1.19 VolumeZone."""
+    return volume_zone_1_20(pod, snapshot, StatusError)
+
+
+def volume_zone_1_20(pod: PodInfo, snapshot: Snapshot, told: Callable[[str], str] = str) -> Verdict:
     """Volumes count in order: a node fails at the first conflict, and only nodes without one see why a later claim has
-    no volume. A node without any of the labels passes. Upstream: 1.20 VolumeZone.
+    no volume. A node without any of the labels passes. told: the reason of that. Upstream: 1.20 VolumeZone.
     """
     undecided = _labelled(snapshot, ZONE_LABELS)
     conflict = np.zeros(len(snapshot), np.bool_)
@@ -160,7 +166,7 @@ def volume_zone_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         try:
             volume = volume_behind(pod.namespace, name, snapshot.objects)
         except VolumeError as error:
-            return {ZONE_CONFLICT: conflict, str(error): undecided}
+            return {ZONE_CONFLICT: conflict, told(str(error)): undecided}
         for key, zones in volume_zones(volume) if volume else ():
             differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
             conflict |= differs

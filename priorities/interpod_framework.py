@@ -233,28 +233,28 @@ def _explain_stretched(range_of: Callable[[IntArray], tuple[int, int]]) -> Expla
     return explain
 
 
-def scoring_1_20(hard_weight: int) -> PriorityConfig:
-    """InterPodAffinity's score. Upstream: 1.20."""
+def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityConfig:
+    """InterPodAffinity's score. Upstream: 1.19 and 1.20."""
 
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
-        if error := TERMS_1_20.error(pod, snapshot):
+        if error := rules.error(pod, snapshot):
             raise PriorityError(ERROR_1_20 + error)
         return True
 
     return PriorityConfig(
         "InterPodAffinity",
-        partial(_sums, TERMS_1_20, hard_weight),
+        partial(_sums, rules, hard_weight),
         normalize_1_20,
         Footprint(
             Reads.ALL_NODES | Reads.ALL_PODS,
-            narrow=partial(_narrow, TERMS_1_20),
+            narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
-            scope=partial(_scope, TERMS_1_20, hard_weight),
-            pre_reads=TERMS_1_20.reads,
+            scope=partial(_scope, rules, hard_weight),
+            pre_reads=rules.reads,
         ),
         valuewise=True,
         pre_score=pre_score,
-        evidence=plugin_evidence("InterPodAffinity", _explain(TERMS_1_20, hard_weight), _explain_stretched(range_1_20)),
+        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_1_20)),
     )
 
 

@@ -178,6 +178,13 @@ def has_preference(added: Terms, pod: PodInfo) -> bool:
     return bool(added or terms)
 
 
+def preference_evidence_1_18() -> RuleEvidence:
+    """What plugin NodeAffinity can say of its scores before pods of a profile share preferences."""
+    return plugin_evidence(
+        "NodeAffinity", _explain(_preferred, preferred_weights_of), stretched_evidence(MAX_NODE_SCORE)
+    )
+
+
 def added_preference_evidence(added: Terms) -> RuleEvidence:
     """Of ``preferred_sums_1_20`` and ``preferred_sums_1_36``."""
 

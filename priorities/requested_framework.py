@@ -110,6 +110,16 @@ def least_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot)
     return _mean_1_20(least, resources, pod, snapshot)
 
 
+def most_1_18(requested: IntArray, allocatable: IntArray) -> IntArray:
+    """The same; 0 where too much is asked for."""
+    return most(requested, allocatable) * _fits(requested, allocatable)
+
+
+def most_allocated_1_18(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.18 and 1.19 NodeResourcesMostAllocated."""
+    return _mean_1_20(most_1_18, resources, pod, snapshot)
+
+
 def most_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.20 NodeResourcesMostAllocated."""
     return _mean_1_20(most, resources, pod, snapshot)
@@ -335,6 +345,11 @@ def most_formula(requested: int, allocatable: int) -> str:
     if not allocatable:
         return "0"
     return f"min({requested}, {allocatable}) * {MAX_NODE_SCORE} // {allocatable}"
+
+
+def most_formula_1_18(requested: int, allocatable: int) -> str:
+    """Of ``most_1_18``."""
+    return most_formula(requested, allocatable) if requested <= allocatable else "0"
 
 
 def _share_formulas(formula: ShareFormula, requested: IntArray, allocatable: IntArray) -> list[str]:

@@ -271,6 +271,8 @@ class TermRules(msgspec.Struct, frozen=True):
     """Whether every group with an invalid selector is reported, or only the last."""
     asks_again: bool = True
     """Whether a selector of namespaces in an incoming pod's own term, once looked up, is still asked about pods."""
+    reports: bool = True
+    """Whether any is; otherwise such a group has no terms, and nothing is said."""
 
     def own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
         """The terms of an incoming pod; what namespaces they look into is settled here."""
@@ -318,6 +320,8 @@ class TermRules(msgspec.Struct, frozen=True):
 
     def error(self, pod: PodInfo, snapshot: Snapshot) -> str | None:
         """What is wrong with an incoming pod's terms."""
+        if not self.reports:
+            return None
         errors = self.own(pod, snapshot).errors
         return aggregate(errors if self.all_errors else errors[-1:])
 
@@ -341,6 +345,7 @@ class TermRules(msgspec.Struct, frozen=True):
         return Reads.NAMESPACES if self.by_namespace_labels else Reads(0)
 
 
+TERMS_1_18 = TermRules("1.18", parse_1_20, by_namespace_labels=False, all_errors=False, reports=False)
 TERMS_1_20 = TermRules("1.20", parse_1_20, by_namespace_labels=False, all_errors=False)
 TERMS_1_36 = TermRules("1.36", parse_1_36, by_namespace_labels=True, all_errors=True)
 TERMS_1_24 = msgspec.structs.replace(TERMS_1_36, name="1.24", asks_again=False)

@@ -13,7 +13,7 @@ from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.sharing import AT_ONCE, Turn
 from kubescheduler.core.status import Code, Status
-from predicates.types import NodeError, Verdict, failing
+from predicates.types import NodeError, StatusError, Verdict, failing
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -120,9 +120,14 @@ class FilterResults:
         out: dict[str, dict[str, list[str]]] = {}
         for name, verdict in (*self.verdicts, *self.idle):
             for row, reasons in _by_row(verdict, self.listed if self.known is None else self.known):
-                texts = [f"error: {r.about(self.pod.key)}" if isinstance(r, NodeError) else r for r in reasons]
-                out.setdefault(self.names[row], {})[name] = texts
+                out.setdefault(self.names[row], {})[name] = [self._told(reason) for reason in reasons]
         return out
+
+    def _told(self, reason: str) -> str:
+        if not isinstance(reason, NodeError):
+            return reason
+        text = reason.about(self.pod.key)
+        return text if isinstance(reason, StatusError) else f"error: {text}"
 
     def filter_failures(self, among: Mask | None = None) -> Iterator[tuple[int, str, tuple[str, ...], Code]]:
         """(row, check, reasons, code) of what checks refused; several a row if all were run.

@@ -93,6 +93,11 @@ def component(**fields: Any) -> Edit:
     return edit
 
 
+def policies(**fields: Any) -> Edit:
+    """Fields of how policies and names of providers are read, of a release with plugins."""
+    return lambda release: framework(policies=replace(release.framework_rules.policy_rules, **fields))(release)
+
+
 def wire(**fields: Any) -> Edit:
     """Fields of how extenders are called."""
     return lambda release: replace(release, wire=replace(release.wire, **fields))

@@ -110,7 +110,7 @@ def provider_source(
         record.framework_rules.policy_rules.profile(
             provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True
         )
-        spreads = not feature_gates[GATE]
+        spreads = not feature_gates.get(GATE, False)
         lists = record.framework_rules.policy_rules.defaults
         predicates, priorities = provider_items_as_plugins(provider, lists, release, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)
@@ -172,11 +172,14 @@ def _source_1_20(
             yield PolicyFault(error)
 
     policy = checked_policy(read, faults_of)
-    notes = tuple(_passed_over(text) for text in (*policy.notes, *policy_notes_1_20(policy, feature_gates)))
+    notes = tuple(
+        _passed_over(text)
+        for text in (*policy.notes, *policy_notes_1_20(policy, spreads=feature_gates.get(GATE, False)))
+    )
     lists = release_named(release).framework_rules.policy_rules.defaults
     items = selected_as_plugins(policy, DEFAULT_PROVIDER, lists, release)
     hard = _hard_weight(policy, hard_weight)
-    return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates[GATE])
+    return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates.get(GATE, False))
 
 
 def _passed_over(text: str) -> Note:

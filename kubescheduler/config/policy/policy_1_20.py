@@ -30,7 +30,12 @@ from kubescheduler.config.policy.policy_1_20_names import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_1_20_plugins import collect, policy_profile_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import (
+    POLICY_PLUGINS_1_20,
+    PolicyPlugins,
+    collect,
+    policy_profile_1_20,
+)
 from kubescheduler.config.policy.policy_checks import (
     FROM_POLICY,
     GATED,
@@ -132,16 +137,17 @@ def policy_config_1_20(
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
+    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
     text: str | None = None,
 ) -> SchedulerConfig:
     """What release 1.20 makes of a policy. Raises ConfigError with the text at which it gives up.
 
-    plugins: what comes with the release. text: the document as it was written, which one of the texts repeats; by
-    default its JSON.
+    plugins: what comes with the release. rules: how it makes plugins of a policy. text: the document as it was written,
+    which one of the texts repeats; by default its JSON.
     """
-    policy = parse_policy_1_20(document, strict=False, text=text)
+    policy = parse_policy_1_20(document, release=rules.release, strict=False, text=text)
     give_up(policy_faults_1_20(policy))
-    return _config(policy, feature_gates, scheduler_name, plugins)
+    return _config(policy, feature_gates, scheduler_name, plugins, rules)
 
 
 def checked_policy_config_1_20(
@@ -150,6 +156,7 @@ def checked_policy_config_1_20(
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
+    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
     notice: Callable[[str], None],
     strict: bool = False,
 ) -> SchedulerConfig:
@@ -159,24 +166,31 @@ def checked_policy_config_1_20(
     """
 
     def read() -> Policy:
-        return parse_policy_1_20(document, strict=strict, every_problem=True)
+        return parse_policy_1_20(document, release=rules.release, strict=strict, every_problem=True)
 
     policy = checked_policy(read, policy_faults_1_20)
-    for note in (*policy.notes, *policy_notes_1_20(policy, feature_gates)):
+    for note in (*policy.notes, *policy_notes_1_20(policy, spreads=rules.spreads(feature_gates))):
         notice(note)
-    return _config(policy, feature_gates, scheduler_name, plugins)
+    return _config(policy, feature_gates, scheduler_name, plugins, rules)
 
 
-def _config(policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree) -> SchedulerConfig:
-    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates, plugins)
-    return SchedulerConfig(release="1.20", profiles=(profile,), extenders=extenders)
+def _config(
+    policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree, rules: PolicyPlugins
+) -> SchedulerConfig:
+    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates, plugins, rules)
+    return SchedulerConfig(release=rules.release, profiles=(profile,), extenders=extenders)
 
 
 # --- decoding ---------------------------------------------------------------------------------
 
 
 def parse_policy_1_20(
-    document: Mapping[str, Any], *, strict: bool, every_problem: bool = False, text: str | None = None
+    document: Mapping[str, Any],
+    *,
+    release: str = "1.20",
+    strict: bool,
+    every_problem: bool = False,
+    text: str | None = None,
 ) -> Policy:
     """Decodes a policy as release 1.20 does: keys in their exact case, unknown and repeated ones refused.
 
@@ -195,11 +209,11 @@ def parse_policy_1_20(
     policy: Policy = decoder.decode(POLICY_1_20, document)
     unknown = [key for key in decoder.unknown if key.path not in _TYPE_PATHS]
     passed_over = [] if strict else [key for key in unknown if _in_extender(key, internal)]
-    policy = attrs.evolve(policy, notes=(*ignored_notes(passed_over, "1.20"), *behind_notes(document)))
+    policy = attrs.evolve(policy, notes=(*ignored_notes(passed_over, release), *behind_notes(document)))
     refused_keys = [key for key in unknown if key not in passed_over]
     of_text = text_problems(document) if strict else twice_problems(document)
     if every_problem and (decoder.faults or refused_keys or of_text):
-        version_fault = [_version_problem(refused_keys)] if internal and refused_keys else []
+        version_fault = [_version_problem(refused_keys, release)] if internal and refused_keys else []
         reported = [*(version_fault or map(unknown_problem, refused_keys)), *of_text]
         raise UnreadablePolicy([*map(str, decoder.faults), *reported], policy, decoder.faults)
     if every_problem:
@@ -241,11 +255,11 @@ def _type_problem(document: Mapping[str, Any], error: str) -> str:
     return f"kind: {error}; a policy begins with kind: Policy and apiVersion: v1"
 
 
-def _version_problem(unknown: list[UnknownKey]) -> str:
+def _version_problem(unknown: list[UnknownKey], release: str) -> str:
     keys = ", ".join(dict.fromkeys(str(key.path[0]) for key in unknown))
     return (
-        "apiVersion: it is missing, and release 1.20 then knows only the keys Predicates, Priorities, … and refuses "
-        f"{keys}; add apiVersion: v1"
+        f"apiVersion: it is missing, and release {release} then knows only the keys Predicates, Priorities, … and "
+        f"refuses {keys}; add apiVersion: v1"
     )
 
 
@@ -475,9 +489,9 @@ def _ratio_problems(path: str, ratio: RequestedToCapacityRatio) -> Iterator[Fiel
 # --- notes ------------------------------------------------------------------------------------
 
 
-def policy_notes_1_20(policy: Policy, feature_gates: Mapping[str, bool]) -> tuple[str, ...]:
-    """What the release passes over in silence, in plain words."""
-    return (*_entry_notes(policy), *_policy_notes(policy, feature_gates))
+def policy_notes_1_20(policy: Policy, *, spreads: bool) -> tuple[str, ...]:
+    """What the release passes over in silence, in plain words. spreads: see ``PolicyPlugins``."""
+    return (*_entry_notes(policy), *_policy_notes(policy, spreads=spreads))
 
 
 def _entry_notes(policy: Policy) -> Iterator[str]:
@@ -492,13 +506,13 @@ def _entry_notes(policy: Policy) -> Iterator[str]:
             yield f"priorities[{at}]: {known}; give {priority.name} another name to use it"
 
 
-def _policy_notes(policy: Policy, feature_gates: Mapping[str, bool]) -> Iterator[str]:
+def _policy_notes(policy: Policy, *, spreads: bool) -> Iterator[str]:
     if policy.priorities is None:
         return
     names = {priority_name(priority.name) for priority in policy.priorities}
     if policy.hard_pod_affinity_symmetric_weight and INTER_POD_AFFINITY not in names:
         yield f"hardPodAffinitySymmetricWeight: it has no effect without {INTER_POD_AFFINITY}"
-    if feature_gates["DefaultPodTopologySpread"] and {SELECTOR_SPREAD, EVEN_SPREAD} <= names:
+    if spreads and {SELECTOR_SPREAD, EVEN_SPREAD} <= names:
         yield (
             f"priorities: {SELECTOR_SPREAD} and {EVEN_SPREAD} are the one plugin PodTopologySpread; "
             f"the weight of {EVEN_SPREAD} counts"

@@ -5,7 +5,7 @@ Upstream: 1.20 legacy_registry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -55,19 +55,39 @@ ALWAYS: dict[Point, str] = {
 SPREAD = "PodTopologySpread"
 
 
+class PolicyPlugins(msgspec.Struct, frozen=True, eq=False):
+    """How a release makes plugins of a policy."""
+
+    release: str
+    """The release's name, for texts."""
+    always: Mapping[Point, str]
+    """Point → the plugin that every policy gets."""
+    merges: bool = True
+    """A plugin that several entries lead to is there once; otherwise it is there twice, which the framework refuses."""
+    spreads: Callable[[Mapping[str, bool]], bool] = lambda gates: gates["DefaultPodTopologySpread"]
+    """Of the feature gates: whether SelectorSpreadPriority means PodTopologySpread."""
+
+
+POLICY_PLUGINS_1_20 = PolicyPlugins("1.20", ALWAYS)
+
+
 def policy_profile_1_20(
-    policy: Policy, scheduler_name: str, feature_gates: Mapping[str, bool], known: InTree
+    policy: Policy,
+    scheduler_name: str,
+    feature_gates: Mapping[str, bool],
+    known: InTree,
+    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
 ) -> tuple[Profile, tuple[ExtenderConfig, ...]]:
     """(the profile that a checked policy means, its extenders in the order they are asked).
 
     The policy's plugins and args stand in place of all that a configuration says of them. known: the release's plugins.
     """
     selected, weights, args = collect(policy)
-    lists = Lists()
-    for point, plugin in ALWAYS.items():
+    lists = Lists(rules.merges)
+    for point, plugin in rules.always.items():
         lists.add(point, plugin)
     _add_predicates(lists, selected, args, known)
-    _add_priorities(lists, weights, args, known, spreads=feature_gates["DefaultPodTopologySpread"])
+    _add_priorities(lists, weights, args, known, spreads=rules.spreads(feature_gates))
     ignored = tuple(
         r.name for extender in policy.extenders for r in extender.managed_resources if r.ignored_by_scheduler
     )
@@ -154,15 +174,17 @@ def collect(policy: Policy) -> tuple[set[str], dict[str, int], Args]:
 class Lists:
     """The plugins that a policy is translated to."""
 
+    merges: bool
+    """A plugin is there once."""
     plugins: dict[Point, list[Enabled]] = attrs.Factory(dict)
     """Point → the plugins enabled there."""
     config: dict[str, Any] = attrs.Factory(dict)
     """Plugin → its args, in the order of the policy."""
 
     def add(self, point: Point, plugin: str, weight: int = 0) -> None:
-        """Appends a plugin that is not in the list yet; one that is keeps its weight."""
+        """Appends a plugin, unless it is in the list and plugins are merged; that one keeps its weight."""
         enabled = self.plugins.setdefault(point, [])
-        if all(plugin != there.name for there in enabled):
+        if not self.merges or all(plugin != there.name for there in enabled):
             enabled.append(Enabled(plugin, weight))
 
     def configure(self, plugin: str, args: Any) -> None:

@@ -110,7 +110,7 @@ def profile_for_provider_1_20(
     return Profile(
         scheduler_name=scheduler_name,
         plugins=provider_plugins(
-            providers[name], plugins, selector_spread=not feature_gates["DefaultPodTopologySpread"]
+            providers[name], plugins, selector_spread=not feature_gates.get("DefaultPodTopologySpread", True)
         ),
         plugin_config=affinity,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -41,6 +42,9 @@ class DefaultPreemptionArgs(msgspec.Struct, frozen=True):
     """Of all nodes."""
     min_candidate_nodes_absolute: int = 100
     """Nodes."""
+
+
+EVERY_NODE = DefaultPreemptionArgs(100)
 
 
 class DefaultPreemption(msgspec.Struct, frozen=True, eq=False):
@@ -100,6 +104,14 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
     if not handle.feature_gates.get(BUDGETS_GATE, True):
         rules = msgspec.structs.replace(rules, violating=unprotected)
     return DefaultPreemption(args or DefaultPreemptionArgs(), rules, handle)
+
+
+def default_preemption_1_19(_: Any, handle: Handle) -> DefaultPreemption:
+    """Every node is tried.
+
+    Upstream: 1.19 DefaultPreemption.
+    """
+    return default_preemption_1_20(EVERY_NODE, handle)
 
 
 def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
@@ -169,6 +181,7 @@ REASONS_1_36 = (
 )
 EVENTS = (Registered(POD, Action.DELETE, never),)
 
+PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_19)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS_1_20)
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS

@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
-from clusterstate.topology.pod_affinity import TERMS_1_24, TERMS_1_36, TermRules
+from clusterstate.topology.pod_affinity import TERMS_1_18, TERMS_1_20, TERMS_1_24, TERMS_1_36, TermRules
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
@@ -40,19 +40,31 @@ class InterPodAffinityArgs(msgspec.Struct, frozen=True):
     """1.36: nothing is scored for pods without preferred terms."""
 
 
+def inter_pod_affinity_1_19(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """Terms of a group of which one cannot be read do not count.
+
+    Upstream: 1.19 InterPodAffinity. Raises ConfigError for a weight outside 0..100.
+    """
+    return _before_namespaces(args, TERMS_1_18)
+
+
 def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
     """Lowest is at most 0 and highest at least 0. There is no namespaceSelector. A node gives two reasons, the general
     one first.
 
     Upstream: 1.20 InterPodAffinity. Raises ConfigError for a weight outside 0..100.
     """
+    return _before_namespaces(args, TERMS_1_20)
+
+
+def _before_namespaces(args: InterPodAffinityArgs | None, rules: TermRules) -> ColumnPlugin:
     args = args or InterPodAffinityArgs()
     refuse(_errors_1_20(args))
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
-        check=predicate_1_20(),
-        scoring=scoring_1_20(args.hard_pod_affinity_weight),
+        check=predicate_1_20(rules),
+        scoring=scoring_1_20(args.hard_pod_affinity_weight, rules),
         filter_alone='error reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )
@@ -153,6 +165,11 @@ REASONS = (
 REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS)
 EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
 
+REASONS_1_19 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS[:3])
+
+PLUGIN_1_19 = InTreePlugin(
+    NAME, POINTS, inter_pod_affinity_1_19, args=ARGS_1_20, reasons=REASONS_1_19, default_weight=1
+)
 PLUGIN_1_20 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
 )

@@ -12,7 +12,7 @@ from clusterstate.changes import NOTHING, Reads
 from clusterstate.footprint import Footprint
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.node_selection import selects_nodes
+from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.selectors.term_errors import (
     node_selector_error_1_20,
@@ -31,8 +31,10 @@ from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePl
 from kubescheduler.framework.plugins.signed_fields import sign_node_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
 from predicates.node_identity import (
+    explain_selection,
     explain_selection_framework,
     named_nodes,
+    pod_match_node_selector,
     pod_match_node_selector_1_20,
     pod_match_node_selector_1_36,
 )
@@ -41,7 +43,9 @@ from predicates.types import FitPredicate, always
 from priorities.node_affinity import (
     added_preference_evidence,
     has_preference,
+    no_preference,
     no_term_counts,
+    preference_evidence_1_18,
     preferred_sums_1_20,
     preferred_sums_1_36,
 )
@@ -74,6 +78,34 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True):
 
     added_affinity: AddedAffinity | None = None
     """None: pods have just their own."""
+
+
+def node_affinity_1_18(_: Any, __: Handle) -> ColumnPlugin:
+    """There is no added affinity, and preferred terms match by their matchExpressions alone.
+
+    Upstream: 1.18 and 1.19 NodeAffinity.
+    """
+    return ColumnPlugin(
+        NAME,
+        POINTS_1_20,
+        FitPredicate(
+            NAME,
+            pod_match_node_selector,
+            Footprint(Reads.NODE, pod_key=spec_alone),
+            selects_nodes,
+            unresolvable=always,
+            evidence=filter_evidence(NAME, explain_selection),
+        ),
+        PriorityConfig(
+            NAME,
+            preferred_weights,
+            default_normalize,
+            Footprint(Reads.NODE, pod_key=spec_alone),
+            constant=no_preference,
+            valuewise=True,
+            evidence=preference_evidence_1_18(),
+        ),
+    )
 
 
 def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
@@ -234,6 +266,14 @@ REASONS_1_36 = (
     *REASONS,
 )
 EVENTS = (NEW_OR_LABELLED,)
+
+PLUGIN_1_18 = InTreePlugin(
+    NAME,
+    POINTS_1_20,
+    node_affinity_1_18,
+    reasons=(PluginReason("node(s) didn't match node selector", UNRESOLVABLE),),
+    default_weight=1,
+)
 
 PLUGIN_1_20 = InTreePlugin(
     NAME, POINTS_1_20, node_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
 
 from clusterstate.footprint import Footprint
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, Resources
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.handle import Handle
@@ -16,7 +20,14 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_framework import mean_evidence_1_20, most_allocated_1_20, most_formula
+from priorities.requested_framework import (
+    ShareFormula,
+    mean_evidence_1_20,
+    most_allocated_1_18,
+    most_allocated_1_20,
+    most_formula,
+    most_formula_1_18,
+)
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"
@@ -30,6 +41,14 @@ class NodeResourcesMostAllocatedArgs(msgspec.Struct, frozen=True):
     """(resource, weight 1-100)."""
 
 
+def node_resources_most_allocated_1_18(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """A resource with T > A scores 0.
+
+    Upstream: 1.18 and 1.19 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    return _plugin(args, most_allocated_1_18, most_formula_1_18)
+
+
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """The mean over the resources of 100·T/A, weighted, in integers. T is what pods on the node ask for, this one
     included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
@@ -37,13 +56,21 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
 
     Upstream: 1.20 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
+    return _plugin(args, most_allocated_1_20, most_formula)
+
+
+def _plugin(
+    args: NodeResourcesMostAllocatedArgs | None,
+    score: Callable[[Resources, PodInfo, Snapshot], IntArray],
+    formula: ShareFormula,
+) -> ColumnPlugin:
     args = args or NodeResourcesMostAllocatedArgs()
     refuse(weight_errors(args.resources))
     scoring = PriorityConfig(
         NAME,
-        partial(most_allocated_1_20, args.resources),
+        partial(score, args.resources),
         footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_20(NAME, most_formula, args.resources),
+        evidence=mean_evidence_1_20(NAME, formula, args.resources),
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
@@ -60,4 +87,5 @@ ARGS = msgspec.structs.replace(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAll
 
 # --- what it is in each release ---------------------------------------------------------------
 
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_18, args=ARGS, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, args=ARGS, default_weight=1)

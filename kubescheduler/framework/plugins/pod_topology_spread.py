@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
 from clusterstate.resource_names import worded_1_20, worded_1_36
-from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
 from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
 from kubescheduler.framework.args.field_errors import (
@@ -47,6 +47,26 @@ class PodTopologySpreadArgs(msgspec.Struct, frozen=True):
     """Without selectors; those are made of the pod's services and controllers."""
     defaulting_type: str = SYSTEM
     """System: the built-in constraints; List: ``default_constraints``."""
+
+
+def pod_topology_spread_1_19(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """Without constraints of its own, a pod is spread only by those of the args; with feature gate
+    DefaultPodTopologySpread these are at most 3 apart over hosts and 5 over zones, on nodes with both labels. Where no
+    node has all topology keys and is picked by the pod, all pass.
+
+    Upstream: 1.19 PodTopologySpread. Raises ConfigError for args that are not valid.
+    """
+    args = args or _build_with_1_19(handle.feature_gates)()
+    refuse(_errors_1_20(args))
+    rules = spread_rules_1_20(args.default_constraints, LIST)
+    return ColumnPlugin(
+        name=NAME,
+        points=POINTS,
+        check=predicates.pod_topology_spread_1_19(rules),
+        scoring=priorities.pod_topology_spread_1_20(rules),
+        filter_alone='error reading "PreFilterPodTopologySpread" from cycleState: not found',
+        score_alone='error reading "PreScorePodTopologySpread" from cycleState: not found',
+    )
 
 
 def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -110,6 +130,18 @@ def _build_without_system(default_constraints: Constraints = (), defaulting_type
 
 def _build_with(feature_gates: Mapping[str, bool]) -> Callable[..., PodTopologySpreadArgs]:
     return _build_1_20 if feature_gates.get(DEFAULTING_GATE, True) else _build_without_system
+
+
+def _build_1_19(default_constraints: Constraints = ()) -> PodTopologySpreadArgs:
+    return PodTopologySpreadArgs(default_constraints, LIST)
+
+
+def _build_with_system_1_19(default_constraints: Constraints = SYSTEM_DEFAULTS) -> PodTopologySpreadArgs:
+    return PodTopologySpreadArgs(default_constraints, LIST)
+
+
+def _build_with_1_19(feature_gates: Mapping[str, bool]) -> Callable[..., PodTopologySpreadArgs]:
+    return _build_with_system_1_19 if feature_gates.get(DEFAULTING_GATE, False) else _build_1_19
 
 
 def _build_1_36(default_constraints: Constraints = (), defaulting_type: str = "") -> PodTopologySpreadArgs:
@@ -223,6 +255,7 @@ given.""",
     build_with=_build_with,
     errors=_errors_1_20,
 )
+ARGS_1_19 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1], build_with=_build_with_1_19)
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=_fields(_CONSTRAINT_1_36),
@@ -259,6 +292,7 @@ EVENTS = (
     Registered(NODE, Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
 )
 
+PLUGIN_1_19 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_19, args=ARGS_1_19, reasons=REASONS, default_weight=2)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, args=ARGS_1_20, reasons=REASONS, default_weight=2)
 PLUGIN_1_36 = InTreePlugin(
     NAME,

@@ -63,7 +63,7 @@ from kubescheduler.queue.queueing_hints import (
     may_be_claimed,
 )
 from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, always
+from predicates.types import FitPredicate, NodeError, always
 from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig, goes_on
 from priorities.volume_binding import (
@@ -440,15 +440,32 @@ class VolumeBinding:
 # --- releases ------------------------------------------------------------------------------
 
 
+def volume_binding_1_19(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """A claim that is missing or going is an error.
+
+    Upstream: 1.19 VolumeBinding. Raises ConfigError for a timeout that is not positive. ``wait``: see
+    ``VolumeBinding``.
+    """
+    return _binding_1_20(args, handle, wait, msgspec.structs.replace(VOLUME_BINDING_1_20, told=NodeError))
+
+
 def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
     """CSIStorageCapacity counts only with feature gate CSIStorageCapacity.
 
     Upstream: 1.20 VolumeBinding. Raises ConfigError for a timeout that is not positive. ``wait``: see
     ``VolumeBinding``.
     """
+    return _binding_1_20(args, handle, wait, VOLUME_BINDING_1_20)
+
+
+def _binding_1_20(
+    args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None, rule: VolumeBindingRule
+) -> VolumeBinding:
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
-    return VolumeBinding(handle, _rule_1_20(handle), WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait)
+    return VolumeBinding(
+        handle, _rule_1_20(handle, rule), WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait
+    )
 
 
 def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
@@ -462,9 +479,9 @@ def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_21, timeout, scoring=scoring, wait=wait)
 
 
-def _rule_1_20(handle: Handle) -> VolumeBindingRule:
+def _rule_1_20(handle: Handle, rule: VolumeBindingRule = VOLUME_BINDING_1_20) -> VolumeBindingRule:
     gates = handle.feature_gates
-    rule = msgspec.structs.replace(VOLUME_BINDING_1_20, plugins=migrating_plugins(gates))
+    rule = msgspec.structs.replace(rule, plugins=migrating_plugins(gates))
     if gates.get(CAPACITY_GATE_1_20, False):
         rule = msgspec.structs.replace(rule, rules=RULES_1_20_WITH_CAPACITY)
     return rule
@@ -612,5 +629,6 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
+PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)

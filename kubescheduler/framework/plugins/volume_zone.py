@@ -26,6 +26,7 @@ from kubescheduler.queue.queueing_hints import (
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, always
 from predicates.volume_zone import explain_zones_1_20, explain_zones_1_36, volume_zone_pre_filter
+from predicates.volume_zone import volume_zone_1_18 as check_1_18
 from predicates.volume_zone import volume_zone_1_20 as check_1_20
 from predicates.volume_zone import volume_zone_1_36 as check_1_36
 
@@ -48,6 +49,22 @@ def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
         has_claims,
         unresolvable=always,
         evidence=evidence,
+    )
+    return ColumnPlugin(NAME, POINTS_1_20, rule)
+
+
+def volume_zone_1_18(_: Any, __: Handle) -> ColumnPlugin:
+    """The claims are looked at on each node; one without a volume is an error.
+
+    Upstream: 1.18 and 1.19 VolumeZone.
+    """
+    rule = FitPredicate(
+        NAME,
+        check_1_18,
+        Footprint(READS, pod_key=spec_alone, storage=bound_storage),
+        has_claims,
+        unresolvable=always,
+        evidence=filter_evidence(NAME, explain_zones_1_20),
     )
     return ColumnPlugin(NAME, POINTS_1_20, rule)
 
@@ -96,5 +113,6 @@ EVENTS = (
     Registered(PV, Action.ADD | Action.UPDATE),
 )
 
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_18, reasons=_reasons("Filter")[:1])
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, reasons=_reasons("Filter"))
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_zone_1_36, reasons=_reasons("PreFilter"), events=EVENTS)
