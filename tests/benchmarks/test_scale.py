@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from benchmarks import scale
-from benchmarks.child_process import FailedError
-from benchmarks.growth import Axis, Point
+from benchmarks.child_process import FailedError, measured_in_child
+from benchmarks.growth import AXES, Axis, Point
+from benchmarks.scale_point import ClusterSize, build, measure_point
 
 Asked = Callable[..., Result]
 
@@ -110,3 +111,30 @@ def test_ends_early(monkeypatch: pytest.MonkeyPatch, error: BaseException, statu
     assert found.exit_code == status
     assert words in found.output
     assert ["1.20", "nodes", "5"] in [line.split()[:3] for line in found.output.splitlines()]
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_worlds(axis: str) -> None:
+    """A cluster has what the axis says, and every measured pod finds a node."""
+    sizes = {"nodes": 8, "running": 24, axis: 8}
+    world = ClusterSize(**sizes)
+    scheduler = build(world, "1.36")
+    cache = scheduler.cache
+    assert (cache.columns.node_count, cache.pod_count) == (world.nodes, world.running)
+    assert len(cache.objects.services) == world.services
+    found = measure_point(sizes, "1.36", 0.0, 50)
+    assert found["decision"] > 0
+    assert found["memory"] > 1 << 20
+
+
+def test_classes_are_distinct() -> None:
+    """As many classes run as the cluster is said to have."""
+    assert len(build(ClusterSize(nodes=3, running=20, classes=7), "1.16").cache.columns.infos) == 7
+
+
+def test_in_a_child_process() -> None:
+    """A point comes back from a process of its own; an error says what the process wrote."""
+    asked = {"world": {"nodes": 3, "running": 2}, "release": "1.16", "seconds": 0.0, "most": 50}
+    assert set(measured_in_child(measure_point, asked)) == {"decision", "node_event", "building", "memory"}
+    with pytest.raises(FailedError, match="no_such_count"):
+        measured_in_child(measure_point, {**asked, "world": {"no_such_count": 1}})

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
+import kubescheduler as ks
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.pages.lab_page import PHONE, WIDE, LabPages, Page, RunningLab, settled, show_screen, violations
 from tests.support.pages.layout_faults import layout_faults
+from tests.support.releases_tried import RELEASES_TRIED
 
 SIZES = ({"width": 1280, "height": 800}, {"width": 1920, "height": 1080}, {"width": 390, "height": 844})
 
@@ -140,3 +148,174 @@ def test_faults_of_a_layout_are_found(lab_pages: LabPages, browser: object) -> N
         "one text lies over another text",
     ]
     page.close()
+
+
+SCREENS = ("cluster", "why", "tune", "hints", "time", "sides", "class")
+POD, NODE = "shop/db-2", "worker-3"
+DIALOGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "add a node": ("addNode", {}),
+    "add pods": ("addPod", {}),
+    "add YAML": ("addYaml", {}),
+    "edit a node": ("editYaml", {"kind": "node", "name": NODE}),
+    "edit a pod": ("editYaml", {"kind": "pod", "name": POD}),
+    "clone": ("cloneNode", {"name": NODE}),
+    "taint": ("taint", {"name": NODE}),
+    "label": ("label", {"name": NODE}),
+    "resize": ("resize", {"name": NODE}),
+    "scale": ("scale", {"pod": POD}),
+    "move": ("moveTo", {"pod": POD}),
+    "a node": ("nodeDetails", {"name": NODE}),
+    "a verdict": ("verdict", {"pod": POD, "node": "worker-1"}),
+    "a rule": ("rule", {"rule": "NodeResourcesFit", "release": "1.36"}),
+}
+"""What it is for → its name in the page, and what it is about."""
+
+
+def sticking_out(page: Page) -> int:
+    """Pixels that the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_inaccessible_on_a_phone(screen: str, lab: RunningLab, lab_pages: LabPages) -> None:
+    """360 pixels wide, light and dark, with the list of pods open."""
+    page = lab_pages.opened(lab, f"screen={screen}", viewport=PHONE)
+    settled(page)
+    page.locator(".pending h2 button").click()
+    settled(page)
+    assert violations(page) == []
+    assert sticking_out(page) <= 0
+
+
+@pytest.mark.parametrize("dialog", DIALOGS)
+def test_no_dialog_is_inaccessible(dialog: str, lab: RunningLab, lab_pages: LabPages) -> None:
+    """Wide and on a phone; Escape closes it."""
+    name, about = DIALOGS[dialog]
+    page = lab_pages.opened(lab)
+    settled(page)
+    page.evaluate(f"import('./dialogs.js').then(all => all.openLater({json.dumps(name)}, {json.dumps(about)}))")
+    page.get_by_role("dialog").wait_for()
+    for viewport in (WIDE, PHONE):
+        page.set_viewport_size(viewport)
+        settled(page)
+        assert violations(page, ("light", "dark") if viewport is PHONE else ("light",)) == []
+    assert sticking_out(page) <= 0
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+
+
+def test_a_phone_begins_with_the_screen(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The pods stand after it; the bar leads there. In a wide window they stand before."""
+    page = lab_pages.opened(lab, viewport={"width": 390, "height": 844})
+    settled(page)
+    after = "document.querySelector('main').compareDocumentPosition(document.querySelector('.pending')) & 4"
+    assert page.evaluate(after)
+    page.get_by_role("button", name="Pods 6").click()
+    page.locator(".pod-choice").first.wait_for()
+    assert page.locator(".pending h2 button").evaluate("button => button === document.activeElement")
+    page.set_viewport_size(WIDE)
+    page.wait_for_function(f"() => !({after})")
+
+
+COLOURS = 10
+APART = 0.12
+"""The least distance of two colours in OKLab; 0.02 is just seen by most."""
+EYES = {
+    "usual": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+"""What colours are to eyes that lack a kind of cones, in linear RGB (Machado, Oliveira and Fernandes, 2009)."""
+SHADES = """async rules => {
+    const { letter, shading } = await import(new URL("components/shades.js", document.baseURI));
+    return rules.map(rule => {
+        const probe = document.createElement("b");
+        document.body.append(Object.assign(probe, { textContent: letter(rule) }));
+        Object.assign(probe.style, shading(rule));
+        const { backgroundColor, color, backgroundImage: image } = getComputedStyle(probe);
+        probe.remove();
+        const numbers = text => text.match(/\\d+/g).slice(0, 3).map(Number);
+        return { ground: numbers(backgroundColor), ink: numbers(color), lines: image !== "none", letter: letter(rule) };
+    });
+}"""
+
+
+def linear(colour: list[int]) -> Any:
+    """Red, green and blue as amounts of light."""
+    parts = np.array(colour) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(light: Any) -> Any:
+    """Where a colour is in OKLab."""
+    cones = np.cbrt(
+        np.array([[0.41222, 0.53633, 0.05145], [0.2119, 0.68068, 0.1074], [0.0883, 0.28172, 0.62998]])
+        @ np.clip(light, 0, 1)
+    )
+    return np.array([[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]]) @ cones
+
+
+def contrast(one: list[int], other: list[int]) -> float:
+    """Of two colours, as WCAG has it."""
+    low, high = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear(each))) for each in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_a_default_profile_has_no_more_rules_than_there_are_colours(release: str) -> None:
+    """Of those that score by default."""
+    cluster = ks.Cluster(release=release).node("a", cpu=4).node("b", cpu=4).pod("web", cpu=1)
+    form = VERBS["tune"](Scene.opened(cluster), {"side": "a"})
+    assert 5 < sum(bool(rule["on"]) for rule in form["rules"]) <= COLOURS
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_rules_are_told_apart(scheme: str, lab: RunningLab, lab_pages: LabPages) -> None:
+    """Twenty by colour and lines, the ten of a profile by colour alone; all by their letters."""
+    page = lab_pages.opened(lab, color_scheme=scheme)
+    shades = page.evaluate(SHADES, [f"rule {at}" for at in range(2 * COLOURS)])
+    assert len({each["letter"] for each in shades}) == 2 * COLOURS
+    assert min(contrast(each["ground"], each["ink"]) for each in shades) >= 4.5
+    assert len({(tuple(each["ground"]), each["lines"]) for each in shades}) == 2 * COLOURS
+    for name, eye in EYES.items():
+        seen = [oklab(np.array(eye) @ linear(each["ground"])) for each in shades[:COLOURS]]
+        nearest = min(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(seen, 2))
+        assert nearest >= APART, name
+
+
+def test_the_page_shows_the_cluster(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Every node and the pods that wait, and the token is no longer in the address."""
+    page = lab_pages.opened(lab)
+    settled(page)
+    for node in ("worker-1", "gpu-1", "edge-1"):
+        assert page.get_by_text(node, exact=True).count() > 0
+    assert page.get_by_text("search-0").count() > 0
+    assert "token" not in page.url
+
+
+def test_a_foreign_page_cannot_ask(lab: RunningLab, lab_pages: LabPages, browser: Any) -> None:
+    """Neither with the token, nor by a form, nor does an event stream open; nor can it frame the page."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(
+        "http://foreign.example/**",
+        lambda route: route.fulfill(body="<!doctype html><p>foreign", content_type="text/html"),
+    )
+    page.goto("http://foreign.example/")
+    answers = page.evaluate(
+        """async ([origin, token]) => {
+            const asked = fetch(`${origin}/api/open`, {method: "POST", body: '{"from":"start"}',
+                headers: {"Content-Type": "application/json", "X-Lab-Token": token}});
+            const plain = fetch(`${origin}/api/open`, {method: "POST", body: '{"from":"start"}', mode: "no-cors"});
+            const source = new EventSource(`${origin}/api/events?tab=x&token=${token}`);
+            const events = new Promise((done, failed) => { source.onopen = done; source.onerror = failed; });
+            const says = promise => promise.then(
+                answer => answer.type === "opaque" ? "nothing" : "answered", () => "failed");
+            return [await says(asked), await says(plain), await says(events)];
+        }""",
+        [lab.origin, lab.token],
+    )
+    assert answers[0] == answers[2] == "failed"
+    assert answers[1] in ("nothing", "failed")
+    context.close()

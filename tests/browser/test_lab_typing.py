@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, show_screen
+import kubescheduler as ks
+from kubescheduler.lab.scene.lab_document import SceneOpenings
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verbs import VERBS
+from kubescheduler.lab.server.lab_sessions import ServerLimits
+from tests.support.pages.lab_page import (
+    LabPages,
+    Page,
+    RunningLab,
+    held,
+    hold_answer,
+    let_go,
+    settled,
+    show_screen,
+    violations,
+)
+from tests.support.pages.lab_server import LabServer, lab_server
 
 CHARACTERS = 2000
 WORDS = ["scheduler", "puts", "pods,", "2", "or", "3,", "on", "nodes:", "'eu-1'", "{zone=b}", "(hdd)", "[ssd]", '"x"']
@@ -202,3 +219,146 @@ def test_an_older_answer_to_a_saved_file_is_dropped(lab: RunningLab, lab_pages: 
     page.get_by_role("button", name="Check", exact=True).focus()
     let_go(page)
     assert pane.text == pane.before + "# one and two"
+
+
+POD = "web-6d5f9-wq6rb"
+
+
+def tuned_late(lab: RunningLab, pages: LabPages) -> Page:
+    """The screen with the weights, and the ranking of a pod that fits several nodes."""
+    page = pages.opened(lab)
+    settled(page)
+    page.locator(".pod-choice", has_text="wq6rb").click()
+    page.locator(".pod-choice[aria-pressed=true]", has_text="wq6rb").wait_for()
+    show_screen(page, "Tune")
+    page.locator("p.verdict", has_text=POD).wait_for()
+    return page
+
+
+def ranking(page: Page) -> list[tuple[str, int]]:
+    """(node, total) as the rows stand."""
+    rows = page.eval_on_selector_all(
+        "ol.ranking li", "rows => rows.map(row => [row.dataset.node, row.querySelector('.total').textContent])"
+    )
+    return [(name, int(total)) for name, total in rows]
+
+
+def answered(lab: RunningLab, page: Page) -> list[tuple[str, int]]:
+    """The ranking that the server has now."""
+    tab = page.evaluate("sessionStorage.getItem('lab-tab')")
+    rows: Any = lab.ask("decision", tab=tab, side="a", order="rank", **{"from": 0, "to": 30})["nodes"]
+    return [(row["name"], row["total"]) for row in rows if row["fits"]]
+
+
+def slider(page: Page, rule: str) -> Any:
+    return page.get_by_role("slider", name=rule, exact=True)
+
+
+def test_a_ranking_that_arrives_after_a_newer_one_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Both arrive, the older one last: what it says is not shown."""
+    page = tuned_late(lab, lab_pages)
+    before = ranking(page)
+    hold_answer(page, "decision")
+    slider(page, "NodeResourcesFit").focus()
+    page.keyboard.press("ArrowRight")
+    held(page)
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "of => document.querySelector('ol.ranking .total').textContent !== of", arg=str(before[0][1])
+    )
+    newest = ranking(page)
+    assert newest == answered(lab, page)
+    let_go(page)
+    assert ranking(page) == newest
+
+
+def test_a_change_that_is_answered_after_a_newer_one_does_not_take_it_back(
+    lab: RunningLab, lab_pages: LabPages
+) -> None:
+    """Two changes under way at once: the page shows the state after both, whichever answer comes last."""
+    page = lab_pages.opened(lab)
+    settled(page)
+    hold_answer(page, "edit")
+    page.locator(".pod-choice", has_text="wq6rb").click()
+    held(page)
+    chosen = page.locator(".pod-choice[aria-pressed=true]")
+    page.locator(".pod-choice", has_text="train-1").click()
+    chosen.filter(has_text="train-1").wait_for()
+    let_go(page)
+    assert "train-1" in chosen.inner_text()
+    assert page.get_by_role("button", name="Undo: ").count() == 1
+
+
+DROPPED = "The server no longer has this scene"
+
+
+def start() -> Scene:
+    return Scene.opened(ks.Cluster().node("a", cpu=4).node("b", cpu=2).pod("web", cpu=1).pod("other", cpu=1))
+
+
+@contextmanager
+def one_tab(lab_pages: LabPages) -> Iterator[tuple[LabServer, Page]]:
+    """A server that keeps one scene, and a page that shows it."""
+    openings = SceneOpenings(start, start, lambda _: start())
+    with lab_server(VERBS, opens=openings, limits=ServerLimits(sessions=1)) as server:
+        page = lab_pages.opened(server)
+        settled(page)
+        yield server, page
+        lab_pages.close()
+
+
+def change(page: Page) -> None:
+    """Asks about another pod, and waits until the page has kept the scene."""
+    with page.expect_response(lambda answer: answer.url.endswith("/api/share")):
+        page.locator(".pod-choice", has_text="other").click()
+        page.locator(".pod-choice[aria-pressed=true]", has_text="other").wait_for()
+    settled(page)
+
+
+def kept_in_tab(page: Page) -> None:
+    """Waits until the newest version is in the tab's storage."""
+    page.wait_for_function(
+        "() => { const one = JSON.parse(sessionStorage['lab-scene']); return one.shared === one.seen; }"
+    )
+
+
+def test_the_scene_is_opened_again_as_it_was_last(lab_pages: LabPages) -> None:
+    """The page says what happened and what is not kept; after it, and after a reload, the change is still there."""
+    with one_tab(lab_pages) as (server, page):
+        change(page)
+        kept_in_tab(page)
+        server.opened()
+        page.get_by_role("heading", name=DROPPED).wait_for()
+        assert "This tab kept it as it was last. Steps to undo are not kept" in page.locator("main").inner_text()
+        assert violations(page) == []
+        page.get_by_role("button", name="Open it again").click()
+        page.locator(".pod-choice[aria-pressed=true]", has_text="other").wait_for()
+        page.locator(".toasts").get_by_text("The scene is open again").wait_for()
+        server.opened()
+        page.get_by_role("heading", name=DROPPED).wait_for()
+        page.reload()
+        page.locator(".toasts").get_by_text("The server had dropped this tab's scene").wait_for()
+        page.locator(".pod-choice[aria-pressed=true]", has_text="other").wait_for()
+
+
+def test_a_scene_that_could_not_be_kept_is_said_to_be_lost(lab_pages: LabPages) -> None:
+    """One that is too large for a link: neither now nor after a reload does another take its place unsaid."""
+    with one_tab(lab_pages) as (server, page):
+        page.route("**/api/share", lambda route: route.fulfill(json={"text": "", "tooLong": True, "version": 9}))
+        change(page)
+        server.opened()
+        page.get_by_text("this tab could not keep it: the changes are lost").wait_for()
+        assert page.get_by_role("button", name="Open it again").count() == 0
+        page.reload()
+        page.get_by_text("this tab could not keep it: the changes are lost").wait_for()
+        page.get_by_role("button", name="Begin anew").click()
+        page.locator(".pod-choice[aria-pressed=true]", has_text="web").wait_for()
+
+
+def test_a_scene_that_was_not_changed_is_opened_as_before(lab_pages: LabPages) -> None:
+    """From what it was opened from the first time, so nothing is lost."""
+    with one_tab(lab_pages) as (server, page):
+        server.opened()
+        page.get_by_text("It was not changed since it was opened").wait_for()
+        page.get_by_role("button", name="Open it again").click()
+        page.locator(".pod-choice[aria-pressed=true]", has_text="web").wait_for()

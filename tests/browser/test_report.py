@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import attrs
+import msgspec
 import pytest
 
 from docs.generate.report_pictures import example
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause
 from tests.support.comparisons import compared_pod, comparison, every_cause, three_columns
-from tests.support.pages.layout_faults import PHONE, WIDE, Opens, Page, moved, shown
+from tests.support.pages.layout_faults import PHONE, WIDE, Opens, Page, controlled, moved, shown, until
 
 MANY = 450
 HOSTILE = "shop/</script><img src=x onerror=document.title='hacked'>"
@@ -260,3 +263,226 @@ def test_a_phone_gets_a_folded_page(report: Opens, viewport: dict[str, int], fol
     assert not folded or page.evaluate("document.documentElement.scrollHeight") < 6000
     folds.first.locator("summary").click()
     assert folds.first.evaluate("one => one.open") is folded
+
+
+def choices(page: Page) -> dict[str, Any]:
+    """Every filter, the order, and the pods that are shown."""
+    names = ("search", "cause", "workload", "namespace", "oldNode", "newNode", "order")
+    return {**{name: page.input_value(f"#{name}") for name in names}, "pods": shown(page)}
+
+
+def shows(page: Page, step: dict[str, Any]) -> None:
+    """Waits until the page is at a step of its history."""
+    until(page, lambda: choices(page) == step)
+
+
+def chosen(page: Page) -> list[dict[str, Any]]:
+    """Four choices one after the other, and what was there before and after each."""
+    steps = [choices(page)]
+    page.click('button[data-cause="tie-break"]')
+    steps.append(choices(page))
+    page.select_option("#cause", "all")
+    steps.append(choices(page))
+    page.locator('th[data-sort="newTotal"] button').click()
+    steps.append(choices(page))
+    page.select_option("#newNode", label="(none)")
+    steps.append(choices(page))
+    return steps
+
+
+def test_reloading_keeps_the_filters(report: Opens) -> None:
+    """What was chosen is behind the # of the address, and the same page comes up again."""
+    page = report(controlled())
+    last = chosen(page)[-1]
+    page.fill("#search", "pod")
+    last = {**last, "search": "pod", "pods": shown(page)}
+    assert last["pods"]
+    page.reload()
+    assert choices(page) == last
+
+
+def test_a_shared_address_restores_the_filters(report: Opens) -> None:
+    """Another tab opens at the pods, filtered alike."""
+    page = report(controlled())
+    last = chosen(page)[-1]
+    other = page.context.new_page()
+    other.goto(page.url)
+    assert choices(other) == last
+    top = other.evaluate("document.getElementById('pods').getBoundingClientRect().top")
+    assert 0 <= top < WIDE["height"]
+
+
+def test_back_undoes_one_choice_at_a_time(report: Opens) -> None:
+    """Back to the first state and forth again; at the first state nothing is left in the address."""
+    page = report(controlled())
+    steps = chosen(page)
+    for step in steps[-2::-1]:
+        page.go_back()
+        shows(page, step)
+    assert "#" not in page.url
+    for step in steps[1:]:
+        page.go_forward()
+        shows(page, step)
+
+
+def test_back_undoes_a_whole_search(report: Opens) -> None:
+    """Letters that are typed one after another are one step."""
+    page = report(controlled())
+    before = choices(page)
+    page.focus("#search")
+    page.keyboard.type("db pod-1")
+    assert len(shown(page)) < len(before["pods"])
+    page.go_back()
+    shows(page, before)
+
+
+def test_clearing_the_filters_clears_the_address(report: Opens) -> None:
+    """And back brings them back."""
+    page = report(controlled())
+    page.click('button[data-cause="tie-break"]')
+    step = choices(page)
+    page.click("text=Clear filters")
+    page.wait_for_function("() => !location.hash")
+    assert page.input_value("#cause") == "moved"
+    page.go_back()
+    shows(page, step)
+
+
+def test_sections_are_reached_with_the_filters_kept(report: Opens) -> None:
+    """A link to a section scrolls there; with filters in the address they stay there."""
+    page = report(controlled())
+    page.click("nav >> text=Cluster")
+    assert page.url.endswith("#cluster")
+    page.click('button[data-cause="tie-break"]')
+    address, step = page.url, choices(page)
+    page.click("nav >> text=Pods")
+    assert (page.url, choices(page)) == (address, step)
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["cause=nothing", "newNode=no-such-node&order=x", "column=7", "=&%&#", "search=%E0%A4%A", "cause", "order=pod"],
+)
+def test_addresses_that_mean_nothing(report: Opens, fragment: str) -> None:
+    """What the page does not have is left as it is at first; no fault."""
+    page = report(every_cause())
+    before, address = choices(page), page.url
+    page.goto("about:blank")
+    page.goto(f"{address}#{fragment}")
+    after = choices(page)
+    assert {**after, "search": ""} == {**before, "pods": after["pods"]}
+
+
+def test_the_chosen_column_is_in_the_address(report: Opens) -> None:
+    """Reloading and back keep to it."""
+    page = report(three_columns())
+    first = choices(page)
+    page.get_by_label("default", exact=True).check()
+    second = choices(page)
+    assert second != first
+    page.reload()
+    assert choices(page) == second
+    assert page.get_by_label("default", exact=True).is_checked()
+    page.go_back()
+    shows(page, first)
+    assert page.get_by_label("tuned", exact=True).is_checked()
+
+
+def test_a_workload_shows_its_pods(report: Opens) -> None:
+    """A press on its name leaves its pods in the table; on what has none, those of no workload."""
+    found = controlled()
+    page = report(found)
+    page.click("text=StatefulSet/db")
+    assert set(shown(page)) == {p.pod for p in found.pods if p.workload == "StatefulSet/db" and p.differs}
+    assert page.locator(".picks[aria-pressed=true]").count() == 1
+    page.click("text=pods of no workload")
+    assert set(shown(page)) == {p.pod for p in found.pods if p.workload.startswith("Pod/") and p.differs}
+    page.click("text=pods of no workload")
+    assert set(shown(page)) == set(moved(found))
+
+
+def test_an_opened_row_says_what_scores_were_made_of(report: Opens) -> None:
+    """Formula and product of both nodes under both schedulers, for every term that is not 0."""
+    found = example("independent", evidence=True)
+    page = report(found)
+    one = next(p for p in found.pods if p.changes[0].contributions and p.differs)
+    page.locator(f'tr[data-pod="{one.pod}"] .opens').click()
+    page.click("text=What these scores were made of")
+    said = page.locator(".made dd div").all_inner_texts()
+    sentences = [
+        sentence.partition(": ")[2]
+        for part in one.changes[0].contributions
+        for side in (part.old_evidence, part.new_evidence)
+        for pair in side
+        for sentence in pair
+    ]
+    assert sentences
+    assert [text.split("\n")[-1].strip() for text in said] == sentences
+
+
+@pytest.mark.parametrize("width", [360, 720, 1280, 1920])
+def test_headings_break_between_words_only(report: Opens, width: int) -> None:
+    """Every word of a table's heading, and every part of one with hyphens, stands in one line."""
+    named = attrs.evolve(controlled(), names=("1.16 packing-policy.json", "1.36 scheduler-config.yaml"))
+    page = report(named, {"width": width, "height": 900})
+    page.eval_on_selector_all("details", "all => all.forEach((part) => { part.open = true; })")
+    page.locator(".opens").first.click()
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll("thead th")].flatMap((head) => {
+            const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), found = [];
+            for (let node; (node = walker.nextNode());) {
+                for (const word of node.data.matchAll(/[^\\s-]+-?/g)) {
+                    const range = document.createRange();
+                    range.setStart(node, word.index);
+                    range.setEnd(node, word.index + word[0].length);
+                    const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+                    if (lines.size > 1) found.push(word[0]);
+                }
+            }
+            return found;
+        })"""
+    )
+    assert broken == []
+
+
+def test_many_services_do_not_push_the_pods_away(report: Opens) -> None:
+    """Their table is closed at first; it opens at a press, and on paper."""
+    found = every_cause()
+    spread = found.effects[0].spread[0]
+    before, after = (
+        tuple(
+            msgspec.structs.replace(spread, service=f"shop/s{at}", zone_skew=skew, zones={"z0": skew, "z1": 0})
+            for at in range(60)
+        )
+        for skew in (1, 5)
+    )
+    effects = (
+        msgspec.structs.replace(found.effects[0], spread=before),
+        msgspec.structs.replace(found.effects[1], spread=after),
+    )
+    place = "document.getElementById('pods').offsetTop"
+    few, page = report(found), report(attrs.evolve(found, effects=effects))
+    closed = page.evaluate(place)
+    assert abs(closed - few.evaluate(place)) < 60
+    page.click("text=60 services are spread differently")
+    assert page.evaluate(place) > closed + 1000
+
+
+@pytest.mark.parametrize("width", [360, 1280, 1920])
+def test_mean_lines_do_not_cross_numbers(report: Opens, width: int) -> None:
+    """No piece of a histogram's line lies in the box of a number above a bar."""
+    page = report(example(), {"width": width, "height": 900})
+    crossed = page.evaluate(
+        """() => [...document.querySelectorAll(".histogram")].flatMap((chart) => {
+            const numbers = [...chart.querySelectorAll("text[text-anchor=middle]")]
+                .filter((text) => !text.textContent.includes("%"));
+            const path = chart.querySelector(".mean").getAttribute("d");
+            const pieces = [...path.matchAll(/M([\\d.]+) ([\\d.]+)V([\\d.]+)/g)];
+            return pieces.flatMap(([, x, top, bottom]) => numbers.filter((text) => {
+                const box = text.getBBox(), y = Number(text.getAttribute("y"));
+                return x > box.x && x < box.x + box.width && top < y && bottom > y - 8;
+            }).map((text) => text.textContent));
+        })"""
+    )
+    assert page.locator(".histogram .mean").count() >= 4
+    assert crossed == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kubecel
 from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from kubecel.functions.table import function_table
 from kubecel.program import compile_program
@@ -109,3 +111,19 @@ def test_functions_of_texts_with_any_text(text: str) -> None:
         assert _own_words(f"'aXb'.{method}('{quoted}' + '')")
     assert _own_words(f"('{quoted}' + '').format([1, 'a'].map(x, dyn(x)))")
     assert _own_words(f"timestamp(0).getHours('{quoted}')")
+
+
+SHOWN = re.compile(r"^(program\..*?) {2,}# (.*)$", re.MULTILINE)
+
+
+def test_the_example_gives_what_it_says() -> None:
+    """Each line of the README's example, and what stands behind it."""
+    text = Path(kubecel.__file__).with_name("README.md").read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, object] = {}
+    exec(code, names)
+    shown = SHOWN.findall(code)
+    assert len(shown) == 3
+    for expression, value in shown:
+        wanted = value.partition(":")[0]
+        assert eval(expression, names) == eval(wanted, names), expression

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
 from algorithmprovider.algorithms_1_16 import PRIORITIES
 from clusterstate.objects import (
     Affinity,
@@ -34,9 +35,9 @@ from clusterstate.objects import (
 from clusterstate.snapshot import PodChange
 from priorities.node_label import node_label_factory
 from priorities.prefer_avoid import ANNOTATION
-from priorities.service_anti_affinity import service_anti_affinity_factory
+from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig
-from tests.support.build import Cluster, labels, make_node, make_pod, resources
+from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
 
 FACTORIES = {
     **{name: factory.make for name, factory in PRIORITIES.items()},
@@ -176,3 +177,55 @@ def test_a_pod_thought_on_counts_like_one_that_is_there(
     thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), 1)])
     real = Cluster(nodes, [*pods, extra], others)
     assert priority.map(cluster.info(pod), thought).tolist() == priority.map(real.info(pod), real.snapshot).tolist()
+
+
+FACTORIES_1_4 = {
+    **{name: factory.make for name, factory in PRIORITIES_1_4.items()},
+    "ServiceAntiAffinity": service_anti_affinity_factory_1_4("ServiceAntiAffinity", "zone"),
+}
+EVERY = pytest.mark.parametrize(
+    "priority", [make(PriorityArgs()) for make in FACTORIES_1_4.values()], ids=FACTORIES_1_4
+)
+
+
+@EVERY
+@settings(max_examples=40)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_a_subset_of_rows_maps_the_same_in_1_4(
+    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
+) -> None:
+    """A row's number does not depend on which other rows are asked about, nor on their order."""
+    cluster = cluster_1_4(*world)
+    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster, 0)
+    whole = priority.map(info, cluster.snapshot)
+    assert priority.map(info, cluster.snapshot.take(rows)).tolist() == whole[rows].tolist()
+
+
+@EVERY
+@settings(max_examples=40)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_a_constant_is_what_would_come_out_in_1_4(
+    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
+) -> None:
+    """Skipping map and reduce changes nothing."""
+    cluster, pod = cluster_1_4(*world), make_pod(**fields)
+    constant, rows = priority.constant(cluster.info(pod)), some_rows(data, cluster)
+    found = scores(priority, pod, cluster, rows)
+    assert constant is None or found == [constant] * len(rows)
+
+
+@EVERY
+@settings(max_examples=40)
+@given(world=worlds(), fields=POD_PARTS, data=st.data())
+def test_equal_numbers_give_one_score_in_1_4(
+    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
+) -> None:
+    """A valuewise reduce gives equal numbers the same score, however many rows there are."""
+    if not priority.valuewise or priority.reduce is None:
+        return
+    cluster = cluster_1_4(*world)
+    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster)
+    number = data.draw(st.integers(0, 9))
+    many = priority.reduce(info, cluster.snapshot.take(rows), np.full(len(rows), number, np.int64))
+    one = priority.reduce(info, cluster.snapshot.take(rows[:1]), np.array([number], np.int64))
+    assert many.tolist() == one.tolist() * len(rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,3 +265,56 @@ def test_warnings_about_pods_that_are_asked_about() -> None:
         simulate(lenient, MISSPELT)
     with pytest.warns(UserWarning, match="spec.toleration: unknown field"):
         capacity(lenient, MISSPELT, limit=1)
+
+
+CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+START = Cluster(CLASS, release="1.36").node("a").node("b").pod("x", node="a", cpu=1).pod("y", priority_class="high")
+
+CHANGES: dict[str, Callable[[Cluster], Cluster]] = {
+    "nothing": lambda cluster: cluster,
+    "a-node-edited": lambda cluster: cluster.cordoned("a"),
+    "a-node-gone": lambda cluster: cluster.without_node("a"),
+    "a-pod-added": lambda cluster: cluster.pod("z", priority_class="high"),
+    "a-pod-bound": lambda cluster: cluster.bound("y", "b"),
+    "another-class": lambda cluster: cluster.add({**CLASS, "value": 9}).pod("z", priority_class="high"),
+}
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_is_as_if_everything_were_read(change: str, release: str) -> None:
+    """Objects, their order, priorities and notes."""
+    now = CHANGES[change](START)
+    fresh, found = now.for_release(release), now.for_release(release, like=(START, START.for_release(release)))
+    assert found.objects == fresh.objects
+    assert found.manifests() == fresh.manifests()
+    assert found.notes == fresh.notes
+    assert (
+        found.pod("w", priority_class="high").pods[-1].priority
+        == fresh.pod("w", priority_class="high").pods[-1].priority
+    )
+
+
+def test_what_is_the_same_is_not_read_again() -> None:
+    """It is the very object."""
+    before = START.for_release("1.16")
+    found = START.cordoned("a").for_release("1.16", like=(START, before))
+    assert found.nodes[1] is before.nodes[1]
+    assert found.nodes[0] is not before.nodes[0]
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_each_copies_as_itself_or_says_what_to_keep(release: str) -> None:
+    """What never changes is its own copy; a scheduler is made anew, and nothing of the three is pickled."""
+    cluster = Cluster(release=release).node("a", cpu=2)
+    scheduler = Scheduler(cluster)
+    decision = scheduler.decide({"metadata": {"name": "web"}, "spec": {}})
+    for fixed in (cluster, decision):
+        assert copy.deepcopy(fixed) is copy.copy(fixed) is fixed
+    with pytest.raises(TypeError, match=r"make another one of scheduler\.cluster"):
+        copy.deepcopy(scheduler)
+    for kept, instead in ((cluster, "cluster.manifests"), (scheduler, "scheduler.cluster"), (decision, "to_dict")):
+        with pytest.raises(TypeError, match=f"cannot be pickled or copied: .*{instead}"):
+            pickle.dumps(kept)
+    again = Cluster(pickle.loads(pickle.dumps(cluster.manifests())), release=release)
+    assert Scheduler(again).decide({"metadata": {"name": "web"}, "spec": {}}).host == decision.host

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
 import kubescheduler as package
-from kubescheduler.cli import COMMANDS
+from kubescheduler.cli import COMMANDS, cli
+from kubescheduler.cli.help_groups import COMMAND_GROUPS, OPTION_GROUPS
 from tests.kubescheduler.cli.conftest import Outcome, Run, in_a_process
 
 
@@ -142,3 +145,90 @@ def test_many_errors_end(kubescheduler: Run, folder: Path, command: str) -> None
     assert found.status == 2
     assert len(found.err.splitlines()) <= 22
     assert "and 30 more" in found.err
+
+
+def test_every_command_is_in_one_group(kubescheduler: Run) -> None:
+    """And the program's help shows each once, below the example of its group."""
+    assert len(COMMANDS) == sum(len(group.commands) for group in COMMAND_GROUPS)
+    shown = kubescheduler("--help").out
+    for name in COMMANDS:
+        assert len(re.findall(rf"^  {name} +[A-Z]", shown, re.M)) == 1
+    for title, example, _ in COMMAND_GROUPS:
+        assert f"{title}, as {example}:" in shown
+
+
+@pytest.mark.parametrize("example", [example for _, example, _ in COMMAND_GROUPS])
+def test_examples_of_commands_work(kubescheduler: Run, example: str) -> None:
+    """In a folder with the files that they name."""
+    program, *arguments = shlex.split(example)
+    assert program == "kubescheduler"
+    assert kubescheduler(*arguments).status == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_shown_once(kubescheduler: Run, name: str) -> None:
+    """Grouped or not, none is lost and none stands twice."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    shown = kubescheduler(name, "--help").out
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert len(re.findall(rf"^  {param.opts[0]}(?=[, /\n])", shown, re.M)) == 1, param.opts
+
+
+def test_groups_of_options(kubescheduler: Run) -> None:
+    """The many options of schedule are grouped, each group with an example of options that the command has."""
+    shown = kubescheduler("schedule", "--help").out
+    assert "\nWhat is decided, as --pod web.yaml:\n" in shown
+    assert "\nWhat decides, as --release 1.36 --config scheduler.yaml:\n" in shown
+    assert "\nWhat is shown, as --top 5 -o json:\n" in shown
+    assert "\nWhat" not in kubescheduler("evaluate", "--help").out
+
+
+def test_an_option_is_in_one_group_at_most() -> None:
+    """Otherwise it would be shown where it was not looked for."""
+    names = [name for group in OPTION_GROUPS for name in group.options]
+    assert len(names) == len(set(names))
+
+
+def completed(*words: str) -> list[str]:
+    """What bash gets for the last of the words."""
+    environment = {
+        "_KUBESCHEDULER_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(("kubescheduler", *words)),
+        "COMP_CWORD": str(len(words)),
+    }
+    outcome = in_a_process(env=environment)
+    return [line.partition(",")[2] for line in outcome.out.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param(
+            ("schedule", "--algorithm-provider", "Cl"), ["ClusterAutoscalerProvider"], id="providers of the default"
+        ),
+        pytest.param(("schedule", "--release", "1.36", "--algorithm-provider", "D"), [], id="1.36 has no providers"),
+        pytest.param(("schedule", "--feature-gates", "EvenPods"), ["EvenPodsSpread="], id="gates"),
+        pytest.param(
+            ("schedule", "--feature-gates", "TaintNodesByCondition=false,EvenPodsSpread="),
+            ["TaintNodesByCondition=false,EvenPodsSpread=true", "TaintNodesByCondition=false,EvenPodsSpread=false"],
+            id="values of a gate",
+        ),
+        pytest.param(("compare", "--old", "rel"), ["release="], id="keys of a scheduler"),
+        pytest.param(("compare", "--new", "release=1.3"), ["release=1.36"], id="releases"),
+        pytest.param(
+            ("sweep", "--config-spec", "release=1.16,provider=C"),
+            ["release=1.16,provider=ClusterAutoscalerProvider"],
+            id="providers of the release that stands there",
+        ),
+        pytest.param(("explain", "PodFitsR"), ["PodFitsResources"], id="predicates"),
+        pytest.param(("explain", "LeastR"), ["LeastRequestedPriority"], id="priorities"),
+        pytest.param(("explain", "NodeResourcesF"), ["NodeResourcesFit"], id="plugins"),
+        pytest.param(("ex",), ["explain"], id="commands"),
+        pytest.param(("schedule", "--to"), ["--top"], id="options"),
+    ],
+)
+def test_completions(words: tuple[str, ...], expected: list[str]) -> None:
+    """Those that begin like what stands there, and no others."""
+    assert completed(*words) == expected

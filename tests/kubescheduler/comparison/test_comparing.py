@@ -6,13 +6,17 @@ import random
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from clusterstate.errors import ConfigError
-from clusterstate.objects import ClusterObject
+from clusterstate.objects import ClusterObject, FrozenMap, ObjectMeta, OwnerReference, Pod, PodSpec, ReplicaSet
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
 from kubescheduler.comparison.comparison import change_document, headline
+from kubescheduler.comparison.contributions import Pair, paired, rule_of
+from kubescheduler.comparison.running_pods import workloads_of
+from kubescheduler.comparison.tracks import TiedNames, TiedRows
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.comparisons import GIB, LEAST, MOST, Policies, check_sums, node, pod
 from tests.support.runs_of_pods import NO_DEFAULTS, filling, sized
@@ -284,3 +288,102 @@ def test_a_wrong_word_for_ties() -> None:
         ConfigError, match=r"ties: 'strikt' is not known; known are loose, strict; did you mean strict\?"
     ):
         compare(TWO, [pod("p")], EngineSpec(), [EngineSpec()], ties="strikt")
+
+
+LEAST_REQUESTED, MOST_REQUESTED, FIT = "LeastRequestedPriority", "MostRequestedPriority", "NodeResourcesFit"
+SELECTOR, EVEN, TOPOLOGY = "SelectorSpreadPriority", "EvenPodsSpreadPriority", "PodTopologySpread"
+IMAGE, AFFINITY, CALLED = "ImageLocalityPriority", "NodeAffinityPriority", "extender http://a"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        pytest.param([AFFINITY], ["NodeAffinity"], [Pair((AFFINITY,), ("NodeAffinity",), stretched=True)], id="rule"),
+        pytest.param([SELECTOR], [TOPOLOGY], [Pair((SELECTOR,), (TOPOLOGY,))], id="subject"),
+        pytest.param(
+            [SELECTOR, EVEN],
+            [TOPOLOGY, "SelectorSpread"],
+            [Pair((SELECTOR,), ("SelectorSpread",)), Pair((EVEN,), (TOPOLOGY,))],
+            id="rules before subjects",
+        ),
+        pytest.param(
+            [LEAST_REQUESTED, MOST_REQUESTED],
+            [FIT],
+            [Pair((LEAST_REQUESTED, MOST_REQUESTED), (FIT,))],
+            id="several share one",
+        ),
+        pytest.param(
+            ["mine", IMAGE],
+            ["mine", "yours"],
+            [Pair(("mine",), ("mine",)), Pair((IMAGE,), ()), Pair((), ("yours",))],
+            id="own names, and none",
+        ),
+        pytest.param([CALLED], [CALLED], [Pair((CALLED,), (CALLED,), extender=True)], id="extenders"),
+        pytest.param([CALLED], [], [Pair((CALLED,), (), extender=True)], id="an extender that is gone"),
+    ],
+)
+def test_pairs(old: list[str], new: list[str], pairs: list[Pair]) -> None:
+    """The same name, then the same rule, then the same subject; every name once."""
+    names = (tuple((name, rule_of(name)) for name in some) for some in (old, new))
+    assert list(paired(*names)) == pairs
+
+
+def test_names_are_a_sequence_like_a_tuple() -> None:
+    """Equal to the tuple of them, in order, with its hash and its text."""
+    tied, same = TiedNames(("c", "a", "b"), np.array([1, 2])), ("a", "b")
+    assert tied == same
+    assert tied == TiedNames(("a", "b"), np.array([0, 1]))
+    assert tied != ("a",)
+    assert tied != ["a", "b"]
+    assert (len(tied), tied[0], tied[-1], tied[1:], list(tied)) == (2, "a", "b", ("b",), ["a", "b"])
+    assert (hash(tied), repr(tied)) == (hash(same), repr(same))
+
+
+def test_rows_without_the_first_share_memory() -> None:
+    """Only where they are the same."""
+    kept = TiedRows()
+    first = kept.kept(np.array([3, 4, 5]))
+    second = kept.kept(np.array([4, 5]))
+    assert np.shares_memory(first, second)
+    assert kept.kept(np.array([6])).tolist() == [6]
+    assert kept.kept(np.array([7, 8, 9])).tolist() == [7, 8, 9]
+    assert kept.kept(np.array([8, 8])).tolist() == [8, 8]
+
+
+def controlled(kind: str, name: str, template_hash: str = "", *, controller: bool = True) -> Pod:
+    labels = FrozenMap({"pod-template-hash": template_hash} if template_hash else {})
+    owner = OwnerReference(kind, name, "u", controller)
+    return Pod(ObjectMeta("p", "shop", labels=labels, owner_references=(owner,)), PodSpec())
+
+
+def replica_set(name: str, namespace: str = "shop", *owners: OwnerReference) -> ReplicaSet:
+    return ReplicaSet(ObjectMeta(name, namespace, owner_references=owners))
+
+
+DEPLOYMENT = OwnerReference("Deployment", "web", "d", True)
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(Pod(ObjectMeta("p", "shop"), PodSpec()), "Pod/p", id="nobody"),
+        pytest.param(controlled("StatefulSet", "db"), "StatefulSet/db", id="direct"),
+        pytest.param(controlled("StatefulSet", "db", controller=False), "Pod/p", id="an owner that is no controller"),
+        pytest.param(controlled("ReplicaSet", "odd"), "Deployment/web", id="a ReplicaSet that is there"),
+        pytest.param(controlled("ReplicaSet", "alone"), "ReplicaSet/alone", id="a ReplicaSet of its own"),
+        pytest.param(controlled("ReplicaSet", "other"), "ReplicaSet/other", id="one of another namespace"),
+        pytest.param(controlled("ReplicaSet", "api-5f7b", "5f7b"), "Deployment/api", id="by the template hash"),
+        pytest.param(controlled("ReplicaSet", "api-5f7b", "77"), "ReplicaSet/api-5f7b", id="another hash"),
+        pytest.param(controlled("ReplicaSet", "-5f7b", "5f7b"), "ReplicaSet/-5f7b", id="nothing but the hash"),
+        pytest.param(controlled("Job", "nightly-28391820"), "CronJob/nightly", id="minutes"),
+        pytest.param(controlled("Job", "nightly-1609459200"), "CronJob/nightly", id="seconds"),
+        pytest.param(controlled("Job", "import-20240131"), "Job/import-20240131", id="a date"),
+        pytest.param(controlled("Job", "import-2024013112"), "Job/import-2024013112", id="a date with the hour"),
+        pytest.param(controlled("Job", "import-2839182"), "Job/import-2839182", id="too short"),
+        pytest.param(controlled("Node", "n1"), "Pod/p", id="a static pod"),
+    ],
+)
+def test_workload(pod: Pod, expected: str) -> None:
+    """The controller, and the controller of that where it is known."""
+    sets = [replica_set("odd", "shop", DEPLOYMENT), replica_set("alone"), replica_set("other", "else", DEPLOYMENT)]
+    assert workloads_of([pod], sets) == [expected]

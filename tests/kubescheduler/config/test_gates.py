@@ -1,12 +1,33 @@
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
+import kubescheduler as ks
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
+from clusterstate.objects import FrozenMap
+from kubescheduler.cli import run
+from kubescheduler.config.gates import ReleaseGates
+from kubescheduler.cycle.cycle_plugins import NoPlugins
+from kubescheduler.engine.evaluate_protocol import evaluate
+from kubescheduler.engine.loop_parts import loop_parts
+from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import LEGACY_RELEASES
+from kubescheduler.testing.given import SharedCluster
+from kubescheduler.testing.placements import Placer
+from tests.support.build import make_pod
+from tests.support.releases_tried import RELEASES_TRIED
 
 DEFAULTS = {name: gate.default for name, gate in RELEASES["1.16"].gates.gates.items()}
 
@@ -122,3 +143,156 @@ def test_the_registry_reads_known_gates() -> None:
     for release in LEGACY_RELEASES:
         known, gated = RELEASES[release].gates.gates, RELEASES[release].legacy_rules.algorithms().gated
         assert {name: known[name].default for name in gated} == {name: gate.default for name, gate in gated.items()}
+
+
+OPEN = [
+    (release.name, name)
+    for release in map(RELEASES.__getitem__, RELEASES_TRIED)
+    for name, gate in release.gates.gates.items()
+    if not gate.locked
+]
+NAMING = {"TopologyAwareWorkloadScheduling"}
+"""Gates that are asked for only to know whether plugins can be named; the plugins do nothing."""
+EVERY_GATE = pytest.mark.parametrize(("release", "gate"), OPEN, ids="-".join)
+
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n"},
+    "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "uid": "p"},
+    "spec": {"containers": [{"name": "c"}]},
+}
+
+
+class Watched(FrozenMap[str, bool]):
+    """Gates that remember which of them were asked for."""
+
+    asked: ClassVar[set[str]] = set()
+
+    def __getitem__(self, name: str) -> bool:
+        Watched.asked.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        Watched.asked.add(name)
+        return super().get(name, default)
+
+
+def turned(release: str, gate: str) -> tuple[str, bool]:
+    """(``Gate=value`` that is not the default, the value)."""
+    value = not RELEASES[release].gates.gates[gate].default
+    return f"{gate}={str(value).lower()}", value
+
+
+def read_by(release: str) -> set[str]:
+    """The gates that an engine of the release asks for: when it is made, in its loop, and when a pod is bound."""
+    Watched.asked = set()
+    record = RELEASES[release]
+    gates = Watched(record.gates.resolve({}))
+    engine = EngineSpec(release).engine(lambda _: None)
+    parts = loop_parts(engine.scheduler(ClusterCache(engine.view)))
+    if record.legacy is not None:
+        record.legacy.registry(gates)
+    if record.framework is not None:
+        services = Services(release, ClusterCache(engine.view), feature_gates=gates)
+        parts.rules.pre_flight(NoPlugins(services), services, CycleState(), make_pod(), "n", False)
+    return Watched.asked
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every set of gates remembers which were asked for."""
+    resolve = ReleaseGates._resolve
+
+    def watching(self: ReleaseGates, given: Mapping[str, bool], where: str, problems: list[str]) -> Watched:
+        return Watched(resolve(self, given, where, problems))
+
+    monkeypatch.setattr(ReleaseGates, "_resolve", watching)
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+@pytest.mark.usefixtures("watched")
+def test_a_gate_is_read_or_has_no_effect(release: str) -> None:
+    """No gate is accepted in silence: whatever can be set is asked for somewhere, or noted as idle; not both."""
+    gates = RELEASES[release].gates
+    open_gates = {name for name, gate in gates.gates.items() if not gate.locked}
+    read = read_by(release)
+    assert open_gates - gates.idle - read == set()
+    assert read & gates.idle <= NAMING
+
+
+@EVERY_GATE
+def test_notes(release: str, gate: str) -> None:
+    """One note for an idle gate, none for another."""
+    pair, value = turned(release, gate)
+    gates = RELEASES[release].gates
+    notes = gates.notes(gates.resolve({gate: value}))
+    assert [note.split()[2] for note in notes] == ([pair] if gate in gates.idle else [])
+
+
+# --- doors -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """(cluster, pod) as files."""
+    cluster, pod = tmp_path / "cluster.json", tmp_path / "pod.json"
+    cluster.write_text(json.dumps(NODE))
+    pod.write_text(json.dumps(POD))
+    return str(cluster), str(pod)
+
+
+def command(*arguments: str) -> str:
+    """What a command says on standard error."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        assert run(list(arguments)) == 0, said.getvalue()
+    return said.getvalue()
+
+
+def by_evaluate(release: str, gate: str, value: bool, _: tuple[str, str]) -> str:
+    scenario = {"cluster": {"nodes": [NODE]}, "featureGates": {gate: value}, "queries": [{"pod": POD}]}
+    return str(next(iter(evaluate([msgspec.json.encode(scenario)], release))).get("notes"))
+
+
+def by_schedule(release: str, gate: str, value: bool, files: tuple[str, str]) -> str:
+    return command("schedule", files[0], "--pod", files[1], *_flags(release, gate, value))
+
+
+def by_simulate(release: str, gate: str, value: bool, files: tuple[str, str]) -> str:
+    return command("simulate", files[0], "--pod", files[1], *_flags(release, gate, value))
+
+
+def by_python(release: str, gate: str, value: bool, files: tuple[str, str]) -> str:
+    return str(ks.Scheduler(ks.Cluster.read(files[0], release=release), gates={gate: value}).notes)
+
+
+def by_pytest(release: str, gate: str, value: bool, files: tuple[str, str]) -> str:
+    spec = EngineSpec(release, feature_gates=f"{gate}={str(value).lower()}")
+    return str(Placer(spec, SharedCluster((files[0],))).notes)
+
+
+def _flags(release: str, gate: str, value: bool) -> tuple[str, ...]:
+    return "--release", release, "--feature-gates", f"{gate}={str(value).lower()}"
+
+
+DOORS = (by_evaluate, by_schedule, by_simulate, by_python, by_pytest)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize(("release", "gate"), [("1.16", "CSINodeInfo"), ("1.36", "GenericWorkload")])
+def test_every_door_notes_a_gate_without_effect(door: Any, release: str, gate: str, files: tuple[str, str]) -> None:
+    """By the same sentence."""
+    pair, value = turned(release, gate)
+    assert f"feature gate {pair} has no effect here" in door(release, gate, value, files)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_no_door_notes_a_gate_that_works(door: Any, files: tuple[str, str]) -> None:
+    """Nothing is said of it."""
+    assert "has no effect here" not in door("1.16", "BalanceAttachedNodeVolumes", True, files)

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+import copy
+import random
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
 import pytest
 
+from clusterstate.cache import ClusterCache
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
+from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
+from clusterstate.objects import (
+    Affinity,
+    ClaimVolume,
+    NodeAffinity,
+    NodeCondition,
+    NodeSelectorTerm,
+    PreferredSchedulingTerm,
+    Requirement,
+    Taint,
+)
+from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.answers import CheckState, ScoreState
 from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_errors_1_16
+from kubescheduler.core.nominated import KeptJudgements, RowWatch
+from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.selection import RoundRobinTie
+from kubescheduler.core.shared_totals import SharedTotals
+from kubescheduler.core.total_tables import AmountTable, TotalTable
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_engine import algorithm_for
+from kubescheduler.releases import v1_4
+from kubescheduler.releases.lookup import RELEASES
 from predicates.resources import RESOURCES
 from predicates.types import FitPredicate, NodeError, PredicateArgs
 from priorities.types import PriorityConfig
+from tests.kubescheduler.core.test_totals import DOMAINS, Worlds, pod, said
+from tests.support.amount_steps import WITHOUT_TAINTS
 from tests.support.build import cache_of, make_node, make_pod, resources
+from tests.support.storage import ZONE
 
 
 def refusing(name: str, reason: str, *nodes: str, calls: list[int] | None = None) -> FitPredicate:
@@ -174,3 +204,209 @@ def test_sampling_goes_on_where_the_last_attempt_stopped() -> None:
     engine = scheduler(nodes=nodes, percentage_of_nodes_to_score=30)
     assert engine.decide(make_pod()).fits() == nodes[:150]
     assert engine.decide(make_pod()).fits() == nodes[151:301]
+
+
+PLACES = {
+    "fitting": (ClassState, "_fit"),
+    "a check": (CheckState, "_refresh"),
+    "a score": (ScoreState, "_map"),
+    "domains": (ScopeReading, "changed_rows"),
+    "sorting": (SharedTotals, "_sort_scores"),
+    "patching": (SharedTotals, "_patched_by_rows"),
+    "patching by amounts": (SharedTotals, "_patched_by_amounts"),
+    "amounts": (AmountTable, "put"),
+    "totals": (TotalTable, "_put_totals"),
+    "judging": (KeptJudgements, "_take"),
+    "watching": (RowWatch, "changed"),
+}
+"""Where interrupts come: (class, method)."""
+NOMINATED: list[tuple[Any, ...]] = [
+    *[("run", "plain", 2), ("nominate", 3), ("run", "plain", 2), ("put", (3, 1, "")), ("run", "large", 3)],
+    *[("nominate", 4), ("run", "large", 2), ("drop", 0), ("run", "plain", 2), ("nominate", 5), ("run", "large", 2)],
+]
+"""Pods that others leave room for."""
+FILLING = [
+    ("service", False),
+    *WITHOUT_TAINTS,
+    ("run", "plain", 6),
+    ("run", "large", 6),
+    ("drop", 2),
+    ("run", "plain", 6),
+]
+"""Pods of which all follows from the amounts on nodes."""
+
+
+class Interrupting(Worlds):
+    """Every second attempt is interrupted before or after a method is called, and made again."""
+
+    def __init__(self, engine: str, place: str) -> None:
+        super().__init__(engine, "first")
+        self.place = place
+        self.interrupted = 0
+
+    def decide(self, kind: str, *, late: bool) -> None:
+        """Decides one more pod, as a scheduler does that was never interrupted, and places it."""
+        one = self.decode(pod(f"p{len(self.made)}", kind))
+        self._attempt(one, random.Random(len(self.made)))
+        decision = self.running.decide(one)
+        anew = self.engine.scheduler(self.cache, copy.deepcopy(self.tie)).decide(one)
+        assert said(decision) == said(anew)
+        self.made.append((decision, said(anew)))
+        if decision.host is not None:
+            self.placed.append(self.cache.assume_pod(one, decision.host))
+
+    def _attempt(self, one: Any, rng: random.Random) -> None:
+        """An attempt that is interrupted, if it comes to the place."""
+        owner, name = PLACES[self.place]
+        plain, after = getattr(owner, name), rng.random() < 0.5
+
+        def interrupting(*given: Any, **named: Any) -> Any:
+            comes = rng.random() < 0.4
+            if comes and not after:
+                raise KeyboardInterrupt
+            found = plain(*given, **named)
+            if comes:
+                raise KeyboardInterrupt
+            return found
+
+        with patch.object(owner, name, interrupting):
+            try:
+                self.running.decide(one)
+            except KeyboardInterrupt:
+                self.interrupted += 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_interrupted_attempt_leaves_nothing_half_done(place: str) -> None:
+    """The next attempt decides as one that remembers nothing."""
+    interrupted = 0
+    for engine in ("1.16", "1.36"):
+        for steps in (DOMAINS, NOMINATED, FILLING):
+            worlds = Interrupting(engine, place)
+            for step in [("service", True), *steps]:
+                worlds.step(*step)
+            interrupted += worlds.interrupted
+    assert interrupted > 3
+
+
+OPTIONS = EngineFlags(release="1.4")
+NOTHING: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1"}
+
+
+def scheduler_1_4(*objects: Any, policy: Any = None, tie: Any = None) -> GenericScheduler:
+    return GenericScheduler(algorithm_for(OPTIONS, None, policy), ClusterCache.of(objects, v1_4.VIEW), tie)
+
+
+def test_nodes_that_are_not_listed_are_nowhere() -> None:
+    """They neither fit nor fail, but their checks can be read."""
+    unready = make_node("b", conditions=(NodeCondition("Ready", "False"),))
+    decision = scheduler_1_4(make_node("a"), unready).decide(make_pod(requests=resources(cpu=5000)))
+    assert decision.fits() == []
+    assert decision.reasons() == {"a": ["Insufficient cpu"]}
+    assert list(decision.checks()) == ["a", "b"]
+
+
+def test_no_listed_node_at_all() -> None:
+    """The text is that of an empty cluster."""
+    decision = scheduler_1_4(make_node("a", unschedulable=True)).decide(make_pod())
+    assert decision.message == "no nodes available to schedule pods"
+
+
+def test_pods_on_nodes_that_are_not_listed_count() -> None:
+    """A node that becomes listed again is judged with its pods."""
+    engine = scheduler_1_4(make_node("a", unschedulable=True), make_pod("q", node="a", requests=resources(cpu=3500)))
+    engine.cache.update_node(make_node("a"))
+    assert engine.decide(make_pod(requests=resources(cpu=600))).message.endswith("(a): Insufficient cpu\n")
+
+
+def test_all_reasons_are_told() -> None:
+    """No predicate stops another; GeneralPredicates and its parts repeat a reason."""
+    policy = {
+        **NOTHING,
+        "predicates": [{"name": n} for n in ("GeneralPredicates", "PodFitsResources", "NoDiskConflict")],
+    }
+    decision = scheduler_1_4(make_node("a"), policy=policy).decide(make_pod(requests=resources(cpu=5000)))
+    assert decision.reasons() == {"a": ["Insufficient cpu", "Insufficient cpu"]}
+    assert decision.message == (
+        "pod (p) failed to fit in any node\nfit failure on node (a): Insufficient cpu, Insufficient cpu\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["Mine", "CheckNodeLabelPresence", "HostName"])
+def test_a_predicate_of_any_name_runs(name: str) -> None:
+    """Where 1.16 would pass over it."""
+    argument = {"labelsPresence": {"labels": ["x"], "presence": True}}
+    policy = {**NOTHING, "predicates": [{"name": name, "argument": argument}]}
+    decision = scheduler_1_4(make_node("a"), policy=policy).decide(make_pod())
+    assert decision.checks() == {"a": {name: ["CheckNodeLabelPresence"]}}
+
+
+def test_an_empty_policy_is_no_predicate_and_no_priority() -> None:
+    """Every listed node fits and scores 1."""
+    decision = scheduler_1_4(make_node("a", taints=(Taint("k", "", "NoSchedule"),)), policy=NOTHING).decide(
+        make_pod(requests=resources(cpu=99000))
+    )
+    assert decision.total() == {"a": 1}
+
+
+def test_a_single_node_is_scored() -> None:
+    """Priorities always run."""
+    decision = scheduler_1_4(make_node("a")).decide(make_pod())
+    assert decision.total()["a"] > 100000
+
+
+def test_claims_are_not_waited_for() -> None:
+    """A missing claim is a matter of predicates, here of one that a node without zone does not reach."""
+    pod = make_pod(volumes=(ClaimVolume("nope"),))
+    assert scheduler_1_4(make_node("a")).decide(pod).host == "a"
+    text = "SchedulerPredicates failed due to PersistentVolumeClaim 'default/nope' not found, which is unexpected."
+    assert scheduler_1_4(make_node("a", {ZONE: "z"})).decide(pod).error == text
+    nodes = (make_node("a", {ZONE: "z"}), make_node("b", {ZONE: "z"}), make_node("c"))
+    assert scheduler_1_4(*nodes).decide(pod).error == f"[{text}, {text}]"
+
+
+def test_an_error_ends_the_attempt_even_where_the_node_fails_otherwise() -> None:
+    """All predicates run on every node."""
+    nodes = [make_node("a", annotations={TAINTS_ANNOTATION: "{}"}), make_node("b")]
+    error = scheduler_1_4(*nodes).decide(make_pod(requests=resources(cpu=99000))).error
+    assert error is not None
+    assert error.startswith("SchedulerPredicates failed due to ")
+
+
+def test_errors_of_priorities_come_once_for_each_feasible_node() -> None:
+    """In brackets when there are several."""
+    term = PreferredSchedulingTerm(1, NodeSelectorTerm((Requirement("n", "Gt", ("-1",)),)))
+    pod = make_pod(affinity=Affinity(NodeAffinity(preferred=(term,))))
+    text = 'invalid label value: "-1": must match the regex'
+    one = scheduler_1_4(make_node("a")).decide(pod).error or ""
+    two = scheduler_1_4(make_node("a"), make_node("b")).decide(pod).error or ""
+    assert one.startswith(text)
+    assert two == f"[{one}, {one}]"
+
+
+def test_how_errors_are_joined() -> None:
+    """1.4 repeats, 1.16 counts."""
+    errors = {"x": 2, "y": 1}
+    wrapped = [f"SchedulerPredicates failed due to {e}, which is unexpected." for e in ("x", "x", "y")]
+    assert predicate_errors_1_4(errors) == f"[{', '.join(wrapped)}]"
+    assert predicate_errors_1_16(errors) == "[x (repeated 2 times), y]"
+
+
+def test_ties_go_round_by_descending_name() -> None:
+    """c, b, a, c; every decision counts, also one without a tie."""
+    engine = scheduler_1_4(*map(make_node, "bca"), policy=NOTHING, tie=RoundRobinTie())
+    assert [engine.decide(make_pod()).host for _ in range(4)] == ["c", "b", "a", "c"]
+    alone = RoundRobinTie()
+    assert alone.choose(np.array([1]), np.array([0, 1, 2])) == 1
+    assert alone.choose(np.array([0, 1, 2]), np.array([0, 1, 2])) == 1
+
+
+def test_nothing_is_preempted_or_nominated() -> None:
+    """There are no priorities of pods."""
+    low = make_pod("low", node="a", requests=resources(cpu=4000))
+    waiting = make_pod("waiting", nominated="a", requests=resources(cpu=4000), priority=9)
+    engine = scheduler_1_4(make_node("a"), low)
+    high = make_pod("high", requests=resources(cpu=1000), priority=100)
+    assert engine.decide(high, preempt=True).preemption is None
+    assert scheduler_1_4(make_node("a"), waiting).decide(high).host == "a"
+    assert not RELEASES["1.4"].legacy_rules.behaviour.preempts

@@ -12,8 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.growable import IntArray, Mask
+from clusterstate.topology.row_groups import GroupedScores, RowGroups
 from clusterstate.usage import wrap
 from kubescheduler.core import best_rows, total_tables
+from kubescheduler.core.best_rows import BestTotals
 from kubescheduler.core.lazy_results import LOWEST, LazyScores
 from kubescheduler.core.selection import FirstByName
 from kubescheduler.core.total_tables import FARTHEST, TotalTable, score_lines
@@ -219,3 +221,69 @@ def test_what_is_queued_of_blocks_that_have_changed_since_is_dropped(monkeypatch
         changing.compare()
     assert changing.table._best._rows is not None
     assert len(changing.table._best._rows._queue) <= best_rows.STALE * 4 + 1
+
+
+FEW_ROWS = 6
+numbers = st.lists(small, min_size=FEW_ROWS, max_size=FEW_ROWS)
+
+
+def groups_of(numbers: list[int]) -> RowGroups:
+    """Rows with equal numbers are a group."""
+    _, first, of_row = np.unique(numbers, return_index=True, return_inverse=True)
+    return RowGroups(of_row, first)
+
+
+@example(
+    totals=[3, 3, 3, 0, 0, 0],
+    ranks=[0, 1, 2, 3, 4, 5],
+    kinds=([0] * FEW_ROWS, [0] * FEW_ROWS),
+    steps=[(5, 2, True, 0, {0: 0, 1: 0, 2: 0})],
+    by_group=[3] * FEW_ROWS,
+    limits=(4, 2, 4),
+)
+@given(
+    numbers,
+    st.permutations(range(FEW_ROWS)),
+    st.tuples(numbers, numbers),
+    st.lists(
+        st.tuples(st.integers(0, FEW_ROWS - 1), small, st.booleans(), st.integers(0, 1), st.dictionaries(small, small)),
+        max_size=8,
+    ),
+    numbers,
+    st.sampled_from([(1, 1, 1), (4, 2, 1), (4, 9, 4)]),
+)
+def test_law_the_first_by_name_of_the_rows_with_the_highest_sum(
+    totals: list[int],
+    ranks: list[int],
+    kinds: tuple[list[int], list[int]],
+    steps: list[tuple[int, int, bool, int, dict[int, int]]],
+    by_group: list[int],
+    limits: tuple[int, int, int],
+) -> None:
+    """Whichever rows change, come to fit or no longer do, and have scores of their own; or it is said not to be known,
+    which never happens where nothing is limited. limits: of groups, of rows passed over, of what is queued."""
+    every = np.arange(FEW_ROWS)
+    table = BestTotals(np.array(totals), np.array(ranks))
+    both = [groups_of(numbers) for numbers in kinds]
+    fits = np.ones(FEW_ROWS, np.bool_)
+    now = list(totals)
+    with (
+        patch.object(best_rows, "FEWEST_ROWS", 0),
+        patch.object(best_rows, "MOST_GROUPS", limits[0]),
+        patch.object(best_rows, "MOST_PASSED_OVER", limits[1]),
+        patch.object(best_rows, "STALE", limits[2]),
+    ):
+        for row, number, fit, which, own in steps:
+            fits[row] = fit
+            now[row] = number
+            table.totals[row] = number if fit else LOWEST
+            table.changed([row])
+            if not fits.any():
+                continue
+            groups = both[which]
+            rows = np.array([at for at in own if fits[at]], np.int64)
+            values = [min(own[at], by_group[groups.of_row[at]]) for at in rows.tolist()]
+            scores = GroupedScores(groups, rows, np.array([*by_group[: len(groups)], *values], np.int64))
+            sums = np.array(now) + 2 * scores.of_rows(every)
+            best = max(np.flatnonzero(fits).tolist(), key=lambda at: (sums[at], -ranks[at]))
+            assert table.choose_with(scores, 2) in ((best,) if limits[1] > FEW_ROWS else (best, None))

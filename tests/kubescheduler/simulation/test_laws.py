@@ -11,14 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
+from clusterstate.objects import LabelSelector, ObjectMeta, PodDisruptionBudget
 from kubescheduler.cycle.cycle_plugins import NoPlugins
+from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN, Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.preemption_worlds import APPS, PREEMPTING, node, one_by_one, pod
 from tests.support.simulation_facts import facts
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
@@ -122,8 +125,8 @@ def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any
         assert (record.placed is None) == (record.outcome in (WAITING, WITHDRAWN)) == (record.node == "")
         assert (record.left is None) == (record.outcome in (WAITING, RUNNING))
         assert record.arrived <= (record.placed or record.arrived) <= (record.left or report.end)
-    for node in report.nodes:
-        assert all(amount <= most for _, used in node.changes for amount, most in zip(used, node.capacity, strict=True))
+    for use in report.nodes:
+        assert all(amount <= most for _, used in use.changes for amount, most in zip(used, use.capacity, strict=True))
     victims = {name for preemption in report.preemptions for name in preemption.victims}
     assert {r.pod.key for r in report.pods if r.outcome == PREEMPTED} <= victims
     still = sum(record.outcome == RUNNING for record in report.pods)
@@ -141,10 +144,10 @@ def test_arrivals_alone_are_decided_and_bound_in_queue_order(workload: Workload,
     cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_named(release).default_view)
     scheduler = EngineSpec(release).engine(print).scheduler(cache)
     hosts: dict[str, str] = {}
-    for pod in pods if release == "1.4" else sorted(pods, key=lambda pod: -pod.priority):
-        hosts[pod.key] = scheduler.decide(pod).host or ""
-        if hosts[pod.key]:
-            cache.assume_pod(pod, hosts[pod.key])
+    for one in pods if release == "1.4" else sorted(pods, key=lambda one: -one.priority):
+        hosts[one.key] = scheduler.decide(one).host or ""
+        if hosts[one.key]:
+            cache.assume_pod(one, hosts[one.key])
     assert {record.pod.key: record.node for record in report.pods} == hosts
 
 
@@ -153,3 +156,53 @@ def test_an_empty_workload_ends_at_once(release: str) -> None:
     """Nothing happens."""
     report = run(Workload(), release=release)
     assert (report.end, report.pods, report.every_pod_had_a_node) == (0.0, (), True)
+
+
+preempting_moments = st.integers(0, 120).map(lambda n: n / 2)
+preempting_lengths = st.none() | preempting_moments
+
+
+@st.composite
+def preempting_workloads(draw: Any) -> Workload:
+    arrivals = []
+    for index in range(draw(st.integers(6, 14))):
+        cpu, priority, app = (
+            draw(st.sampled_from([500, 1500, 3000])),
+            draw(st.integers(0, 3)),
+            draw(st.sampled_from(APPS)),
+        )
+        deleted = draw(preempting_lengths)
+        at = draw(preempting_moments)
+        arrivals.append(Arrival(pod(f"p{index}", cpu, priority, app), at, None if deleted is None else at + deleted))
+    late = [NodeArrival(node(2), draw(preempting_moments), None)] if draw(st.booleans()) else []
+    return Workload(tuple(arrivals), tuple(late))
+
+
+def story(release: str, workload: Workload, allowed: int, grace: float) -> Any:
+    """All that happened in a run on two nodes, with a budget that allows so many disruptions."""
+    engine = EngineSpec.parse(f"release={release}").engine(lambda _: None)
+    budget = PodDisruptionBudget(ObjectMeta("b", "default"), LabelSelector(labels({"app": APPS[0]})), allowed)
+    scheduler = engine.scheduler(cache_for(engine, [node(0), node(1), budget]))
+    report = Simulation(scheduler, workload, preempt=True, grace=grace).run()
+    return facts(report)
+
+
+@pytest.mark.parametrize("release", PREEMPTING)
+def test_law_runs_with_preemption_are_those_that_remember_nothing(release: str) -> None:
+    """Who preempts whom and when, where everybody ends up, how often they were tried and what they were told.
+
+    The law says something only where pods preempt, which has to happen again and again.
+    """
+    preemptions = 0
+
+    @settings(max_examples=15)
+    @given(workload=preempting_workloads(), allowed=st.integers(0, 1), grace=st.sampled_from([0.0, 20.0]))
+    def law(workload: Workload, allowed: int, grace: float) -> None:
+        nonlocal preemptions
+        with one_by_one():
+            expected = story(release, workload, allowed, grace)
+        assert story(release, workload, allowed, grace) == expected
+        preemptions += len(expected[1])
+
+    law()
+    assert preemptions

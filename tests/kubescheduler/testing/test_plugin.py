@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 import configparser
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kubescheduler
+from docs.generate.blocks import ROOT, blocks
 from tests.kubescheduler.testing.conftest import Project
+from tests.support.custom.extender_process import extender
 
-ROOT = Path(kubescheduler.__file__).parent.parent
+PROJECT = Path(kubescheduler.__file__).parent.parent
 LATE = {"attr", "click", "clusterstate", "msgspec", "numpy", "predicates", "rich", "yaml"}
 """What is not imported until a test asks for a fixture."""
 LIGHT = {"clusterstate", "kubescheduler.releases.names"}
@@ -24,7 +29,7 @@ LIGHT = {"clusterstate", "kubescheduler.releases.names"}
 def test_entry_point() -> None:
     """The package names its plugin to pytest, and says so in its classifiers."""
     config = configparser.ConfigParser(interpolation=None)
-    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    config.read(PROJECT / "setup.cfg", encoding="utf-8")
     assert config["options.entry_points"]["pytest11"].strip() == "kubescheduler = kubescheduler.testing.pytest_plugin"
     assert "Framework :: Pytest" in config["metadata"]["classifiers"]
 
@@ -35,7 +40,7 @@ def test_plugin_imports_little() -> None:
         "import json, sys, pytest\nbefore = set(sys.modules)\nimport kubescheduler.testing.pytest_plugin\n"
         "print(json.dumps(sorted(set(sys.modules) - before)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in json.loads(done.stdout) if name not in LIGHT}
     assert loaded & LATE == set()
     assert len(json.loads(done.stdout)) < 10
@@ -44,9 +49,9 @@ def test_plugin_imports_little() -> None:
 def test_only_the_plugin_imports_pytest() -> None:
     """Outside kubescheduler.testing nothing of the product needs pytest."""
     found = {
-        path.relative_to(ROOT).parts[:2]
+        path.relative_to(PROJECT).parts[:2]
         for package in ("algorithmprovider", "clusterstate", "kubescheduler", "predicates", "priorities")
-        for path in (ROOT / package).rglob("*.py")
+        for path in (PROJECT / package).rglob("*.py")
         if "pytest" in imported(path)
     }
     assert found == {("kubescheduler", "testing")}
@@ -99,3 +104,118 @@ def test_it_can_be_left_out(project: Project, monkeypatch: pytest.MonkeyPatch) -
     result = project.pytester.runpytest_subprocess("-p", "no:kubescheduler")
     result.assert_outcomes(errors=1)
     assert "fixture 'scheduler' not found" in str(result.stdout)
+
+
+PAGE = ROOT / "docs" / "how-to" / "pytest.md"
+EXAMPLE = ROOT / "docs" / "how-to" / "pytest-example"
+ONLY_SHOWN = {"test_wrong.py"}
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Path in the folder → text, of every file but compiled ones."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "cache" not in str(path.relative_to(folder)))
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def test_example_is_what_the_page_builds() -> None:
+    """The folder has the files of the page as they are at its end, and the record that it shows."""
+    text = PAGE.read_text(encoding="utf-8")
+    written = {
+        block.note.removeprefix("file: "): block.body for block in blocks(text) if block.note.startswith("file: ")
+    }
+    there = files(EXAMPLE)
+    records = {name: there.pop(name) for name in list(there) if name.startswith("__placements__/")}
+    assert there == {name: body for name, body in written.items() if name not in ONLY_SHOWN}
+    assert len(records) == 1
+    assert all(record in text for record in records.values())
+
+
+def test_example_passes(project: Project) -> None:
+    """Its tests pass, and its record is used."""
+    shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
+    assert "unused" not in project.run(passed=12)
+
+
+DEAD = "http://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """An extender that keeps every node."""
+    with extender() as found:
+        yield found
+
+
+@pytest.fixture
+def dead(shop: Project) -> Project:
+    """A project with a policy whose extender is dead, and a pod."""
+    _policy(shop, DEAD)
+    shop.write("web.yaml", "{kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: web}]}}")
+    return shop
+
+
+def _policy(project: Project, address: str) -> Path:
+    asked: dict[str, Any] = {"urlPrefix": f"{address}/good", "filterVerb": "filter"}
+    return project.write("p.json", {"kind": "Policy", "apiVersion": "v1", "extenders": [asked]})
+
+
+def _test(project: Project, marker: str) -> None:
+    project.test(
+        f"import pytest\n@pytest.mark.scheduler({marker})\n"
+        'def test(scheduler):\n    assert scheduler.place("web.yaml")["default/web"] is not None\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "marker",
+    ['"policy=p.json,extenders=pass"', 'policy="p.json", extenders="pass"'],
+    ids=["text", "arguments"],
+)
+def test_a_marker_passes_extenders_through(dead: Project, marker: str) -> None:
+    """The pod is placed though nobody answers, and the run says how."""
+    _test(dead, marker)
+    assert "PASSED THROUGH" in dead.run(passed=1)
+
+
+def test_a_marker_is_stronger_than_the_setting(dead: Project) -> None:
+    """The setting is for those that do not say it."""
+    (dead.path / "pytest.ini").write_text(
+        "[pytest]\nkubescheduler_cluster = cluster.json\nkubescheduler_extenders = replay gone.jsonl\n"
+    )
+    _test(dead, '"policy=p.json,extenders=pass"')
+    dead.run(passed=1)
+
+
+def test_without_a_word_a_dead_extender_fails_the_test(dead: Project) -> None:
+    """A scheduler that gave up has placed nothing."""
+    _test(dead, '"policy=p.json"')
+    dead.run(failed=1)
+
+
+def test_a_marker_records_and_replays(dead: Project, address: str) -> None:
+    """The record is made in the first folder; the replay needs no extender, as its address is not asked."""
+    _policy(dead, address)
+    _test(dead, 'policy="p.json", extenders="record answers.jsonl"')
+    dead.run(passed=1)
+    assert (dead.path / "answers.jsonl").read_bytes()
+    _test(dead, 'policy="p.json", extenders="replay answers.jsonl"')
+    dead.run(passed=1)
+
+
+def test_a_replay_of_another_question_fails_the_test(dead: Project, address: str) -> None:
+    """What was not recorded is an error and no placement."""
+    _policy(dead, address)
+    _test(dead, 'policy="p.json", extenders="record answers.jsonl"')
+    dead.run(passed=1)
+    dead.write("web.yaml", "{kind: Pod, metadata: {name: other}, spec: {containers: [{name: c, image: other}]}}")
+    dead.test(
+        'import pytest\n@pytest.mark.scheduler(policy="p.json", extenders="replay answers.jsonl")\n'
+        'def test(scheduler):\n    assert scheduler.place("web.yaml")["default/other"] is not None\n'
+    )
+    dead.run(failed=1)
+
+
+def test_a_way_that_there_is_not_is_an_error(dead: Project) -> None:
+    """With what is expected."""
+    _test(dead, '"policy=p.json,extenders=off"')
+    assert "expected live, pass, record FILE or replay FILE" in dead.run(errors=1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.framework.contract.go_durations import UNITS, format_duration, parse_duration
+from kubescheduler.framework.contract.go_durations import UNITS, format_duration, go_duration, parse_duration
 
 MILLI, SECOND, MINUTE, HOUR = (UNITS[unit] for unit in ("ms", "s", "m", "h"))
 
@@ -59,3 +59,24 @@ def test_faults(text: str, error: str) -> None:
 def test_reading_what_was_written(nanoseconds: int) -> None:
     """Formatting and parsing are inverse."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (15, "15s"),
+        (90, "1m30s"),
+        (900, "15m0s"),
+        (3600, "1h0m0s"),
+        (0.5, "500ms"),
+        (1.5, "1.5s"),
+        (0.0015, "1.5ms"),
+        (0.000002, "2µs"),
+        (5e-9, "5ns"),
+        (-2, "-2s"),
+    ],
+)
+def test_go_duration(seconds: float, text: str) -> None:
+    """Units are chosen and zeros dropped as in Go."""
+    assert go_duration(seconds) == text

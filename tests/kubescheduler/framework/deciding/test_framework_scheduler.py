@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import random
 from typing import Any
 
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from clusterstate.usage import wrap
-from kubescheduler.core.selection import RandomTie
+from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak, nodes_to_find
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import engine_for
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.deciding.find_nodes import Sampler, wanted_1_36
+from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, heap_of, pop_root
+from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root, random_ranks
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import FakeExtender, answers, deciding, plugin, refusing, scoring
@@ -206,3 +210,175 @@ def test_pod_classes_share_what_is_remembered() -> None:
     for name in ("a", "b", "c"):
         scheduler.schedule(make_pod(name))
     assert calls == [3]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "percentage", "old", "new"),
+    [
+        (99, 1, 99, 99),
+        (100, 0, 100, 100),
+        (1000, 0, 420, 420),
+        (5000, 0, 500, 500),
+        (6000, 0, 300, 300),
+        (150, 10, 100, 100),
+        (2000, 30, 600, 600),
+        (2000, 100, 2000, 2000),
+        (200, 150, 200, 300),
+        (1000, -1, 420, 420),
+    ],
+)
+def test_how_many_are_enough(nodes: int, percentage: int, old: int, new: int) -> None:
+    """At least 100; 0 is adaptive, falling from 50 to 5 percent."""
+    assert nodes_to_find(nodes, percentage) == old
+    assert wanted_1_36(nodes, percentage) == new
+
+
+@pytest.mark.parametrize(
+    ("start", "wanted", "found", "seen"),
+    [
+        (0, 9, [4, 2, 0], [0, 1, 2, 3, 4]),
+        (0, 2, [4, 2], [2, 3, 4]),
+        (2, 1, [2], [2]),
+        (2, 2, [2, 0], [0, 1, 2]),
+        (5, 1, [4], [4]),
+        (8, 2, [0, 4], [0, 1, 4]),
+    ],
+)
+def test_rows_are_met_in_the_order_of_the_list(start: int, wanted: int, found: list[int], seen: list[int]) -> None:
+    """From the start index, round and round, until enough pass; the rest is not looked at."""
+    fits = np.array([True, False, True, False, True])
+    rows, looked_at = Sampler(start).sample(np.array([4, 3, 2, 1, 0], np.int64), fits, wanted)
+    assert rows.tolist() == found
+    assert np.flatnonzero(looked_at).tolist() == seen
+
+
+def test_a_sample_without_nodes() -> None:
+    """Nothing is found and nothing seen."""
+    rows, seen = Sampler(3).sample(np.array([], np.int64), np.zeros(2, np.bool_), 1)
+    assert rows.tolist() == []
+    assert not seen.any()
+
+
+def test_the_next_attempt_begins_where_this_one_ended() -> None:
+    """Modulo the nodes there are, of which there may be none."""
+    sampler = Sampler()
+    sampler.advance(3, 5)
+    sampler.advance(4, 5)
+    assert sampler.next_start == 2
+    sampler.advance(0, 0)
+    assert sampler.next_start == 0
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=20), st.integers(0, 40), st.integers(1, 20))
+def test_law_of_a_walk(passing: list[bool], start: int, wanted: int) -> None:
+    """No more than wanted; what was seen and passes was found; all is seen only when it has to be."""
+    fits = np.array(passing)
+    rows, seen = Sampler(start).sample(np.arange(len(passing)), fits, wanted)
+    assert len(rows) == min(wanted, sum(passing))
+    assert sorted(rows.tolist()) == np.flatnonzero(seen & fits).tolist()
+    if len(rows) < wanted:
+        assert seen.all()
+
+
+def literal(totals: list[int], ranks: list[int]) -> int:
+    """A binary heap as it is written: built in place, then its root is taken."""
+    heap = list(range(len(totals)))
+
+    def less(i: int, j: int) -> bool:
+        return (totals[heap[i]], ranks[heap[i]]) > (totals[heap[j]], ranks[heap[j]])
+
+    def down(i: int) -> None:
+        while 2 * i + 1 < len(heap):
+            child = 2 * i + 1
+            if child + 1 < len(heap) and less(child + 1, child):
+                child += 1
+            if not less(child, i):
+                break
+            heap[i], heap[child] = heap[child], heap[i]
+            i = child
+
+    for i in reversed(range(len(heap) // 2)):
+        down(i)
+    return heap[0]
+
+
+@pytest.mark.parametrize(
+    ("totals", "chosen"),
+    [([7], 0), ([4, 4, 4], 0), ([5, 9, 9, 3], 1), ([1, 1, 2, 2], 3), ([-5, -7], 0), ([0, 0, 1, 0, 0, 1], 2)],
+)
+def test_worked_examples(totals: list[int], chosen: int) -> None:
+    """A child goes up only when it is greater, and the right one only when it is greater than the left."""
+    assert heap_root(np.array(totals)) == chosen
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=1, max_size=70))
+def test_it_is_a_heap(nodes: list[tuple[int, int]]) -> None:
+    """Whole levels at once give what one sift after the other gives."""
+    totals, ranks = [total for total, _ in nodes], [rank for _, rank in nodes]
+    assert heap_root(np.array(totals), np.array(ranks)) == literal(totals, ranks)
+    assert heap_root(np.array(totals)) == literal(totals, [0] * len(totals))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
+def test_the_root_is_one_of_the_best(totals: list[int]) -> None:
+    """Whatever else decides, nothing goes before the total."""
+    assert totals[heap_root(np.array(totals))] == max(totals)
+
+
+def test_nodes_that_an_extender_scored_get_a_number_by_lot() -> None:
+    """The others have none, and so lose against them."""
+    ranks = random_ranks(4, np.array([1, 3]), random.Random(7))
+    assert (ranks > 0).tolist() == [False, True, False, True]
+    assert ranks.tolist() == random_ranks(4, np.array([1, 3]), random.Random(7)).tolist()
+    assert heap_root(np.zeros(4, np.int64), ranks) == int(ranks.argmax())
+
+
+def test_a_single_tie_is_no_heap() -> None:
+    """Asked for one of some nodes that are equal, the first is taken."""
+    assert HeapTie(random.Random(0)).choose(np.array([3, 1]), np.array([0, 1, 2, 3])) == 3
+
+
+def ranking(totals: list[int], tie_break: TieBreak, chosen: int) -> KeptRanking:
+    """Nodes n0, n1 … in this order, whose names are their order too."""
+    rows = np.arange(len(totals))
+    names = tuple(f"n{row}" for row in rows)
+    return KeptRanking(names, rows, np.array(totals), rows, tie_break, chosen)
+
+
+def popped(kept: KeptRanking) -> list[str]:
+    return [kept.pop() for _ in range(kept.left)]
+
+
+@pytest.mark.parametrize(
+    ("totals", "tie_break", "chosen", "rest"),
+    [
+        ([5, 9, 7], FirstByName(), 1, ["n2", "n0"]),
+        ([7, 7, 7, 9], FirstByName(), 3, ["n0", "n1", "n2"]),
+        ([7, 7, 7, 7], HeapTie(random.Random(0)), 0, ["n3", "n2", "n1"]),
+        ([1, 1, 2, 2], HeapTie(random.Random(0)), 3, ["n2", "n1", "n0"]),
+        ([4], FirstByName(), 0, []),
+    ],
+)
+def test_worked_rankings(totals: list[int], tie_break: TieBreak, chosen: int, rest: list[str]) -> None:
+    """By total; of equal ones by name, or as a heap that gives its root up leaves them."""
+    assert popped(ranking(totals, tie_break, chosen)) == rest
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=60))
+def test_a_heap_gives_every_position_once_and_the_greatest_total_first(totals: list[int]) -> None:
+    """The first is the one that is chosen at once."""
+    heap = heap_of(totals)
+    order = [pop_root(heap, totals) for _ in totals]
+    assert sorted(order) == list(range(len(totals)))
+    assert [totals[at] for at in order] == heapq.nlargest(len(totals), totals)
+    assert order[0] == heap_root(np.array(totals))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.integers(0, 99))
+def test_whatever_breaks_ties_every_other_node_comes_once(totals: list[int], seed: int) -> None:
+    """Never the one that was taken at once, and never a worse one before a better one."""
+    chosen = totals.index(max(totals))
+    got = popped(ranking(totals, RandomTie(random.Random(seed)), chosen))
+    assert sorted(got) == sorted(f"n{row}" for row in range(len(totals)) if row != chosen)
+    scores = [totals[int(name[1:])] for name in got]
+    assert scores == sorted(scores, reverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,30 +11,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterstate.objects import Pod, PodCondition
+from clusterstate.cache import ClusterCache
+from clusterstate.hypothetical.roster import Roster
+from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget, Requirement
+from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
+    CandidateSampling,
     leaving_1_20,
     leaving_1_36,
     potential_1_20,
     potential_1_36,
+    unprotected,
+    violating,
 )
-from tests.support.build import make_pod, resources
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
+from kubescheduler.releases.lookup import release_named
+from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.deciders import Answered, FakeExtender, answers, deciding, plugin, refusing
-from tests.support.preemption_worlds import (
-    WEB,
-    budget,
-    chosen,
-    node_named,
-    pod_at,
-    preempted,
-    told,
-    victims,
-    wants,
-)
-from tests.support.rich_worlds import DrawnCluster, everything, in_tree, incoming, worlds
+from tests.support.preemption_worlds import WEB, budget, chosen, node_named, pod_at, preempted, told, victims, wants
+from tests.support.rich_worlds import DrawnCluster, budgets, everything, in_tree, incoming, worlds
 
 RELEASES = ("1.20", "1.36")
 BOTH = pytest.mark.parametrize("release", RELEASES)
@@ -322,3 +322,187 @@ def test_law_of_candidates(release: str, world: DrawnCluster, asking: Pod, data:
         assert those.pods or release == "1.20"
     assert set(found.chosen) <= set(found.candidates)
     assert decision.nominated == found.chosen[0]
+
+
+def candidates(violating: str) -> Candidates:
+    """Nodes 0, 1, …: ``-`` is no candidate, ``v`` violates a budget, ``f`` does not."""
+    size = len(violating)
+    protected = np.array([[sort == "v" for sort in violating]], np.bool_)
+    victims, priorities = np.ones((1, size), np.bool_), np.zeros((1, size), np.int64)
+    kinds = np.array([NOWHERE if sort == "-" else row for row, sort in enumerate(violating)], np.int64)
+    return Candidates(
+        names=tuple(f"n{row}" for row in range(len(violating))),
+        row_of={},
+        kinds=kinds,
+        nodes=nodes_of_kinds(kinds, size),
+        victims=victims,
+        protected=protected,
+        of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=False),
+        starts=np.zeros(size),
+        pods=[[make_pod("p")] for _ in violating],
+    )
+
+
+CASES = {
+    "all are wanted": ("ffff", 100, 1, 0, [0, 1, 2, 3]),
+    "as many as the percentage": ("ffff", 50, 1, 0, [0, 1]),
+    "as many as the number": ("ffff", 1, 3, 0, [0, 1, 2]),
+    "not more than there are": ("ffff", 1, 100, 0, [0, 1, 2, 3]),
+    "around the end": ("ffff", 1, 2, 3, [3, 0]),
+    "past those that are none": ("-f-f", 1, 1, 2, [3]),
+    "until one violates nothing": ("vvfv", 1, 1, 0, [2, 0]),
+    "those that violate nothing first": ("vfff", 1, 3, 0, [1, 2, 0]),
+    "none that violates nothing": ("vvv", 1, 2, 0, [0, 1]),
+    "no candidate": ("---", 1, 2, 0, []),
+}
+
+
+@pytest.mark.parametrize(("sorts", "percentage", "absolute", "start", "expected"), CASES.values(), ids=CASES.keys())
+def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: int, expected: Sequence[int]) -> None:
+    """Nodes are tried from a random one on until enough are found, one of them without violations."""
+    sampling = CandidateSampling(percentage, absolute, lambda _: start)
+    found = sampling.sample(candidates(sorts), np.arange(len(sorts)))
+    assert found.rows.tolist() == expected
+    assert list(found) == [f"n{row}" for row in expected]
+    assert [row for row, kind in enumerate(found.kinds.tolist()) if kind == row] == sorted(expected)
+
+
+def test_nowhere_to_look() -> None:
+    """Nothing is drawn then."""
+    nothing = candidates("")
+    assert CandidateSampling(10, 100, lambda n: 1 // n).sample(nothing, np.zeros(0, np.int64)) is nothing
+
+
+@pytest.mark.parametrize(("percentage", "candidates_found"), [(100, 3), (50, 1)])
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: int, candidates_found: int) -> None:
+    """Otherwise every node is a candidate."""
+    handle = FrameworkHandle(Services(release, ClusterCache(release_named(release).default_view)), "p")
+    made = in_tree(release)
+    usual = made["DefaultPreemption"]
+    assert isinstance(usual, DefaultPreemption)
+    preemption = msgspec.structs.replace(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
+    cluster = [thing for at in ("n0", "n1", "n2") for thing in (node_named(at), pod_at(f"low-{at}", at, cpu=3000))]
+    scheduler = deciding(release, made["NodeResourcesFit"], preemption, cluster=cluster, percentage=percentage)
+    found = scheduler.schedule(wants(), preempt=True).preemption
+    assert found is not None
+    assert len(found.candidates) == candidates_found
+
+
+WEB_PODS = LabelSelector(labels({"app": "web"}))
+ANY = LabelSelector(match_expressions=(Requirement("app", "Exists"),))
+BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
+
+
+def web_budget(
+    selector: LabelSelector | None, allowed: int, *disrupted: str, name: str = "b", namespace: str = "default"
+) -> PodDisruptionBudget:
+    return PodDisruptionBudget(ObjectMeta(name, namespace), selector, allowed, disrupted)
+
+
+def pod(name: str, app: str | None = "web", priority: int = 0, node: str = "n0", **fields: Any) -> Pod:
+    return make_pod(name, {} if app is None else {"app": app}, priority=priority, node=node, **fields)
+
+
+def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str, rule: Any = violating) -> set[str]:
+    """The names of the pods that violate a budget if all but ``spared`` leave."""
+    cluster = Cluster([make_node("n0"), make_node("n1")], pods, found)
+    roster = Roster(cluster.columns).refresh()
+    leaving = [[p.metadata.name not in spared for p in there] for there in roster.pods]
+    victims = roster.codes > 0
+    for row, there in enumerate(leaving):
+        victims[: len(there), row] = there
+    hit = rule(cluster.objects, roster, np.arange(len(roster.pods)), victims)
+    return {roster.pods[row][place].metadata.name for place, row in zip(*np.nonzero(hit), strict=True)}
+
+
+TRIO = [pod("high", priority=3), pod("mid", priority=2), pod("low", priority=1)]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([], set()),
+        ([web_budget(WEB_PODS, 3)], set()),
+        ([web_budget(WEB_PODS, 2)], {"low"}),
+        ([web_budget(WEB_PODS, 1)], {"mid", "low"}),
+        ([web_budget(WEB_PODS, 0)], {"high", "mid", "low"}),
+        ([web_budget(WEB_PODS, -1)], {"high", "mid", "low"}),
+        ([web_budget(WEB_PODS, 0, "mid")], {"high", "low"}),
+        ([web_budget(WEB_PODS, 1, "high")], {"low"}),
+        (
+            [web_budget(WEB_PODS, 2), web_budget(ANY, 1, name="c")],
+            {"mid", "low"},
+        ),
+        ([web_budget(None, 0)], set()),
+        ([web_budget(LabelSelector(), 0)], set()),
+        ([web_budget(BAD, 0)], set()),
+        ([web_budget(WEB_PODS, 0, namespace="other")], set()),
+    ],
+    ids=[
+        "no budget",
+        "enough",
+        "the last",
+        "all but the first",
+        "none left",
+        "less than none",
+        "one is counted already",
+        "that one takes nothing",
+        "each budget on its own",
+        "no selector",
+        "empty selector",
+        "invalid selector",
+        "another namespace",
+    ],
+)
+def test_the_important_pods_spend_first(found: list[PodDisruptionBudget], expected: set[str]) -> None:
+    """Each takes one disruption of every budget that selects it; who finds none left violates it."""
+    assert protected(found, TRIO) == expected
+
+
+def test_budgets_that_are_not_read() -> None:
+    """With 1.20's gate PodDisruptionBudget off nobody is protected."""
+    assert protected([web_budget(WEB_PODS, 0)], TRIO, rule=unprotected) == set()
+
+
+def test_pods_that_stay_take_nothing() -> None:
+    """Only those that would leave are counted."""
+    assert protected([web_budget(WEB_PODS, 1)], TRIO, "high", "low") == set()
+
+
+def test_every_node_is_counted_for_itself() -> None:
+    """Preemption happens on one of them."""
+    pods = [pod("a"), pod("b", node="n1"), pod("c", node="n1", priority=1)]
+    assert protected([web_budget(WEB_PODS, 1)], pods) == {"b"}
+
+
+def test_pods_without_labels_violate_nothing() -> None:
+    """Whatever the selector."""
+    without = LabelSelector(match_expressions=(Requirement("app", "DoesNotExist"),))
+    assert protected([web_budget(without, 0)], [pod("bare", None), make_pod("other", {"x": "y"}, node="n0")]) == {
+        "other"
+    }
+
+
+def literal(found: list[PodDisruptionBudget], pods: list[Pod]) -> set[str]:
+    """As the rule is written, for one node's pods from the most important one; budgets are for ``web`` or any app."""
+    left, out = {b.metadata.name: b.disruptions_allowed for b in found}, set()
+    for p in pods:
+        for b in found:
+            app = p.metadata.labels.get("app")
+            selected = b.selector != LabelSelector() and (app == "web" if b.selector == WEB_PODS else app is not None)
+            if selected and p.metadata.namespace == "default" and p.metadata.name not in b.disrupted_pods:
+                left[b.metadata.name] -= 1
+                if left[b.metadata.name] < 0:
+                    out.add(p.metadata.name)
+    return out
+
+
+@given(
+    budgets,
+    st.lists(st.tuples(st.sampled_from(["web", "db", None]), st.sampled_from(["default", "other"])), max_size=6),
+)
+def test_law_the_written_rule(found: list[PodDisruptionBudget], given_pods: Any) -> None:
+    """Sums over all places at once are what spending one after the other is."""
+    pods = [pod(f"p{at}", app, priority=9 - at, namespace=namespace) for at, (app, namespace) in enumerate(given_pods)]
+    assert protected(found, pods) == literal(found, pods)
