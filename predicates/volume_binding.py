@@ -289,6 +289,9 @@ VOLUME_BINDING_1_36 = VolumeBindingRule(
     RULES_1_36,
     ALL_PLUGINS,
 )
+VOLUME_BINDING_1_25 = msgspec.structs.replace(
+    VOLUME_BINDING_1_36, texts=BindingTexts(NODE_CONFLICT, VOLUME_BINDING_1_36.texts.volume_lost)
+)
 
 
 VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": make_check_volume_binding}

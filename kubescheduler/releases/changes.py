@@ -113,6 +113,16 @@ def viewing(**fields: Any) -> Edit:
     return edit
 
 
+def gated_view(**settled: bool) -> Edit:
+    """Gates that are read as settled where objects are read, whatever is said of them."""
+
+    def edit(release: Release) -> Release:
+        older = release.view
+        return replace(release, view=lambda gates: older({**gates, **settled}))
+
+    return edit
+
+
 def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Iterable[str] = (), **fields: Any) -> Edit:
     """Feature gates that are new or have another default, that are gone, and that have no effect here; other fields."""
 

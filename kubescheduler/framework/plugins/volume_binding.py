@@ -64,7 +64,7 @@ from kubescheduler.queue.queueing_hints import (
 )
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, NodeError, always
-from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
+from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_25, VOLUME_BINDING_1_36, VolumeBindingRule
 from priorities.types import PriorityConfig, goes_on
 from priorities.volume_binding import (
     DEFAULT_SHAPE,
@@ -518,6 +518,18 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     return VolumeBinding(handle, VOLUME_BINDING_1_36, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
 
 
+def volume_binding_1_28(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """The reason for a volume that nodes cannot reach is worded otherwise. With feature gate VolumeCapacityPriority
+    it scores how much of the found volumes the pod takes.
+
+    Upstream: 1.28 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    args = args or VolumeBindingArgs()
+    scoring = capacity_priority(args, handle, RULES_1_36, skips=True)
+    timeout = args.bind_timeout_seconds
+    return VolumeBinding(handle, VOLUME_BINDING_1_25, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
+
+
 def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
     scores = partial(storage_scores, score_table(args.shape))
     evidence = storage_evidence(args.shape)
@@ -632,3 +644,10 @@ EVENTS = (
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)
+REASONS_1_28 = tuple(
+    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE)
+    if "node affinity" in reason.text
+    else reason
+    for reason in REASONS_1_36
+)
+PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_28, reasons=REASONS_1_28)
