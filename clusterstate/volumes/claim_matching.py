@@ -342,6 +342,21 @@ Capacity = tuple[Mask, IntArray]
 """((n,) bool: enough can be made for the node, (n,) bytes that are left there, -1 where nobody says)."""
 
 
+def no_fault(_: PersistentVolumeClaim) -> None:
+    """Volumes can be looked for."""
+
+
+def attributes_fault(claim: PersistentVolumeClaim) -> str | None:
+    """A class of volume attributes cannot be asked for. Upstream: 1.31 with feature gate VolumeAttributesClass off."""
+    if not claim.volume_attributes_class_name:
+        return None
+    key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    return (
+        f"unsupported volumeAttributesClassName is set on claim {key} when the feature-gate VolumeAttributesClass is "
+        "disabled"
+    )
+
+
 class BindingRules(msgspec.Struct, frozen=True):
     """How a release matches claims with volumes, where releases differ."""
 
@@ -353,6 +368,8 @@ class BindingRules(msgspec.Struct, frozen=True):
     """Compiles the selector of a claim."""
     capacity: Callable[[PersistentVolumeClaim, StorageClass, Snapshot], Capacity | None] | None = None
     """What can still be provisioned for the nodes; None where nothing limits it."""
+    fault: Callable[[PersistentVolumeClaim], str | None] = no_fault
+    """Why no volume can be looked for at all, which gives up the attempt."""
 
 
 # --- volumes -------------------------------------------------------------------------------
@@ -428,8 +445,11 @@ class Matching(msgspec.Struct, frozen=True):
         """(n,) bool: those of ``rows`` where no volume is left for the claim; elsewhere one is chosen.
 
         A volume that is reserved for the claim decides, otherwise the smallest that will do is taken.
-        Raises VolumeError for a selector that cannot be parsed. Upstream: 1.16 FindMatchingVolume.
+        Raises VolumeError for a selector that cannot be parsed, and for ``BindingRules.fault``.
+        Upstream: 1.16 FindMatchingVolume.
         """
+        if (fault := self.rules.fault(claim)) is not None:
+            raise VolumeError(fault)
         selector = self._selector(claim)
         class_name = claim_class(claim)
         volumes = volume_index(self.snapshot, self.rules.class_of).of(class_name)

@@ -22,7 +22,14 @@ from clusterstate.selectors.matching import SelectorError
 from clusterstate.selectors.node_selection import requirements_mask
 from clusterstate.selectors.term_errors import compile_selector
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import BindingRules, Capacity, could_hold, could_hold_1_36, decide
+from clusterstate.volumes.claim_matching import (
+    BindingRules,
+    Capacity,
+    attributes_fault,
+    could_hold,
+    could_hold_1_36,
+    decide,
+)
 from clusterstate.volumes.claims import PodClaims, pod_claims, volume_class
 from clusterstate.volumes.claims_framework import claim_volumes
 
@@ -77,6 +84,8 @@ RULES_1_20 = BindingRules(volume_class, could_hold)
 RULES_1_20_WITH_CAPACITY = BindingRules(volume_class, could_hold, capacity=capacity_for)
 """With gate CSIStorageCapacity."""
 RULES_1_36 = BindingRules(volume_class, could_hold_1_36, capacity=capacity_for)
+RULES_WITHOUT_ATTRIBUTES = msgspec.structs.replace(RULES_1_36, fault=attributes_fault)
+"""From 1.31 on, with gate VolumeAttributesClass off."""
 
 
 class PodVolumes(msgspec.Struct, frozen=True):

@@ -130,7 +130,7 @@ def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Ite
         before, lost = release.gates, frozenset(gone)
         kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
         elsewhere = {name: gate for name, gate in before.elsewhere.items() if name not in known}
-        idle_now = (before.idle | {*idle}) - lost
+        idle_now = (before.idle | {*idle}) - lost - {name for name, gate in known.items() if gate.locked}
         return replace(release, gates=replace(before, gates=kept, idle=idle_now, **{"elsewhere": elsewhere, **fields}))
 
     return edit

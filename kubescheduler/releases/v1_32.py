@@ -205,7 +205,7 @@ FEATURE_GATES: dict[str, Gate] = {
         ALPHA,
     ),
 }
-IDLE = frozenset({"CSIMigrationPortworx", "SchedulerAsyncPreemption"})
+IDLE = frozenset({"CSIMigrationPortworx", "DRAAdminAccess", "SchedulerAsyncPreemption"})
 GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_36)
 
 VIEW = replace(v1_20.VIEW, accounting=account_1_36, pod_key=pod_key_1_36, images=SnapshotImageStates)

@@ -160,6 +160,13 @@ def test_pod_level_resources() -> None:
     assert "cpu" not in usage(spec_of(granted, PodLevelResources=False)).used
 
 
+def test_resizing_in_place() -> None:
+    """Without the gate grants do not count, neither of containers nor of the pod as a whole."""
+    pod = resized(Grant(amounts(cpu=300)), whole=Grant(amounts(cpu=500)), resources=amounts(cpu=100))
+    assert spec_of(pod, InPlacePodVerticalScaling=False) is pod.spec
+    assert spec_of(pod).in_use != spec_of(pod, InPlacePodLevelResourcesVerticalScaling=False).in_use is not None
+
+
 COMPARED = {
     "less": ("Lt", "10", "9", True),
     "not less": ("Lt", "10", "10", False),

@@ -38,7 +38,13 @@ from clusterstate.volumes.csi_migration import (
     translated_affinity,
 )
 from clusterstate.volumes.storage_keys import storage_to_bind
-from clusterstate.volumes.volume_decision import RULES_1_20_WITH_CAPACITY, RULES_1_36, PodVolumes, bindings_for
+from clusterstate.volumes.volume_decision import (
+    RULES_1_20_WITH_CAPACITY,
+    RULES_1_36,
+    RULES_WITHOUT_ATTRIBUTES,
+    PodVolumes,
+    bindings_for,
+)
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors
@@ -288,6 +294,7 @@ READS = Reads.NODE | Reads.STORAGE
 SCORING_GATE = "StorageCapacityScoring"
 CAPACITY_GATE_1_20 = "CSIStorageCapacity"
 PRIORITY_GATE = "VolumeCapacityPriority"
+ATTRIBUTES_GATE = "VolumeAttributesClass"
 
 NO_VOLUMES = PodVolumes()
 
@@ -512,10 +519,17 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
 
     Upstream: 1.36 VolumeBinding. ``wait``: see ``VolumeBinding``.
     """
-    args = args or VolumeBindingArgs()
-    scoring = _scoring(args) if handle.feature_gates.get(SCORING_GATE, False) else _off(SCORING_GATE, skips=True)
+    args, gates, rule = args or VolumeBindingArgs(), handle.feature_gates, VOLUME_BINDING_1_36
+    if not gates.get(ATTRIBUTES_GATE, True):
+        rule = msgspec.structs.replace(rule, rules=RULES_WITHOUT_ATTRIBUTES)
+    if gates.get(SCORING_GATE, False):
+        scoring = _scoring(args)
+    elif gates.get(PRIORITY_GATE, False):
+        scoring = capacity_priority(args, handle, rule.rules, skips=True)
+    else:
+        scoring = _off(SCORING_GATE, skips=True)
     timeout = args.bind_timeout_seconds
-    return VolumeBinding(handle, VOLUME_BINDING_1_36, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
+    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
 
 
 def volume_binding_1_28(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:

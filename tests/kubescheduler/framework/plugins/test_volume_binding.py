@@ -11,9 +11,13 @@ from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import ClaimReference, CSIDriver, ObjectMeta
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.volume_binding import volume_binding_1_20, volume_binding_1_36
+from kubescheduler.framework.plugins.volume_binding import (
+    volume_binding_1_20,
+    volume_binding_1_21,
+    volume_binding_1_36,
+)
 from tests.support.binding_worlds import CONTROLLER, RELEASES, SELECTED, STORAGE, TAKEN, VolumeBindingSetup, free, late
-from tests.support.storage import claiming
+from tests.support.storage import by_text, claiming
 
 # --- Reserve -------------------------------------------------------------------------------
 
@@ -121,3 +125,33 @@ def test_gates() -> None:
     counted = volume_binding_1_20(None, handle(world, CSIStorageCapacity=True)).check.check(info, snapshot)
     space = "node(s) did not have enough free storage"
     assert (plain[space].tolist(), counted[space].tolist()) == ([False, False], [True, True])
+
+
+def test_attributes_classes_without_their_gate() -> None:
+    """A claim that asks for one gives up the attempt; any other claim is looked for as ever."""
+    classed = late("e", volume_attributes_class_name="fast")
+    world = VolumeBindingSetup.of("1.36", *STORAGE, classed)
+    snapshot = world.cache.snapshot()
+    check = volume_binding_1_36(None, handle(world, VolumeAttributesClass=False)).check
+    (fault,) = (text for text in by_text(snapshot, check.check(world.cache.info(claiming("e")), snapshot)))
+    assert fault == (
+        "error: unsupported volumeAttributesClassName is set on claim default/e when the feature-gate "
+        "VolumeAttributesClass is disabled"
+    )
+    assert by_text(snapshot, check.check(world.cache.info(claiming("c")), snapshot)) == {}
+
+
+def test_capacity_priority() -> None:
+    """Up to 1.32 a gate scores the volumes that are found; without it 1.21 scores 0, and later releases skip."""
+    world = VolumeBindingSetup.of("1.36", *STORAGE)
+    info, snapshot = world.cache.info(claiming("c")), world.cache.snapshot()
+    old, new = (make(None, handle(world)).scoring for make in (volume_binding_1_21, volume_binding_1_36))
+    assert old is not None
+    assert new is not None
+    assert (old.pre_score(info, snapshot), new.pre_score(info, snapshot)) == (True, False)
+    assert old.map(info, snapshot).tolist() == [0, 0]
+    for make in (volume_binding_1_21, volume_binding_1_36):
+        scoring = make(None, handle(world, VolumeCapacityPriority=True)).scoring
+        assert scoring is not None
+        assert scoring.pre_score(info, snapshot)
+        assert max(scoring.map(info, snapshot).tolist()) > 0
