@@ -179,19 +179,26 @@ def _with_comparison(toleration: Toleration) -> Toleration:
     return ComparingToleration(*msgspec.structs.astuple(toleration))
 
 
-def gated_pod_key_1_36(gates: Mapping[str, bool]) -> Callable[[Pod], PodKey]:
-    """What makes two pods equal to release 1.36 under these feature gates; gates that are not named are as usual."""
+def gated_pod_key_1_36(gates: Mapping[str, bool], absent: Mapping[str, bool] = {}) -> Callable[[Pod], PodKey]:
+    """What makes two pods equal to release 1.36 under these feature gates.
+
+    absent: what gates are that are not named; others are as 1.36 has them.
+    """
+
+    def on(name: str, *, usual: bool = True) -> bool:
+        return gates.get(name, absent.get(name, usual))
+
     changes: list[Change] = []
-    if not gates.get(MATCH_LABEL_KEYS, True):
+    if not on(MATCH_LABEL_KEYS):
         changes.append(_without_match_label_keys)
-    if not gates.get(POD_LEVEL, True):
+    pod_level, whole = on(POD_LEVEL), on(POD_LEVEL_RESIZE)
+    if not pod_level:
         changes.append(_without_resources)
-    if gates.get(COMPARISONS, False):
+    if on(COMPARISONS, usual=False):
         changes.append(_comparing)
-    if not gates.get(SIDECARS, True):
+    if not on(SIDECARS):
         changes.append(_without_sidecars)
-    resizes = gates.get(POD_LEVEL, True) and gates.get(POD_LEVEL_RESIZE, True)
-    in_place = gates.get(IN_PLACE, True)
+    resizes, in_place = pod_level and whole, on(IN_PLACE)
     if resizes and in_place and not changes:
         return pod_key_1_36
     return _changed(tuple(changes), resizes=resizes, in_place=in_place)

@@ -217,7 +217,7 @@ LATER = dict.fromkeys(("PodLevelResources", "InPlacePodLevelResourcesVerticalSca
 
 def view(gates: Mapping[str, bool]) -> ReleaseView:
     """How it reads objects under these feature gates."""
-    return replace(VIEW, pod_key=gated_pod_key_1_36({**LATER, **gates}))
+    return replace(VIEW, pod_key=gated_pod_key_1_36(gates, LATER))
 
 
 MIGRATE = "{} reads v1; kubescheduler migrate makes it from this"
