@@ -18,7 +18,16 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
 from clusterstate.topology.spread_constraints import Constraints, SpreadRules
 from clusterstate.topology.spread_counts import HARD, any_pods, constraints_of, spread_over
-from clusterstate.topology.spread_hard import Grounds, Plan, counts_of, grounds_1_20, grounds_1_36, plan_of
+from clusterstate.topology.spread_hard import (
+    Grounds,
+    Plan,
+    counts_of,
+    grounds_1_20,
+    grounds_1_24,
+    grounds_1_27,
+    grounds_1_36,
+    plan_of,
+)
 from predicates.refusal_evidence import (
     AnyOf,
     Explain,
@@ -204,6 +213,26 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> FitPredicate:
 def pod_topology_spread_1_19(rules: SpreadRules) -> FitPredicate:
     """The same; where no node has all topology keys and is picked by the pod, all pass. Upstream: 1.19."""
     return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON, passes_without_domains=True)
+
+
+def pod_topology_spread_1_24(rules: SpreadRules) -> FitPredicate:
+    """PodTopologySpread's filter; constraints of one key share their counts. Upstream: 1.24."""
+    return _predicate(rules, grounds_1_24, ERROR_1_20, GO_ON)
+
+
+def pod_topology_spread_1_27(rules: SpreadRules) -> FitPredicate:
+    """The same; an empty selector counts no pod. Upstream: 1.27."""
+    return _predicate(rules, grounds_1_27, ERROR_1_20, GO_ON)
+
+
+def pod_topology_spread_1_28(rules: SpreadRules) -> FitPredicate:
+    """The same; without hard constraints it skips. Upstream: 1.28."""
+    return _predicate(rules, grounds_1_27, ERROR_1_20, SKIP)
+
+
+def pod_topology_spread_1_30(rules: SpreadRules) -> FitPredicate:
+    """The same; its error is worded otherwise. Upstream: 1.30."""
+    return _predicate(rules, grounds_1_27, ERROR_1_36, SKIP)
 
 
 def pod_topology_spread_1_36(rules: SpreadRules) -> FitPredicate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import msgspec
@@ -41,6 +41,8 @@ from predicates.types import (
     PreFiltered,
     Verdict,
 )
+
+HOSTNAME = "kubernetes.io/hostname"
 
 NODE_CONFLICT = "node(s) had volume node affinity conflict"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -138,6 +140,35 @@ def make_check_volume_binding(args: PredicateArgs) -> FitPredicate:
 
 # --- VolumeBinding -----------------------------------------------------------------------------
 
+
+def named_by_volumes(claims: Iterable[PersistentVolumeClaim], objects: ClusterObjects) -> PreFiltered:
+    """The nodes that bound volumes name by hostname in their node affinity, those of all of them that do.
+
+    Upstream: 1.27 GetEligibleNodes, to which a name of a node is its hostname; it gives up where a volume is lost.
+    """
+    nodes: frozenset[str] | None = None
+    for claim in claims:
+        volume = objects.persistent_volumes.get(claim.volume_name)
+        if volume is None:
+            return GO_ON
+        if there := _hostnames(volume):
+            nodes = there if nodes is None else nodes & there
+    return PreFiltered(nodes=nodes)
+
+
+def _hostnames(volume: PersistentVolume) -> frozenset[str]:
+    """Upstream: 1.27 GetLocalPersistentVolumeNodeNames, which looks at volumes of any sort."""
+    found: frozenset[str] = frozenset()
+    for term in volume.node_affinity or ():
+        wanted = [
+            frozenset(expression.values)
+            for expression in term.match_expressions
+            if expression.key == HOSTNAME and expression.operator == "In"
+        ]
+        found |= frozenset.intersection(*wanted) if wanted else frozenset()
+    return found
+
+
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 
 
@@ -152,7 +183,7 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
     """One release's rule.
 
     problem: why a pod's claims cannot be used yet, None when they can. plugins: the in-tree plugins that nodes may have
-    handed over to CSI drivers.
+    handed over to CSI drivers. narrows: PreFilter names the nodes of bound volumes.
     """
 
     problem: Callable[[PodInfo, ClusterObjects], str | None]
@@ -161,6 +192,7 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
     plugins: frozenset[str] = frozenset()
     told: Callable[[str], str] = str
     """The reason of a problem; an error up to 1.19."""
+    narrows: bool = False
 
     def pre_filter(self, pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
         """Refuses a pod whose claims are missing, going or unbound though they should not wait for it."""
@@ -171,7 +203,9 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
             claims = all_claims(pod, snapshot.objects)
         except VolumeError as error:
             return PreFiltered(reasons=(NodeError(str(error)),))
-        return PreFiltered(reasons=(UNBOUND_IMMEDIATE,)) if claims.immediate else GO_ON
+        if claims.immediate:
+            return PreFiltered(reasons=(UNBOUND_IMMEDIATE,))
+        return named_by_volumes(claims.bound, snapshot.objects) if self.narrows else GO_ON
 
     def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
         """Fails where a bound volume cannot be used or is gone, and where the other claims can be neither bound nor
@@ -289,9 +323,11 @@ VOLUME_BINDING_1_36 = VolumeBindingRule(
     RULES_1_36,
     ALL_PLUGINS,
 )
-VOLUME_BINDING_1_25 = msgspec.structs.replace(
+VOLUME_BINDING_1_24 = msgspec.structs.replace(
     VOLUME_BINDING_1_36, texts=BindingTexts(NODE_CONFLICT, VOLUME_BINDING_1_36.texts.volume_lost)
 )
+VOLUME_BINDING_1_27 = msgspec.structs.replace(VOLUME_BINDING_1_24, narrows=True)
+"""Of releases 1.27 to 1.31."""
 
 
 VOLUME_BINDING: dict[str, FitPredicateFactory] = {"CheckVolumeBinding": make_check_volume_binding}

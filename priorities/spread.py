@@ -41,11 +41,14 @@ from clusterstate.topology.spread_counts import (
 from clusterstate.topology.spread_soft import (
     MOST_PLANS,
     PLAN_ROWS,
+    MakePlan,
     SoftPlan,
     SoftPlans,
     pods_on,
     rows_with,
     soft_plan_1_20,
+    soft_plan_1_24,
+    soft_plan_1_27,
     soft_plan_1_36,
 )
 from priorities.score_evidence import (
@@ -476,37 +479,38 @@ def _narrow(pod: PodInfo) -> Reads:
 
 def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
     """PodTopologySpread's score; without soft constraints every node has 100. Upstream: 1.20."""
-    rule = _Rule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20)
+    return _scoring(_Rule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20), skips=False)
 
-    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
-        rule.constraints(pod, snapshot)
-        return True
 
-    return PriorityConfig(
-        "PodTopologySpread",
-        _nothing,
-        rule.reduce,
-        Footprint(
-            READS,
-            narrow=_narrow,
-            pod_key=rules.pod_key,
-            row_local=rule.alone,
-            unaffected_by_pods=rule.stands,
-            pre_reads=Reads.SERVICES,
-        ),
-        pre_score=pre_score,
-        settle=rule.settle,
-        prepare=rule.prepare,
-        evidence=rule.evidence(),
-    )
+def pod_topology_spread_1_24(rules: SpreadRules) -> PriorityConfig:
+    """The same, rounded. Upstream: 1.24."""
+    return _scoring(_rounding(rules, soft_plan_1_24), skips=False)
+
+
+def pod_topology_spread_1_27(rules: SpreadRules) -> PriorityConfig:
+    """The same; an empty selector counts no pod. Upstream: 1.27."""
+    return _scoring(_rounding(rules, soft_plan_1_27), skips=False)
+
+
+def pod_topology_spread_1_28(rules: SpreadRules) -> PriorityConfig:
+    """The same; without soft constraints it skips. Upstream: 1.28."""
+    return _scoring(_rounding(rules, soft_plan_1_27), skips=True)
 
 
 def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
-    """PodTopologySpread's score; without soft constraints it skips. Upstream: 1.36."""
-    rule = _Rule(rules, SoftPlans(soft_plan_1_36), rounded, "round", ERROR_1_36)
+    """PodTopologySpread's score; each constraint counts by itself. Upstream: 1.36."""
+    return _scoring(_rounding(rules, soft_plan_1_36), skips=True)
+
+
+def _rounding(rules: SpreadRules, plan: MakePlan) -> _Rule:
+    return _Rule(rules, SoftPlans(plan), rounded, "round", ERROR_1_36)
+
+
+def _scoring(rule: _Rule, *, skips: bool) -> PriorityConfig:
+    """skips: pods without soft constraints are not scored."""
 
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
-        return bool(rule.constraints(pod, snapshot))
+        return bool(rule.constraints(pod, snapshot)) or not skips
 
     return PriorityConfig(
         "PodTopologySpread",
@@ -515,7 +519,7 @@ def pod_topology_spread_1_36(rules: SpreadRules) -> PriorityConfig:
         Footprint(
             READS,
             narrow=_narrow,
-            pod_key=rules.pod_key,
+            pod_key=rule.rules.pod_key,
             row_local=rule.alone,
             unaffected_by_pods=rule.stands,
             pre_reads=Reads.SERVICES,

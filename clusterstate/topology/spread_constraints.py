@@ -3,8 +3,8 @@ they count by domain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import lru_cache, partial
 
 import msgspec
 import numpy as np
@@ -113,6 +113,48 @@ def spread_rules_1_36(defaults: tuple[TopologySpreadConstraint, ...], defaulting
     return SpreadRules(SYSTEM_DEFAULTS if system else defaults, system, compile_1_36, default_selector_1_36)
 
 
+def spread_rules_1_24(
+    defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str, feature_gates: Mapping[str, bool]
+) -> SpreadRules:
+    """The rules of a profile with these PodTopologySpreadArgs; gates decide which fields of constraints are read."""
+    fields = SpreadFields.under(feature_gates)
+    rules = spread_rules_1_36(defaults, defaulting_type)
+    if fields == ALL_FIELDS:
+        return rules
+    return msgspec.structs.replace(rules, compile=partial(compile_1_24, fields))
+
+
+class SpreadFields(msgspec.Struct, frozen=True):
+    """Which fields of a constraint a release reads; gates that it does not have are off."""
+
+    min_domains: bool = True
+    match_label_keys: bool = True
+    inclusion_policies: bool = True
+
+    @classmethod
+    def under(cls, feature_gates: Mapping[str, bool]) -> SpreadFields:
+        """Those whose gates are on. Upstream: 1.24 to 1.32 feature.Features."""
+        names = (
+            "MinDomainsInPodTopologySpread",
+            "MatchLabelKeysInPodTopologySpread",
+            "NodeInclusionPolicyInPodTopologySpread",
+        )
+        return cls(*(feature_gates.get(name, False) for name in names))
+
+
+ALL_FIELDS = SpreadFields()
+
+
+def compile_1_24(fields: SpreadFields, constraint: TopologySpreadConstraint, labels: Labels) -> SpreadConstraint:
+    """As in 1.36, of the fields that are read. Raises SelectorError for an invalid selector."""
+    if not fields.match_label_keys:
+        constraint = msgspec.structs.replace(constraint, match_label_keys=())
+    if not fields.inclusion_policies:
+        constraint = msgspec.structs.replace(constraint, node_affinity_policy=None, node_taints_policy=None)
+    compiled = compile_1_36(constraint, labels)
+    return compiled if fields.min_domains else msgspec.structs.replace(compiled, min_domains=0)
+
+
 def compile_1_20(constraint: TopologySpreadConstraint, _: Labels) -> SpreadConstraint:
     """Raises SelectorError for an invalid selector."""
     selector = compile_selector(constraint.label_selector)
@@ -205,6 +247,25 @@ def counter(whole: Snapshot, namespace: str, key: str, selectors: Selectors, cou
         lacking = ~has & (whole.has_node if counted is None else counted & whole.has_node)
         blank = lacking if lacking.any() else None
     return Counter(key, PickedPods(namespace, selectors), rows, blank)
+
+
+class CounterSum(msgspec.Struct, frozen=True, eq=False):
+    """Adds up what several counters of one topology key count."""
+
+    counters: tuple[Counter, ...]
+
+    def totals(self, whole: Snapshot) -> IntArray:
+        """As ``Counter.totals``."""
+        first, *others = (counter.totals(whole) for counter in self.counters)
+        for more in others:
+            first = first + more
+        return first
+
+
+def added_up(counters: Iterable[Counter]) -> Counter | CounterSum:
+    """What some counters of one topology key, one at least, count together."""
+    each = tuple(counters)
+    return each[0] if len(each) == 1 else CounterSum(each)
 
 
 @lru_cache(MOST_REMEMBERED)

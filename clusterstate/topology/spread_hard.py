@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -12,10 +13,14 @@ from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import Matcher
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.spread_constraints import (
     Constraints,
     Counter,
+    CounterSum,
+    Selectors,
+    added_up,
     both,
     counted_1_20,
     counted_1_36,
@@ -101,7 +106,7 @@ FEW_DOMAINS = 64
 class Ground(msgspec.Struct, frozen=True, eq=False):
     """What one or more constraints count by."""
 
-    counter: Counter
+    counter: Counter | CounterSum
     domains: IntArray
     """The codes of the domains that count, ascending."""
     every: bool
@@ -171,6 +176,39 @@ def grounds_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, qualif
         domains, every = _domains(whole, key, eligible)
         grounds[key] = Ground(counter(whole, pod.namespace, key, selectors, None), domains, every, None)
     return tuple(grounds[c.topology_key] for c in constraints)
+
+
+def _grounds_by_key(
+    counted: Callable[[Matcher], Selectors], pod: PodInfo, whole: Snapshot, constraints: Constraints, qualified: Mask
+) -> tuple[Ground, ...]:
+    """The constraints of a key share their counts: on each node those of the last one that lets it count.
+
+    counted: the pods that a constraint's selector counts. Upstream: 1.24 to 1.32 calPreFilterState.
+    """
+    takes = []
+    for c in constraints:
+        rows = both(qualified, included_nodes(pod, whole, c))
+        assert rows is not None
+        takes.append(rows)
+    grounds: dict[str, Ground] = {}
+    for key in dict.fromkeys(c.topology_key for c in constraints):
+        counters: list[Counter] = []
+        covered: Mask = np.zeros(len(qualified), np.bool_)
+        for c, rows in zip(reversed(constraints), reversed(takes), strict=True):
+            if c.topology_key == key and not (counters and (covered | ~rows).all()):
+                counters.append(counter(whole, pod.namespace, key, counted(c.selector), rows & ~covered))
+                covered = covered | rows
+        domains, every = _domains(whole, key, covered)
+        grounds[key] = Ground(added_up(counters), domains, every, covered)
+    return tuple(
+        msgspec.structs.replace(grounds[c.topology_key], takes=rows) for c, rows in zip(constraints, takes, strict=True)
+    )
+
+
+grounds_1_24: Grounds = partial(_grounds_by_key, counted_1_20)
+"""An empty selector counts every pod of the namespace. Releases 1.24 to 1.26."""
+grounds_1_27: Grounds = partial(_grounds_by_key, counted_1_36)
+"""An empty selector counts no pod. Releases 1.27 to 1.32."""
 
 
 def grounds_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, qualified: Mask) -> tuple[Ground, ...]:
@@ -252,8 +290,8 @@ def _changed_counts(pod: PodInfo, snapshot: Snapshot, plan: Plan, before: Snapsh
     )
     kept = memo.get(plan)
     if kept is None:
-        distinct = {id(g): Tracked.of(g.totals(before), g.domains) for g in plan.grounds}
-        kept = memo[plan] = tuple(distinct[id(g)] for g in plan.grounds)
+        distinct = {id(g.counter): Tracked.of(g.totals(before), g.domains) for g in plan.grounds}
+        kept = memo[plan] = tuple(distinct[id(g.counter)] for g in plan.grounds)
     copies = {id(tracked): tracked.copy() for tracked in kept}
     tracked = [copies[id(t)] for t in kept]
     for change in snapshot.changes:

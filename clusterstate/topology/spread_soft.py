@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -11,14 +12,18 @@ from clusterstate.changes import Reads
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.matching import Matcher
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import RowGroups, row_groups
 from clusterstate.topology.spread_constraints import (
     HOSTNAME,
     Constraints,
     Counter,
+    CounterSum,
     PickedPods,
+    Selectors,
     SpreadConstraint,
+    added_up,
     both,
     counted_1_20,
     counted_1_36,
@@ -40,7 +45,7 @@ class SoftPart(msgspec.Struct, frozen=True, eq=False):
     constraint: SpreadConstraint
     pods: PickedPods
     """Those on the node itself."""
-    counter: Counter | None
+    counter: Counter | CounterSum | None
     """None for the hostname key, whose pods are those on the node itself."""
     lacking: Mask | None
     """(N,) bool, the rows that lack the topology key, None when no row does."""
@@ -124,6 +129,45 @@ def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
         parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key), key not in keys[:at]))
     return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
+
+
+def _plan_by_key(
+    counted_by: Callable[[Matcher], Selectors],
+    pod: PodInfo,
+    whole: Snapshot,
+    constraints: Constraints,
+    all_keys: bool,
+) -> SoftPlan:
+    """Constraints of one key add into the same counts, each over the nodes that its inclusion policies let count.
+
+    counted_by: the pods that a selector counts. Upstream: 1.24 to 1.32 initPreScoreState and PreScore.
+    """
+    keys = [c.topology_key for c in constraints]
+    qualified = carrying(whole, keys) if all_keys else None
+    counters: dict[str, list[Counter]] = {key: [] for key in keys}
+    for c in constraints:
+        if c.topology_key != HOSTNAME:
+            counted = both(included_nodes(pod, whole, c), qualified)
+            selectors = counted_by(c.selector)
+            counters[c.topology_key].append(counter(whole, pod.namespace, c.topology_key, selectors, counted))
+    together = {key: added_up(several) for key, several in counters.items() if several}
+    parts = tuple(
+        SoftPart(
+            c,
+            PickedPods(pod.namespace, counted_by(c.selector)),
+            together.get(c.topology_key),
+            _lacking(whole, c.topology_key),
+            c.topology_key not in keys[:at],
+        )
+        for at, c in enumerate(constraints)
+    )
+    return SoftPlan(parts, _ignored(qualified), _groups(whole, constraints))
+
+
+soft_plan_1_24: MakePlan = partial(_plan_by_key, counted_1_20)
+"""An empty selector counts every pod of the namespace. Releases 1.24 to 1.26."""
+soft_plan_1_27: MakePlan = partial(_plan_by_key, counted_1_36)
+"""An empty selector counts no pod. Releases 1.27 to 1.32."""
 
 
 def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:

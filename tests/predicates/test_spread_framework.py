@@ -14,11 +14,15 @@ from clusterstate.objects import LabelSelector, Pod, Requirement, Service, Taint
 from clusterstate.objects.base import ObjectMeta
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_24, spread_rules_1_36
 from predicates.spread import (
     MISSING_LABEL,
     NOT_SPREAD,
     pod_topology_spread_1_20,
+    pod_topology_spread_1_24,
+    pod_topology_spread_1_27,
+    pod_topology_spread_1_28,
+    pod_topology_spread_1_30,
     pod_topology_spread_1_36,
 )
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
@@ -250,3 +254,73 @@ def test_law_changes_are_recomputation(world: ReleaseCluster, pod: Pod, data: st
     assert outcomes(world.release, cluster.info(pod), changed) == outcomes(
         world.release, rebuilt.info(pod), rebuilt.snapshot
     )
+
+
+# --- between 1.24 and 1.32 -----------------------------------------------------------------
+
+HAS_Y = LabelSelector(labels({"app": "y"}))
+INCLUSION = {"NodeInclusionPolicyInPodTopologySpread": True}
+ON_DIRTY = ("a", "dirty")
+
+
+@pytest.mark.parametrize(
+    ("factory", "gates", "constraints", "fits"),
+    [
+        pytest.param(pod_topology_spread_1_24, {}, (spread(), spread(selector=HAS_Y)), ["a", "b"], id="the-last-one"),
+        pytest.param(pod_topology_spread_1_30, {}, (spread(selector=HAS_Y), spread()), ["b"], id="in-their-order"),
+        pytest.param(pod_topology_spread_1_36, {}, (spread(), spread(selector=HAS_Y)), ["b"], id="by-themselves"),
+        pytest.param(pod_topology_spread_1_24, {}, (spread(selector=LabelSelector()),), ["b"], id="all-pods"),
+        pytest.param(pod_topology_spread_1_27, {}, (spread(selector=LabelSelector()),), ["a", "b"], id="no-pods"),
+        pytest.param(pod_topology_spread_1_30, {}, (spread(min_domains=3),), ["b"], id="domains-are-not-read"),
+        pytest.param(
+            pod_topology_spread_1_30,
+            {"MinDomainsInPodTopologySpread": True},
+            (spread(min_domains=3, skew=2), spread(selector=HAS_Y)),
+            ["a", "b"],
+            id="shared-counts-with-domains",
+        ),
+    ],
+)
+def test_constraints_of_one_key(
+    factory: Any, gates: dict[str, bool], constraints: tuple[TopologySpreadConstraint, ...], fits: list[str]
+) -> None:
+    """Up to 1.32 they share their counts, those of the last constraint; two matching pods run in zone a."""
+    cluster = Cluster(ZONES, pods_on(a=2))
+    pod = cluster.info(wanting(*constraints))
+    check = factory(
+        spread_rules_1_24((), "System", gates) if gates or factory != pod_topology_spread_1_36 else RULES_36
+    )
+    failed = np.zeros(2, np.bool_)
+    for mask in check.check(pod, cluster.snapshot).values():
+        failed = failed | mask
+    assert [node.name for node, bad in zip(ZONES, failed.tolist(), strict=True) if not bad] == fits
+
+
+RULES_36 = spread_rules_1_36((), "System")
+
+
+@pytest.mark.parametrize(
+    ("factory", "answer"),
+    [(pod_topology_spread_1_24, GO_ON), (pod_topology_spread_1_27, GO_ON), (pod_topology_spread_1_28, SKIP)],
+)
+def test_without_hard_constraints(factory: Any, answer: Any) -> None:
+    """It skips from 1.28 on."""
+    cluster = Cluster(ZONES)
+    check = factory(spread_rules_1_24((), "System", {}))
+    assert check.pre_filter(cluster.info(make_pod()), cluster.snapshot) == answer
+
+
+def test_policies_of_constraints_that_share_a_key() -> None:
+    """On a node that the last constraint leaves out, an earlier one counts; moved pods count for each that matches."""
+    nodes = [*ZONES, make_node("d", {"zone": "a"}, taints=(Taint("dirty", "", "NoSchedule"),))]
+    cluster = Cluster(nodes, pods_on(a=1, d=2))
+    rules = spread_rules_1_24((), "System", INCLUSION)
+    check = pod_topology_spread_1_28(rules)
+    both = (spread(skew=3), spread(skew=3, node_taints_policy="Honor"))
+    for constraints, expected in ((both, {NOT_SPREAD: [True, False, True]}), (both[1:], {})):
+        pod = cluster.info(wanting(*constraints))
+        found = check.check(pod, cluster.snapshot)
+        assert {reason: mask.tolist() for reason, mask in found.items() if mask.any()} == expected
+    pod = cluster.info(wanting(*both))
+    there = cluster.info(make_pod("there", X))
+    assert check.check(pod, cluster.snapshot.what_if([PodChange(2, there, -1)])) == {}

@@ -27,7 +27,13 @@ from clusterstate.objects import (
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.releases import v1_36
 from predicates.types import GO_ON, PreFiltered
-from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_36, VolumeBindingRule
+from predicates.volume_binding import (
+    VOLUME_BINDING_1_20,
+    VOLUME_BINDING_1_24,
+    VOLUME_BINDING_1_27,
+    VOLUME_BINDING_1_36,
+    VolumeBindingRule,
+)
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import BOUND, by_text, claiming, make_claim, make_class, make_volume, on_nodes, owned_claim
 
@@ -292,3 +298,33 @@ def test_a_subset_of_rows_gives_the_same(volumes: Any, claims: Any, rooms: Any, 
             for reason in {reason for part in parts for reason in part}
         }
         assert together == whole
+
+
+# --- between 1.27 and 1.31: volumes narrow the nodes ---------------------------------------
+
+
+def hosted(name: str, *hosts: str) -> list[Any]:
+    """A claim that is bound to a volume on nodes with these hostnames."""
+    claim, volume = sorted(bound(name), key=lambda each: isinstance(each, PersistentVolume))
+    return [
+        claim,
+        msgspec.structs.replace(volume, node_affinity=_in("kubernetes.io/hostname", *hosts) if hosts else None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claims", "nodes"),
+    [
+        pytest.param([*hosted("v", "a", "b")], {"a", "b"}, id="one"),
+        pytest.param([*hosted("v", "a", "b"), *hosted("w", "b")], {"b"}, id="both"),
+        pytest.param([*hosted("v", "a"), *hosted("w", "b")], set(), id="contradicting"),
+        pytest.param([*hosted("v")], None, id="anywhere"),
+    ],
+)
+def test_bound_volumes_narrow_the_nodes(claims: list[Any], nodes: set[str] | None) -> None:
+    """Those that name nodes by hostname; other releases leave that to Filter."""
+    cluster = Cluster([make_node("a"), make_node("b")], (), claims)
+    pod = cluster.info(claiming(*(each.metadata.name for each in claims if not isinstance(each, PersistentVolume))))
+    expected = PreFiltered(nodes=None if nodes is None else frozenset(nodes))
+    assert VOLUME_BINDING_1_27.pre_filter(pod, cluster.snapshot) == expected
+    assert VOLUME_BINDING_1_24.pre_filter(pod, cluster.snapshot) == GO_ON

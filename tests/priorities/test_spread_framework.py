@@ -15,7 +15,12 @@ from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Se
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores
-from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import (
+    SYSTEM_DEFAULTS,
+    spread_rules_1_20,
+    spread_rules_1_24,
+    spread_rules_1_36,
+)
 from priorities import spread
 from priorities.spread import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError
@@ -193,3 +198,33 @@ def scores_by_group(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> 
     for group, score in zip(final.groups.of_row[final.rows].tolist(), of_rows.tolist(), strict=True):
         assert group not in final.groups.of_row[left] or score <= groups[group]
     return raw.of_rows(snapshot.row_numbers).tolist(), final.of_rows(snapshot.row_numbers).tolist()
+
+
+# --- between 1.24 and 1.32 -----------------------------------------------------------------
+
+HAS_Y = LabelSelector(labels({"app": "y"}))
+
+
+@pytest.mark.parametrize(
+    ("factory", "constraints", "raw"),
+    [
+        pytest.param("pod_topology_spread_1_24", (soft(), soft(selector=HAS_Y)), [4, 0], id="added-up"),
+        pytest.param("pod_topology_spread_1_28", (soft(), soft(selector=HAS_Y)), [4, 0], id="added-up-later"),
+        pytest.param("pod_topology_spread_1_36", (soft(), soft(selector=HAS_Y)), [3, 0], id="by-themselves"),
+        pytest.param("pod_topology_spread_1_24", (soft(selector=LabelSelector()),), [3, 0], id="all-pods"),
+        pytest.param("pod_topology_spread_1_27", (soft(selector=LabelSelector()),), [0, 0], id="no-pods"),
+        pytest.param("pod_topology_spread_1_27", (), [0, 0], id="without-constraints"),
+        pytest.param("pod_topology_spread_1_28", (), None, id="skipped"),
+    ],
+)
+def test_constraints_of_one_key(
+    factory: str, constraints: tuple[TopologySpreadConstraint, ...], raw: list[int] | None
+) -> None:
+    """Two pods in zone a: up to 1.32 both constraints count them, the second with a size of 0."""
+    cluster = Cluster(
+        [make_node(zone, {"zone": zone}) for zone in "ab"],
+        [make_pod(f"p{i}", X, node="a") for i in range(2)],
+    )
+    rule = getattr(spread, factory)(spread_rules_1_24((), "System", {}))
+    found = scores(rule, cluster.info(wanting(*constraints)), cluster.snapshot)
+    assert (None if found is None else found[0]) == raw

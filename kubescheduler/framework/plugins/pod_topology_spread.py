@@ -9,7 +9,13 @@ import msgspec
 
 from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
 from clusterstate.resource_names import worded_1_20, worded_1_36
-from clusterstate.topology.spread_constraints import SYSTEM_DEFAULTS, spread_rules_1_20, spread_rules_1_36
+from clusterstate.topology.spread_constraints import (
+    SYSTEM_DEFAULTS,
+    SpreadRules,
+    spread_rules_1_20,
+    spread_rules_1_24,
+    spread_rules_1_36,
+)
 from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
 from kubescheduler.framework.args.field_errors import (
@@ -29,7 +35,9 @@ from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDU
 from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks
 from predicates import spread as predicates
+from predicates.types import FitPredicate
 from priorities import spread as priorities
+from priorities.types import PriorityConfig
 
 NAME = "PodTopologySpread"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
@@ -105,11 +113,62 @@ def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> C
     """
     args = args or PodTopologySpreadArgs()
     rules = spread_rules_1_36(args.default_constraints, args.defaulting_type)
+    return _plugin_1_24(rules, predicates.pod_topology_spread_1_36, priorities.pod_topology_spread_1_36)
+
+
+def pod_topology_spread_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """Two constraints with one key share their counts: DoNotSchedule those of the last one, ScheduleAnyway the sum,
+    and its second one weighs as if there were no domain. A pod without constraints passes everywhere, with a score of
+    100. minDomains, matchLabelKeys and inclusion policies are read where their feature gates are on.
+
+    Upstream: 1.24 PodTopologySpread.
+    """
+    rules = _rules_1_24(args, handle)
+    return _plugin_1_24(rules, predicates.pod_topology_spread_1_24, priorities.pod_topology_spread_1_24)
+
+
+def pod_topology_spread_1_27(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.24, but an empty selector counts no pod.
+
+    Upstream: 1.27 PodTopologySpread.
+    """
+    rules = _rules_1_24(args, handle)
+    return _plugin_1_24(rules, predicates.pod_topology_spread_1_27, priorities.pod_topology_spread_1_27)
+
+
+def pod_topology_spread_1_28(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.27, but a pod without soft constraints has no score.
+
+    Upstream: 1.28 PodTopologySpread.
+    """
+    rules = _rules_1_24(args, handle)
+    return _plugin_1_24(rules, predicates.pod_topology_spread_1_28, priorities.pod_topology_spread_1_28)
+
+
+def pod_topology_spread_1_30(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.28; the error of an invalid selector is worded otherwise.
+
+    Upstream: 1.30 PodTopologySpread.
+    """
+    rules = _rules_1_24(args, handle)
+    return _plugin_1_24(rules, predicates.pod_topology_spread_1_30, priorities.pod_topology_spread_1_28)
+
+
+def _rules_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> SpreadRules:
+    args = args or PodTopologySpreadArgs()
+    return spread_rules_1_24(args.default_constraints, args.defaulting_type, handle.feature_gates)
+
+
+def _plugin_1_24(
+    rules: SpreadRules,
+    check: Callable[[SpreadRules], FitPredicate],
+    scoring: Callable[[SpreadRules], PriorityConfig],
+) -> ColumnPlugin:
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
-        check=predicates.pod_topology_spread_1_36(rules),
-        scoring=priorities.pod_topology_spread_1_36(rules),
+        check=check(rules),
+        scoring=scoring(rules),
         sign=never_signed if rules.defaults else sign_no_constraints,
         filter_alone='reading "PreFilterPodTopologySpread" from cycleState: not found',
         score_alone='reading "PreScorePodTopologySpread" from cycleState: not found',
@@ -303,3 +362,7 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=2,
     events=EVENTS,
 )
+PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_30)
+PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_28)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_27)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_24)

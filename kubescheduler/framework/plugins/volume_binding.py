@@ -70,7 +70,13 @@ from kubescheduler.queue.queueing_hints import (
 )
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, NodeError, always
-from predicates.volume_binding import VOLUME_BINDING_1_20, VOLUME_BINDING_1_25, VOLUME_BINDING_1_36, VolumeBindingRule
+from predicates.volume_binding import (
+    VOLUME_BINDING_1_20,
+    VOLUME_BINDING_1_24,
+    VOLUME_BINDING_1_27,
+    VOLUME_BINDING_1_36,
+    VolumeBindingRule,
+)
 from priorities.types import PriorityConfig, goes_on
 from priorities.volume_binding import (
     DEFAULT_SHAPE,
@@ -511,6 +517,55 @@ def capacity_priority(
     )
 
 
+def volume_binding_1_24(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """The reason about a bound volume speaks of a conflict. With feature gate VolumeCapacityPriority nodes score by how
+    full the volumes would be; without it every node has 0.
+
+    Upstream: 1.24 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    return _without_pre_score(VOLUME_BINDING_1_24, args, handle, wait)
+
+
+def volume_binding_1_27(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """As in 1.24, and bound volumes that name nodes by hostname narrow the nodes before any Filter.
+
+    Upstream: 1.27 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    return _without_pre_score(VOLUME_BINDING_1_27, args, handle, wait)
+
+
+def volume_binding_1_30(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """As in 1.27, but nothing is scored without feature gate VolumeCapacityPriority.
+
+    Upstream: 1.30 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    return _with_pre_score(VOLUME_BINDING_1_27, args, handle, wait)
+
+
+def volume_binding_1_32(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """As in 1.30, but volumes do not narrow the nodes.
+
+    Upstream: 1.32 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    return _with_pre_score(VOLUME_BINDING_1_24, args, handle, wait)
+
+
+def _without_pre_score(
+    rule: VolumeBindingRule, args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None
+) -> VolumeBinding:
+    args = args or VolumeBindingArgs()
+    scoring, timeout = capacity_priority(args, handle, rule.rules), args.bind_timeout_seconds
+    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_21, timeout, scoring=scoring, wait=wait)
+
+
+def _with_pre_score(
+    rule: VolumeBindingRule, args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None
+) -> VolumeBinding:
+    args = args or VolumeBindingArgs()
+    scoring, timeout = capacity_priority(args, handle, rule.rules, skips=True), args.bind_timeout_seconds
+    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
+
+
 def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
     """For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their
     first consumer must find a volume there, or a class that can provision one; where its driver publishes
@@ -530,18 +585,6 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
         scoring = _off(SCORING_GATE, skips=True)
     timeout = args.bind_timeout_seconds
     return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
-
-
-def volume_binding_1_28(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
-    """The reason for a volume that nodes cannot reach is worded otherwise. With feature gate VolumeCapacityPriority
-    it scores how much of the found volumes the pod takes.
-
-    Upstream: 1.28 VolumeBinding. ``wait``: see ``VolumeBinding``.
-    """
-    args = args or VolumeBindingArgs()
-    scoring = capacity_priority(args, handle, RULES_1_36, skips=True)
-    timeout = args.bind_timeout_seconds
-    return VolumeBinding(handle, VOLUME_BINDING_1_25, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
 
 
 def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
@@ -590,13 +633,25 @@ def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
     if args.scores_capacity:
         yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE))
     elif args.shape:
-        points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
-        text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        yield FieldError("shape", text, INVALID, f"[{points}]")
+        yield _unexpected_shape(args, SCORING_GATE)
 
 
-def _build_with(feature_gates: Mapping[str, bool]) -> Callable[..., VolumeBindingArgs]:
-    return partial(VolumeBindingArgs, scores_capacity=feature_gates.get(SCORING_GATE, False))
+def _errors_1_24(args: VolumeBindingArgs) -> Iterator[FieldError]:
+    if args.shape and not args.scores_capacity:
+        yield from _errors_1_36(msgspec.structs.replace(args, shape=()))
+        yield _unexpected_shape(args, PRIORITY_GATE)
+    else:
+        yield from _errors_1_36(args)
+
+
+def _unexpected_shape(args: VolumeBindingArgs, gate: str) -> FieldError:
+    points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
+    text = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
+    return FieldError("shape", text, INVALID, f"[{points}]")
+
+
+def _build_under(gate: str, feature_gates: Mapping[str, bool]) -> Callable[..., VolumeBindingArgs]:
+    return partial(VolumeBindingArgs, scores_capacity=feature_gates.get(gate, False))
 
 
 ARGS_1_20 = ArgsType(
@@ -610,10 +665,11 @@ seconds, too.""",
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, msgspec.structs.replace(SHAPE, always=False)),
-    build_with=_build_with,
+    build_with=partial(_build_under, SCORING_GATE),
     errors=_errors_1_36,
     checked_with_config=True,
 )
+ARGS_1_24 = msgspec.structs.replace(ARGS_1_36, build_with=partial(_build_under, PRIORITY_GATE), errors=_errors_1_24)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -645,6 +701,12 @@ REASONS_1_36 = (
     PluginReason("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
     *REASONS,
 )
+REASONS_1_24 = tuple(
+    msgspec.structs.replace(reason, text="node(s) had volume node affinity conflict")
+    if reason.text == "node(s) didn't match PersistentVolume's node affinity"
+    else reason
+    for reason in REASONS_1_36
+)
 EVENTS = (
     Registered(STORAGE_CLASS, Action.ADD | Action.UPDATE),
     Registered(PVC, Action.ADD | Action.UPDATE, may_be_claimed),
@@ -658,10 +720,8 @@ EVENTS = (
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)
-REASONS_1_28 = tuple(
-    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE)
-    if "node affinity" in reason.text
-    else reason
-    for reason in REASONS_1_36
-)
-PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_28, reasons=REASONS_1_28)
+PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_32, args=ARGS_1_24, reasons=REASONS_1_24)
+PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_30)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_27, points=POINTS_1_21)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_27, make=volume_binding_1_24)
+PLUGIN_1_28 = PLUGIN_1_32
