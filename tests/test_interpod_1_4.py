@@ -49,7 +49,7 @@ def worlds(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
     return nodes, [make_pod(f"p{i}", node=f"n{at}", **fields) for i, (at, fields) in enumerate(placed)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(world=worlds(), fields=POD_PARTS)
 def test_the_predicate(world: Any, fields: Any) -> None:
     """Aliased keys, empty keys, empty values, all namespaces, invalid selectors and unknown nodes among it."""
@@ -63,7 +63,7 @@ def test_the_predicate(world: Any, fields: Any) -> None:
         assert (not refused[cluster.columns.row_of[node.name]]) == wanted, node.name
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(world=worlds(), fields=POD_PARTS, hard_weight=st.integers(0, 3))
 def test_the_priority(world: Any, fields: Any, hard_weight: int) -> None:
     """The same sums, or an error in both."""

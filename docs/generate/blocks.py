@@ -56,6 +56,8 @@ with contextlib.redirect_stdout(io.StringIO()):
 exec(now, space)
 """
 
+PYTEST = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "kubescheduler.testing.pytest_plugin"}
+"""pytest of the examples has no other plugin: those that happen to be installed take longest to begin with."""
 CHANGING = ("PYTEST", "COV", "CI", "BUILD_NUMBER")
 """What variables begin with that change how programs write; on a build server pytest writes more."""
 
@@ -203,7 +205,7 @@ class Session:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(CHANGING)}
         path = os.pathsep.join([str(self.folder / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         home = {"HOME": str(self.folder / ".home"), "KUBECONFIG": ""} if self._server else {}
-        return {**inherited, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8", **home}
+        return {**inherited, **PYTEST, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8", **home}
 
 
 def commands(body: str) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,16 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 # Not Phase.explain: it traces every line, and CPython 3.11 was seen to loop for ever under its tracing.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
-settings.register_profile("local", deadline=None, phases=PHASES)
+EXAMPLES = 50
+"""Of a law that does not say how many; ``./check --laws`` draws many times as many."""
+settings.register_profile("local", deadline=None, max_examples=EXAMPLES, phases=PHASES)
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, phases=PHASES, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=EXAMPLES,
+    phases=PHASES,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 

@@ -139,7 +139,7 @@ def test_a_shared_scene_asks_no_extender() -> None:
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_an_exported_test_is_green(tmp_path: Path, waits: bool) -> None:
+def test_an_exported_test_is_green(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
     """And turns red when the decision is another one."""
     scene = opened()
     if not waits:
@@ -148,7 +148,9 @@ def test_an_exported_test_is_green(tmp_path: Path, waits: bool) -> None:
     found = VERBS["export"](scene, {"as": "pytest"})
     assert found["name"] == "test_a_scene.py"
     file = tmp_path / found["name"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "kubescheduler.testing.pytest_plugin", "--rootdir", str(tmp_path)]
+    command = [sys.executable, "-m", "pytest", *options, str(file)]
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take long to begin with
     file.write_text(found["text"])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "4 passed" in done.stdout, done.stdout
