@@ -69,8 +69,8 @@ def test_os_exit_is_no_answer() -> None:
 
 def test_each_call_within_a_call_has_its_own_time() -> None:
     """A rule that asks a function about every node is as patient with the last as with the first."""
-    inner = CustomCall("predicate Mine, a node", lambda: threading.Event().wait(0.05))
-    with limited(0.4):
+    inner = CustomCall("predicate Mine, a node", lambda: threading.Event().wait(0.1))
+    with limited(1.0):
         assert CustomCall("predicate Mine", lambda: [inner.ask() for _ in range(12)]).ask() == [False] * 12
     assert not LIMIT.running
 

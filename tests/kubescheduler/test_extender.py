@@ -114,7 +114,7 @@ def test_unreadable_filter_answers(asking: Asking, behaviour: str, by_name: bool
 )
 def test_failure_texts(asking: Asking, behaviour: str, text: str) -> None:
     """Refusals, refused statuses and broken exchanges have these texts; a drip is cut off too."""
-    broken = asking(behaviour, http_timeout_ns=200 * MS)
+    broken = asking(behaviour, **({"http_timeout_ns": 200 * MS} if "httpTimeout" in text else {}))
     assert error_of(broken.filter, POD, NODES) == text.format(asking.address)
 
 
