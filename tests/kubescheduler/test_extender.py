@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -114,7 +115,8 @@ def test_unreadable_filter_answers(asking: Asking, behaviour: str, by_name: bool
 )
 def test_failure_texts(asking: Asking, behaviour: str, text: str) -> None:
     """Refusals, refused statuses and broken exchanges have these texts; a drip is cut off too."""
-    broken = asking(behaviour, **({"http_timeout_ns": 200 * MS} if "httpTimeout" in text else {}))
+    limit: dict[str, Any] = {"http_timeout_ns": 200 * MS} if "httpTimeout" in text else {}
+    broken = asking(behaviour, **limit)
     assert error_of(broken.filter, POD, NODES) == text.format(asking.address)
 
 

@@ -166,7 +166,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(steps=STEPS)
 def test_decisions_after_events_are_those_of_a_fresh_cluster(release: str, steps: list[tuple[str, Any]]) -> None:
     """Whatever was remembered before: every verdict, score and reason is the same."""
