@@ -13,9 +13,9 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import is_extended_resource
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS, RESTARTABLE
 from predicates.refusal_evidence import Refusal, Shortage, predicate_evidence
-from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
+from predicates.types import GO_ON, FitPredicate, FitPredicateFactory, PredicateArgs, PreFiltered, Verdict
 
 ALWAYS_CHECKED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """The first three of the resource axis, in its order."""
@@ -127,6 +127,26 @@ def node_resources_fit_1_20(pod: PodInfo, snapshot: Snapshot, ignored: Ignored =
     Upstream: 1.20 NodeResourcesFit.
     """
     return {TOO_MANY: _full(snapshot), **_short_with_any(pod, snapshot, ignored)}
+
+
+def node_resources_fit_1_26(pod: PodInfo, snapshot: Snapshot, ignored: Ignored = NOTHING_IGNORED) -> Verdict:
+    """As in 1.20, but scalar resources that are asked for with 0 are not tested. Upstream: 1.26 NodeResourcesFit."""
+    verdict = node_resources_fit_1_20(pod, snapshot, ignored)
+    unasked = {insufficient(name) for name, value in pod.usage.request.items() if not value} - {*ALWAYS_INSUFFICIENT}
+    return {reason: mask for reason, mask in verdict.items() if reason not in unasked}
+
+
+SIDECARS_ARE_OFF = "Pod has a restartable init container and the SidecarContainers feature is disabled"
+
+
+def has_sidecars(pod: PodInfo) -> bool:
+    """Whether an init container of the pod is always restarted."""
+    return any(container.restart_policy == RESTARTABLE for container in pod.spec.init_containers)
+
+
+def sidecars_refused(pod: PodInfo, _: Snapshot) -> PreFiltered:
+    """Refuses pods with sidecars. Upstream: 1.30 NodeResourcesFit.PreFilter without feature gate SidecarContainers."""
+    return PreFiltered(reasons=(SIDECARS_ARE_OFF,)) if has_sidecars(pod) else GO_ON
 
 
 def node_resources_fit_1_36(

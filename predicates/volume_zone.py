@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import numpy as np
@@ -197,6 +197,16 @@ def volume_zone_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     A beta label that the node lacks is looked up under its later name. What ``volume_zone_pre_filter`` refuses fails on
     every node. Upstream: 1.36 VolumeZone.Filter.
     """
+    return _conflict(GA_LABEL, pod, snapshot)
+
+
+def volume_zone_1_27(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same; a label is met by that of the same name alone. Upstream: 1.27 VolumeZone.Filter."""
+    return _conflict({}, pod, snapshot)
+
+
+def _conflict(later: Mapping[str, str], pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """later: by label the one that is looked up where the node lacks it."""
     try:
         wanted = _zones(pod, snapshot.objects)
     except VolumeError as error:
@@ -204,9 +214,9 @@ def volume_zone_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     conflict = np.zeros(len(snapshot), np.bool_)
     for key, zones in wanted:
         there = snapshot.spread_label(key, zones.__contains__)
-        if key in GA_LABEL:
+        if key in later:
             lacking = snapshot.label_codes(key)[0] == ABSENT
-            there = there | (lacking & snapshot.spread_label(GA_LABEL[key], zones.__contains__))
+            there = there | (lacking & snapshot.spread_label(later[key], zones.__contains__))
         conflict |= ~there
     return {ZONE_CONFLICT: conflict & _labelled(snapshot, ZONE_LABELS)}
 
@@ -265,12 +275,21 @@ def explain_zones_1_20(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal
 
 def explain_zones_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """The same; a beta label that the node lacks is looked up under its later name."""
+    return _explain(GA_LABEL, pod, snapshot, reason)
+
+
+def explain_zones_1_27(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The same; a label is met by that of the same name alone."""
+    return _explain({}, pod, snapshot, reason)
+
+
+def _explain(names: Mapping[str, str], pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     if reason != ZONE_CONFLICT:
         return Unmet((Need("a volume behind every claim", reason, False),))
     needs = []
     for key, zones in _zones(pod, snapshot.objects):
         value = label_of(snapshot, key)
-        later = label_of(snapshot, GA_LABEL[key]) if value is None and key in GA_LABEL else value
+        later = label_of(snapshot, names[key]) if value is None and key in names else value
         needs.append(_zone_need(snapshot, key, zones, later))
     return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_LABELS)[0]))
 

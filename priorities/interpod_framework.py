@@ -258,6 +258,24 @@ def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityCon
     )
 
 
+def scoring_1_25(hard_weight: int, *, ignores_others: bool, rules: TermRules) -> PriorityConfig:
+    """InterPodAffinity's score; where no term concerns the pod, or counts, every node has 0. Upstream: 1.25 to 1.27."""
+    scoring = scoring_1_36(hard_weight, ignores_others=False, rules=rules)
+
+    def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
+        assert scoring.pre_score is not None
+        if not ignores_others or pod.preferred_affinity or pod.preferred_anti_affinity:
+            scoring.pre_score(pod, snapshot)
+        return True
+
+    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        if ignores_others and not pod.preferred_affinity and not pod.preferred_anti_affinity:
+            return np.zeros(len(snapshot), np.int64)
+        return _sums(rules, hard_weight, pod, snapshot)
+
+    return msgspec.structs.replace(scoring, map=sums if ignores_others else scoring.map, pre_score=pre_score)
+
+
 def scoring_1_36(hard_weight: int, *, ignores_others: bool, rules: TermRules = TERMS_1_36) -> PriorityConfig:
     """InterPodAffinity's score; it skips when no term concerns the pod. Upstream: 1.36.
 

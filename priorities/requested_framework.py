@@ -23,9 +23,10 @@ from clusterstate.devices.device_inventory import device_totals
 from clusterstate.devices.extended_resources import is_device_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.quantity import whole_units
 from clusterstate.resource_names import is_scalar_resource
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, MEMORY, Amounts
+from clusterstate.usage import CPU, MEMORY, Amounts, amount
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, resource_inputs
 from priorities.types import MAX_NODE_SCORE
@@ -246,12 +247,16 @@ def asks_for_any_1_36(names: Sequence[str], pod: PodInfo, _: Snapshot) -> bool:
 
 
 def balanced_allocation_1_22(
-    names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+    names: Sequence[str],
+    pod: PodInfo,
+    snapshot: Snapshot,
+    devices: Devices = no_devices,
+    amounts: BalanceAmounts | None = None,
 ) -> IntArray:
     """(n,) (1 - standard deviation of the shares in use, the pod's among them)·100, of what is asked for without any
-    defaults. Upstream: 1.22 NodeResourcesBalancedAllocation.
+    defaults. amounts: by default ``plain_amounts``. Upstream: 1.22 to 1.35 NodeResourcesBalancedAllocation.
     """
-    _, allocatable, before, asked = plain_amounts(names, pod, snapshot, devices)
+    _, allocatable, before, asked = (amounts or plain_amounts)(names, pod, snapshot, devices)
     balance: IntArray = _balance(before + asked[:1], allocatable)[0]
     return balance
 
@@ -269,6 +274,24 @@ def balanced_allocation_1_36(
     _, allocatable, before, asked = plain_amounts(names, pod, snapshot, devices)
     with_it, without_it = _balance(before + asked, allocatable)
     return MAX_NODE_SCORE // 2 + idiv(MAX_NODE_SCORE // 2 + with_it - without_it, 2)
+
+
+BalanceAmounts = Callable[[Sequence[str], PodInfo, Snapshot, Devices], tuple[list[str], IntArray, IntArray, IntArray]]
+"""What balance is of; see ``plain_amounts``."""
+
+
+def amounts_1_22(
+    names: Sequence[str], pod: PodInfo, snapshot: Snapshot, devices: Devices
+) -> tuple[list[str], IntArray, IntArray, IntArray]:
+    """The same; the pod's overhead of cpu counts in whole cores, rounded up, as if they were millicores.
+
+    Upstream: 1.22 to 1.26 calculatePodResourceRequest.
+    """
+    kept, allocatable, before, asked = plain_amounts(names, pod, snapshot, devices)
+    overhead = pod.spec.overhead.get(CPU, 0)
+    if overhead and CPU in kept:
+        asked[0, kept.index(CPU)] += whole_units(overhead) - amount(CPU, overhead)
+    return kept, allocatable, before, asked
 
 
 def plain_amounts(
@@ -430,11 +453,13 @@ def _utilization_formula(requested: int, allocatable: int) -> str:
     return f"{requested} * {MAX_UTILIZATION} // {allocatable}"
 
 
-def balance_evidence_1_22(name: str, names: Sequence[str], devices: Devices = no_devices) -> RuleEvidence:
+def balance_evidence_1_22(
+    name: str, names: Sequence[str], devices: Devices = no_devices, amounts: BalanceAmounts | None = None
+) -> RuleEvidence:
     """Of ``balanced_allocation_1_22``."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        kept, *arrays = plain_amounts(names, pod, one_row(snapshot, at), devices)
+        kept, *arrays = (amounts or plain_amounts)(names, pod, one_row(snapshot, at), devices)
         allocatable, used = arrays[0][:, 0], arrays[1][:, 0] + arrays[2][0, :, 0]
         return Calculation(_balance_formula(used, allocatable), resource_inputs(kept, used, allocatable))
 

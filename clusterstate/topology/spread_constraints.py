@@ -125,7 +125,7 @@ def spread_rules_1_24(
 
 
 class SpreadFields(msgspec.Struct, frozen=True):
-    """Which fields of a constraint a release reads; gates that it does not have are off."""
+    """Which fields of a constraint a release reads; the gates of the others are off."""
 
     min_domains: bool = True
     match_label_keys: bool = True
@@ -134,12 +134,11 @@ class SpreadFields(msgspec.Struct, frozen=True):
     @classmethod
     def under(cls, feature_gates: Mapping[str, bool]) -> SpreadFields:
         """Those whose gates are on. Upstream: 1.24 to 1.32 feature.Features."""
-        names = (
-            "MinDomainsInPodTopologySpread",
-            "MatchLabelKeysInPodTopologySpread",
-            "NodeInclusionPolicyInPodTopologySpread",
+        return cls(
+            feature_gates.get("MinDomainsInPodTopologySpread", True),  # no gate any more since 1.30
+            feature_gates.get("MatchLabelKeysInPodTopologySpread", False),
+            feature_gates.get("NodeInclusionPolicyInPodTopologySpread", False),
         )
-        return cls(*(feature_gates.get(name, False) for name in names))
 
 
 ALL_FIELDS = SpreadFields()

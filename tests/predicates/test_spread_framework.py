@@ -271,7 +271,14 @@ ON_DIRTY = ("a", "dirty")
         pytest.param(pod_topology_spread_1_36, {}, (spread(), spread(selector=HAS_Y)), ["b"], id="by-themselves"),
         pytest.param(pod_topology_spread_1_24, {}, (spread(selector=LabelSelector()),), ["b"], id="all-pods"),
         pytest.param(pod_topology_spread_1_27, {}, (spread(selector=LabelSelector()),), ["a", "b"], id="no-pods"),
-        pytest.param(pod_topology_spread_1_30, {}, (spread(min_domains=3),), ["b"], id="domains-are-not-read"),
+        pytest.param(
+            pod_topology_spread_1_28,
+            {"MinDomainsInPodTopologySpread": False},
+            (spread(min_domains=3, skew=2),),
+            ["a", "b"],
+            id="domains-are-not-read",
+        ),
+        pytest.param(pod_topology_spread_1_30, {}, (spread(min_domains=3, skew=2),), ["b"], id="domains-are-read"),
         pytest.param(
             pod_topology_spread_1_30,
             {"MinDomainsInPodTopologySpread": True},
@@ -284,8 +291,8 @@ ON_DIRTY = ("a", "dirty")
 def test_constraints_of_one_key(
     factory: Any, gates: dict[str, bool], constraints: tuple[TopologySpreadConstraint, ...], fits: list[str]
 ) -> None:
-    """Up to 1.32 they share their counts, those of the last constraint; two matching pods run in zone a."""
-    cluster = Cluster(ZONES, pods_on(a=2))
+    """Up to 1.32 they share their counts, those of the last constraint; two matching pods run in zone a, one in b."""
+    cluster = Cluster(ZONES, pods_on(a=2, b=1))
     pod = cluster.info(wanting(*constraints))
     check = factory(
         spread_rules_1_24((), "System", gates) if gates or factory != pod_topology_spread_1_36 else RULES_36

@@ -9,7 +9,13 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import label_zones
 from predicates.types import PredicateArgs
-from predicates.volume_zone import VOLUME_ZONE, ZONE_CONFLICT, no_volume_zone_conflict
+from predicates.volume_zone import (
+    VOLUME_ZONE,
+    ZONE_CONFLICT,
+    no_volume_zone_conflict,
+    volume_zone_1_27,
+    volume_zone_1_36,
+)
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
 
@@ -115,3 +121,14 @@ def test_it_applies_to_pods_with_claims_only() -> None:
     rule, cluster = VOLUME_ZONE["NoVolumeZoneConflict"](PredicateArgs()), Cluster()
     assert rule.applies(cluster.info(claiming("c")))
     assert not rule.applies(cluster.info(make_pod()))
+
+
+@pytest.mark.parametrize(("rule", "fits"), [(volume_zone_1_27, ["beta"]), (volume_zone_1_36, ["beta", "later"])])
+def test_beta_labels_are_met_by_later_ones_since_1_29(rule: object, fits: list[str]) -> None:
+    """A node that has the zone under the later name alone."""
+    nodes = [make_node("beta", {ZONE: "x"}), make_node("later", {"topology.kubernetes.io/zone": "x"})]
+    cluster = Cluster(nodes, (), [make_claim("c", volume="v"), make_volume("v", label={ZONE: "x"})])
+    assert callable(rule)
+    verdict = rule(cluster.info(claiming("c")), cluster.snapshot)
+    failed = [node.name for node, bad in zip(nodes, verdict[ZONE_CONFLICT].tolist(), strict=True) if bad]
+    assert [node.name for node in nodes if node.name not in failed] == fits

@@ -20,7 +20,8 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_36
+from clusterstate.topology.pod_affinity import TERMS_1_36
+from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_25, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_rules import InterpodReference
@@ -179,3 +180,15 @@ def test_law_skipping_follows_the_pods(world: ReleaseCluster, pod: Pod, data: st
     again = Cluster(world.nodes, [p for there in cluster.columns.pods for p in there.values()], OTHERS, VIEWS["1.36"])
     told = scores(rule, cluster.info(pod), cluster.snapshot)
     assert told == scores(rule, again.info(pod), again.snapshot)
+
+
+@pytest.mark.parametrize(("ignores_others", "sums"), [(False, [3, 0]), (True, [0, 0])])
+def test_nothing_is_skipped_before_1_28(ignores_others: bool, sums: list[int]) -> None:
+    """A pod that no term concerns has 0, and so has one without preferences where others' are ignored."""
+    rule = scoring_1_25(1, ignores_others=ignores_others, rules=TERMS_1_36)
+    for pods, expected in (([], [0, 0]), ([make_pod("p", X, node="a", affinity=liking(3))], sums)):
+        cluster = Cluster(ZONES, pods, view=VIEWS["1.36"])
+        info = cluster.info(make_pod("in", X))
+        assert rule.pre_score is not None
+        assert rule.pre_score(info, cluster.snapshot)
+        assert rule.map(info, cluster.snapshot).tolist()[:2] == expected

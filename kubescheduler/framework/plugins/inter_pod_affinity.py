@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -25,7 +25,8 @@ from kubescheduler.framework.plugins.plugin_record import (
 from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, POD, Action, ClusterEvent, Registered, picks
 from predicates.interpod_framework import predicate_1_20, predicate_1_36
-from priorities.interpod_framework import scoring_1_20, scoring_1_36
+from priorities.interpod_framework import scoring_1_20, scoring_1_25, scoring_1_36
+from priorities.types import PriorityConfig
 
 NAME = "InterPodAffinity"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
@@ -94,13 +95,23 @@ def inter_pod_affinity_1_24(args: InterPodAffinityArgs | None, _: Handle) -> Col
     return _since_1_24(args or InterPodAffinityArgs(), TERMS_1_24)
 
 
-def _since_1_24(args: InterPodAffinityArgs, rules: TermRules) -> ColumnPlugin:
+def inter_pod_affinity_1_25(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """As later, but where no term concerns the pod every node has a score, 0.
+
+    Upstream: 1.25 to 1.27 InterPodAffinity.
+    """
+    return _since_1_24(args or InterPodAffinityArgs(), TERMS_1_24, scoring_1_25)
+
+
+def _since_1_24(
+    args: InterPodAffinityArgs, rules: TermRules, scoring: Callable[..., PriorityConfig] = scoring_1_36
+) -> ColumnPlugin:
     ignores_others = args.ignore_preferred_terms_of_existing_pods
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
         check=predicate_1_36(rules),
-        scoring=scoring_1_36(args.hard_pod_affinity_weight, ignores_others=ignores_others, rules=rules),
+        scoring=scoring(args.hard_pod_affinity_weight, ignores_others=ignores_others, rules=rules),
         sign=sign_no_pod_affinity if ignores_others else sign_labels,
         filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
@@ -137,6 +148,7 @@ ARGS_1_36 = msgspec.structs.replace(
     errors=_errors_1_36,
     checked_with_config=True,
 )
+ARGS_1_25 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -177,3 +189,5 @@ PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_36, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
 )
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=inter_pod_affinity_1_24)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=inter_pod_affinity_1_25)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_27, args=ARGS_1_25)

@@ -26,6 +26,7 @@ from predicates.types import attached_last
 from priorities.requested import balance_with_volumes, explain_with_volumes
 from priorities.requested_framework import (
     Devices,
+    amounts_1_22,
     asks_for_any_1_36,
     balance_evidence_1_22,
     balance_evidence_1_36,
@@ -118,9 +119,20 @@ def node_resources_balanced_allocation_1_33(
 def node_resources_balanced_allocation_1_22(
     args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
 ) -> ColumnPlugin:
-    """As in 1.33, but a pod that asks for nothing is scored by what others use.
+    """As in 1.27, but the pod's overhead of cpu counts in whole cores, rounded up, as if they were millicores.
 
     Upstream: 1.22 NodeResourcesBalancedAllocation.
+    """
+    formula = partial(balanced_allocation_1_22, amounts=amounts_1_22)
+    return _balancing(args, handle, formula, partial(balance_evidence_1_22, amounts=amounts_1_22), goes_on)
+
+
+def node_resources_balanced_allocation_1_27(
+    args: NodeResourcesBalancedAllocationArgs | None, handle: Handle
+) -> ColumnPlugin:
+    """As in 1.33, but a pod that asks for nothing is scored by what others use.
+
+    Upstream: 1.27 NodeResourcesBalancedAllocation.
     """
     return _balancing(args, handle, balanced_allocation_1_22, balance_evidence_1_22, goes_on)
 
@@ -182,4 +194,5 @@ PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation
 PLUGIN_1_22 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation_1_22, args=ARGS, default_weight=1)
 PLUGIN_1_33 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_33, args=ARGS, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, args=ARGS, default_weight=1)
-PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_balanced_allocation_1_22)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_balanced_allocation_1_27)
+PLUGIN_1_25 = PLUGIN_1_27

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import msgspec
+import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
@@ -38,13 +39,19 @@ from kubescheduler.framework.args.field_errors import (
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNSCHEDULABLE, InTreePlugin, PluginReason
+from kubescheduler.framework.plugins.plugin_record import (
+    BY_NODE,
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
+)
 from kubescheduler.framework.plugins.signed_fields import signed_resources
 from kubescheduler.queue.queueing_hints import DEVICE_CLASS, NODE, POD, Action, Registered
 from predicates import resources as rule
 from predicates.refusal_evidence import filter_evidence
 from predicates.resources import Ignored
-from predicates.types import FitPredicate
+from predicates.types import FitPredicate, Verdict
 from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
     Devices,
@@ -63,6 +70,7 @@ from priorities.score_evidence import RuleEvidence
 from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesFit"
+SIDECARS_GATE = "SidecarContainers"
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
 UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
@@ -130,12 +138,75 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
     return _fit(args, handle, helpless=True)
 
 
+def node_resources_fit_1_30(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """The answer is Unschedulable also where the pod asks for more than the node has at all. With feature gate
+    SidecarContainers off a pod with sidecars is refused as a whole.
+
+    Upstream: 1.30 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    plugin = _fit(args, handle, helpless=False)
+    assert plugin.check is not None
+    if handle.feature_gates.get(SIDECARS_GATE, True):
+        return plugin
+    return msgspec.structs.replace(plugin, check=_refusing_as_a_whole(plugin.check))
+
+
 def node_resources_fit_1_28(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
-    """The answer is always Unschedulable.
+    """As in 1.30, but pods with sidecars are refused node by node.
 
     Upstream: 1.28 NodeResourcesFit. Raises ConfigError for faulty args.
     """
-    return _fit(args, handle, helpless=False)
+    plugin = _fit(args, handle, helpless=False)
+    assert plugin.check is not None
+    if handle.feature_gates.get(SIDECARS_GATE, True):
+        return plugin
+    return msgspec.structs.replace(plugin, check=_refusing_by_node(plugin.check))
+
+
+def node_resources_fit_1_26(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """Cpu, memory and ephemeral storage are tested once anything at all is asked for, so an overcommitted node refuses
+    pods that want nothing of what is short. There are no sidecars.
+
+    Upstream: 1.26 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _testing_always(_fit(args, handle, helpless=False), args, rule.node_resources_fit_1_26)
+
+
+def node_resources_fit_1_24(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.26, and scalar resources that are asked for with 0 are tested, too.
+
+    Upstream: 1.24 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _testing_always(_fit(args, handle, helpless=False), args, rule.node_resources_fit_1_20)
+
+
+def _refusing_as_a_whole(check: FitPredicate) -> FitPredicate:
+    return msgspec.structs.replace(check, pre_filter=rule.sidecars_refused, unresolvable=_of_sidecars)
+
+
+def _refusing_by_node(check: FitPredicate) -> FitPredicate:
+    def refuse_sidecars(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        if rule.has_sidecars(pod):
+            return {rule.SIDECARS_ARE_OFF: np.ones(len(snapshot), np.bool_)}
+        return check.check(pod, snapshot)
+
+    return msgspec.structs.replace(check, check=refuse_sidecars, unresolvable=_of_sidecars)
+
+
+def _of_sidecars(reason: str) -> bool:
+    return reason == rule.SIDECARS_ARE_OFF
+
+
+def _testing_always(
+    plugin: ColumnPlugin, args: NodeResourcesFitArgs | None, check: Callable[..., Verdict]
+) -> ColumnPlugin:
+    test = FitPredicate(
+        NAME,
+        partial(check, ignored=_ignored(args or NodeResourcesFitArgs())),
+        Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+        evidence=filter_evidence(NAME, rule.explain_shortage),
+    )
+    return msgspec.structs.replace(plugin, check=test)
 
 
 def _fit(args: NodeResourcesFitArgs | None, handle: Handle, *, helpless: bool) -> ColumnPlugin:
@@ -300,4 +371,15 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=1,
     events=EVENTS,
 )
-PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_28, reasons=REASONS_1_20)
+PLUGIN_1_30 = msgspec.structs.replace(
+    PLUGIN_1_36,
+    make=node_resources_fit_1_30,
+    reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE, "PreFilter"), *REASONS_1_20),
+)
+PLUGIN_1_28 = msgspec.structs.replace(
+    PLUGIN_1_36,
+    make=node_resources_fit_1_28,
+    reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE), *REASONS_1_20),
+)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_26, reasons=REASONS_1_20)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_24)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
@@ -23,11 +28,17 @@ from kubescheduler.queue.queueing_hints import (
     Registered,
     may_be_claimed,
 )
-from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, always
-from predicates.volume_zone import explain_zones_1_20, explain_zones_1_36, volume_zone_pre_filter
+from predicates.refusal_evidence import Explain, filter_evidence
+from predicates.types import FitPredicate, Verdict, always
+from predicates.volume_zone import (
+    explain_zones_1_20,
+    explain_zones_1_27,
+    explain_zones_1_36,
+    volume_zone_pre_filter,
+)
 from predicates.volume_zone import volume_zone_1_18 as check_1_18
 from predicates.volume_zone import volume_zone_1_20 as check_1_20
+from predicates.volume_zone import volume_zone_1_27 as check_1_27
 from predicates.volume_zone import volume_zone_1_36 as check_1_36
 
 NAME = "VolumeZone"
@@ -76,14 +87,26 @@ def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.36 VolumeZone.
     """
+    return _looking_once(check_1_36, explain_zones_1_36)
+
+
+def volume_zone_1_27(_: Any, __: Handle) -> ColumnPlugin:
+    """A label of the volume is met by that of the same name alone.
+
+    Upstream: 1.27 VolumeZone.
+    """
+    return _looking_once(check_1_27, explain_zones_1_27)
+
+
+def _looking_once(check: Callable[[PodInfo, Snapshot], Verdict], explain: Explain) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
-        check_1_36,
+        check,
         Footprint(READS, pod_key=spec_alone, storage=bound_storage, pre_reads=Reads.STORAGE),
         has_claims,
         pre_filter=volume_zone_pre_filter,
         unresolvable=always,
-        evidence=filter_evidence(NAME, explain_zones_1_36),
+        evidence=filter_evidence(NAME, explain),
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 
@@ -116,3 +139,4 @@ EVENTS = (
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_18, reasons=_reasons("Filter")[:1])
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_zone_1_20, reasons=_reasons("Filter"))
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_zone_1_36, reasons=_reasons("PreFilter"), events=EVENTS)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=volume_zone_1_27)

@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
-from clusterstate.objects import FrozenMap, ObjectMeta
+from clusterstate.objects import Container, FrozenMap, ObjectMeta
 from clusterstate.objects.resource import DeviceClass
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
@@ -20,6 +20,10 @@ from kubescheduler.framework.plugins.node_resources_fit import (
     NodeResourcesFitArgs,
     ScoringStrategy,
     node_resources_fit_1_20,
+    node_resources_fit_1_24,
+    node_resources_fit_1_26,
+    node_resources_fit_1_28,
+    node_resources_fit_1_30,
     node_resources_fit_1_36,
 )
 from kubescheduler.releases import v1_20, v1_36
@@ -192,3 +196,45 @@ def test_faulty_args_of_1_36(args: NodeResourcesFitArgs, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         node_resources_fit_1_36(args, HANDLE)
     assert told in str(caught.value)
+
+
+# --- between 1.24 and 1.33 -----------------------------------------------------------------
+
+OFF = "Pod has a restartable init container and the SidecarContainers feature is disabled"
+
+
+@pytest.mark.parametrize(
+    ("factory", "asked", "expected"),
+    [
+        (node_resources_fit_1_30, resources(memory=1), {}),
+        (node_resources_fit_1_28, {GPU: 0}, {}),
+        (node_resources_fit_1_26, resources(memory=1), {"Insufficient cpu": ["over"]}),
+        (node_resources_fit_1_26, {GPU: 0}, {"Insufficient cpu": ["over"]}),
+        (node_resources_fit_1_24, {GPU: 0}, {"Insufficient cpu": ["over"], f"Insufficient {GPU}": ["over"]}),
+    ],
+)
+def test_nodes_that_are_overcommitted(factory: Any, asked: Any, expected: dict[str, list[str]]) -> None:
+    """Before 1.28 what a pod does not ask for is tested, too, and before 1.26 what it asks for with 0."""
+    room = FrozenMap({**resources(cpu=1000, memory=1000, pods=9), GPU: 1000})
+    taken = FrozenMap({**resources(cpu=2000), GPU: 2000})
+    cluster = Cluster(
+        [make_node("over", allocatable=room)], [make_pod("r", node="over", requests=taken)], view=v1_20.VIEW
+    )
+    plugin = factory(None, HANDLE)
+    assert refused(plugin, cluster, make_pod(requests=FrozenMap(asked))) == expected
+    assert check_of(plugin).beyond is None
+
+
+def test_pods_with_sidecars_where_there_are_none() -> None:
+    """Refused node by node, since 1.30 as a whole; not with the feature gate on."""
+    handle: Any = SimpleNamespace(feature_gates={"SidecarContainers": False})
+    cluster = Cluster(NODES[:1], view=v1_36.VIEW)
+    pod = make_pod(init_containers=(Container("s", restart_policy="Always"),))
+    by_node, whole = node_resources_fit_1_28(None, handle), node_resources_fit_1_30(None, handle)
+    assert refused(by_node, cluster, pod) == {OFF: ["small"]}
+    assert check_of(by_node).unresolvable(OFF)
+    assert refused(whole, cluster, pod) == {}
+    pre_filter = check_of(whole).pre_filter
+    assert pre_filter is not None
+    assert pre_filter(cluster.info(pod), cluster.snapshot).reasons == (OFF,)
+    assert refused(node_resources_fit_1_28(None, HANDLE), cluster, pod) == {}

@@ -155,3 +155,17 @@ def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
         plugin = make(None, HANDLE)
         assert plugin.points == {Point.SCORE}
         assert scores(plugin, Cluster(nodes, view=view), pod) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("factory", "score"),
+    [("node_resources_balanced_allocation_1_22", 75), ("node_resources_balanced_allocation_1_27", 100)],
+)
+def test_overhead_of_the_pod_in_the_balance(factory: str, score: int) -> None:
+    """Up to 1.26 half a core of overhead counts as one millicore."""
+    from kubescheduler.framework.plugins import node_resources_balanced_allocation as plugin
+
+    cluster = Cluster([make_node("n", allocatable=resources(cpu=1000, memory=1000, pods=9))], view=v1_36.VIEW)
+    pod = make_pod(overhead=resources(cpu=500, memory=500))
+    scoring = getattr(plugin, factory)(None, HANDLE).scoring
+    assert scoring.map(cluster.info(pod), cluster.snapshot).tolist() == [score]
