@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import NOTHING, Reads
@@ -14,6 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
+    TERMS_1_18,
     TERMS_1_20,
     TERMS_1_36,
     RequiredAffinity,
@@ -64,6 +67,20 @@ def inter_pod_affinity_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     return inter_pod_affinity(TERMS_1_36, pod, snapshot)
 
 
+def inter_pod_affinity_1_18(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Anti-affinity of running pods is looked at first, and the first pod of its affinity may go where a topology key
+    is missing. Upstream: 1.18 Filter.
+    """
+    asked = RequiredAffinity.of(TERMS_1_18, pod, snapshot)
+    steps = {
+        EXISTING_ANTI_AFFINITY: _in_any(snapshot, asked.repelling(snapshot)),
+        AFFINITY_RULES: None if asked.alone(snapshot) else _too_far(asked, snapshot),
+        ANTI_AFFINITY_RULES: _in_any(snapshot, asked.avoided(snapshot)),
+    }
+    verdict = _first_steps(steps)
+    return {AFFINITY_NOT_MATCH: np.logical_or.reduce(list(verdict.values())), **verdict} if verdict else PASS
+
+
 def inter_pod_affinity(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """Fails where the pod's own affinity does, else where its own anti-affinity does, else where that of a running pod
     keeps it out; later steps are not looked at where an earlier one failed."""
@@ -73,6 +90,11 @@ def inter_pod_affinity(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Ve
         ANTI_AFFINITY_RULES: _in_any(snapshot, asked.avoided(snapshot)),
         EXISTING_ANTI_AFFINITY: _in_any(snapshot, asked.repelling(snapshot)),
     }
+    return _first_steps(steps)
+
+
+def _first_steps(steps: Mapping[str, Mask | None]) -> Verdict:
+    """Of each row the first step that refuses it."""
     out: Verdict = {}
     failed: Mask | None = None
     for reason, fails in steps.items():
@@ -240,6 +262,11 @@ def predicate_1_20(rules: TermRules = TERMS_1_20) -> FitPredicate:
         evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),
         unresolvable=_is_unresolvable,
     )
+
+
+def predicate_1_18() -> FitPredicate:
+    """InterPodAffinity's filter. Upstream: 1.18."""
+    return msgspec.structs.replace(predicate_1_20(TERMS_1_18), check=inter_pod_affinity_1_18)
 
 
 def predicate_1_36(rules: TermRules = TERMS_1_36) -> FitPredicate:

@@ -5,6 +5,7 @@ pods in the domain + 1 if the pod counts itself - pods in the emptiest domain <=
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
@@ -50,6 +51,7 @@ from predicates.types import (
     PredicateArgs,
     PreFiltered,
     Verdict,
+    never,
 )
 
 NOT_SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -208,6 +210,24 @@ def explain_spread_framework(rules: SpreadRules, grounds: Grounds) -> Explain:
 def pod_topology_spread_1_20(rules: SpreadRules) -> FitPredicate:
     """PodTopologySpread's filter. Upstream: 1.20."""
     return _predicate(rules, grounds_1_20, ERROR_1_20, GO_ON)
+
+
+def pod_topology_spread_1_18(rules: SpreadRules) -> FitPredicate:
+    """The same as in 1.19; a node that lacks a topology key is refused like one whose domain is too full.
+
+    Upstream: 1.18.
+    """
+    rule = pod_topology_spread_1_19(rules)
+    check = rule.check
+
+    def one_reason(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        verdict = dict(check(pod, snapshot))
+        missing, crowded = verdict.pop(MISSING_LABEL, None), verdict.get(NOT_SPREAD)
+        if missing is not None:
+            verdict[NOT_SPREAD] = missing if crowded is None else missing | crowded
+        return verdict
+
+    return msgspec.structs.replace(rule, check=one_reason, unresolvable=never)
 
 
 def pod_topology_spread_1_19(rules: SpreadRules) -> FitPredicate:

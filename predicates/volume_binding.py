@@ -18,7 +18,7 @@ from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, BindingRules, Delayed, decide, rules_1_16
-from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, pod_claims
+from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, missing_claim_error, pod_claims
 from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
 from clusterstate.volumes.csi_migration import (
     ALL_PLUGINS,
@@ -309,6 +309,25 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
         return out
 
 
+class NodeByNodeBindingRule(VolumeBindingRule, frozen=True):
+    """Claims are looked at on each node, where what is wrong with them is an error. Upstream: 1.18 VolumeBinding."""
+
+    def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        """As 1.16 does."""
+        if problem := self.problem(pod, snapshot.objects):
+            return {NodeError(problem): np.ones(len(snapshot), np.bool_)}
+        return check_volume_binding(pod, snapshot, self.rules)
+
+    def explain(self, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        """As 1.16 does."""
+        return explain_binding(self.rules, pod, snapshot, reason)
+
+
+VOLUME_BINDING_1_18 = NodeByNodeBindingRule(
+    missing_claim_error,
+    BindingTexts("node(s) had volume node affinity conflict", "pvc(s) bound to non-existent pv(s)"),
+    RULES_1_16,
+)
 VOLUME_BINDING_1_20 = VolumeBindingRule(
     claim_problem_1_20,
     BindingTexts("node(s) had volume node affinity conflict", "pvc(s) bound to non-existent pv(s)"),

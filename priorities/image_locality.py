@@ -102,6 +102,16 @@ def explain_image_locality(pod: PodInfo, snapshot: Snapshot, at: int) -> Calcula
 # --- 1.20 and 1.36 -------------------------------------------------------------------------
 
 
+def image_locality_1_18(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100, between 23 MiB and 1000 MiB however many containers there are. Upstream: 1.18 ImageLocality."""
+    return _of_containers(image_bytes(pod, snapshot), 1)
+
+
+def explain_image_locality_1_18(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``image_locality_1_18``."""
+    return _explain_of_containers([c.image for c in pod.spec.containers], 1, snapshot, at)
+
+
 def image_locality_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–100. Upstream: 1.20 ImageLocality."""
     return _of_containers(image_bytes(pod, snapshot), len(pod.spec.containers))
@@ -167,6 +177,7 @@ def explain_image_locality_1_36(pod: PodInfo, snapshot: Snapshot, at: int) -> Ca
     return _explain_of_containers(images_1_36(pod), containers, snapshot, at)
 
 
+IMAGE_LOCALITY_1_18_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_18)
 IMAGE_LOCALITY_1_20_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_20)
 IMAGE_LOCALITY_1_30_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_30)
 IMAGE_LOCALITY_1_36_EVIDENCE = plugin_evidence("ImageLocality", explain_image_locality_1_36)

@@ -466,6 +466,53 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         return Calculation(str(MAX_NODE_SCORE)) if plan is None else _explain_scores(snapshot, plan, raw, at)
 
 
+class _CountingRule(_Rule, frozen=True, eq=False):
+    """Pods are counted, and the scores are those of 1.16 in finer steps."""
+
+    def settle(self, pod: PodInfo, snapshot: Snapshot, mapped: IntArray) -> IntArray:
+        plan = self.plan(pod, snapshot)
+        return mapped if plan is None else counted_pods(snapshot, plan)
+
+    def reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray) -> IntArray:
+        plan = self.plan(pod, snapshot)
+        if plan is None:
+            return constant_row(0, len(raw))
+        ignored = np.zeros(len(raw), np.bool_) if plan.ignored is None else plan.ignored_among(snapshot)
+        counted = raw[~ignored]
+        total, low = int(counted.sum()), int(counted.min(initial=np.iinfo(np.int64).max))
+        return np.where(ignored & (total != low), 0, _evened(raw, total, low, MAX_NODE_SCORE))
+
+    def _explain(self, pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        plan = self.plan(pod, snapshot)
+        raw = 0 if plan is None else int(counted_pods(snapshot, plan)[at])
+        return Calculation(str(raw), {"pods in the node's domains": raw})
+
+    def _explain_reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray, at: int) -> Calculation:
+        return Calculation(str(int(self.reduce(pod, snapshot, raw)[at])), {"sum over the nodes": int(raw.sum())})
+
+
+def counted_pods(snapshot: Snapshot, plan: SoftPlan) -> IntArray:
+    """(n,) the matching pods in the domains of exactly the feasible rows, added up over the constraints; 0 for rows
+    that lack a key. Upstream: 1.18 PodTopologySpread.
+    """
+    whole, out = snapshot.whole(), np.zeros(len(snapshot), np.int64)
+    for part in plan.parts:
+        if part.counter is None:
+            out += pods_on(snapshot, part.pods)
+        else:
+            out += part.counter.totals(whole)[snapshot.label_codes(part.constraint.topology_key)[0]]
+    if plan.ignored is not None:
+        out[plan.ignored_among(snapshot)] = 0
+    return out
+
+
+def pod_topology_spread_1_18(rules: SpreadRules) -> PriorityConfig:
+    """PodTopologySpread's score; without soft constraints every node has 0. Upstream: 1.18."""
+    rule = _CountingRule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20)
+    made = pod_topology_spread_1_20(rules)
+    return msgspec.structs.replace(made, reduce=rule.reduce, settle=rule.settle, evidence=rule.evidence(), prepare=None)
+
+
 def _nothing(_: PodInfo, snapshot: Snapshot) -> IntArray:
     return constant_row(0, len(snapshot))
 

@@ -1,248 +1,66 @@
-"""Release 1.19: plugins in profiles, made of policies and providers too."""
+"""Release 1.19: v1beta1 configurations, preemption as a plugin, scores by the size of topologies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 from msgspec.structs import replace
 
-from clusterstate.manifests.api_checks import CHECKS_1_20
-from clusterstate.manifests.strictness import Accepted
-from clusterstate.node_order import zone_key_stable
 from clusterstate.pod_view_1_36 import pod_key_with_ephemeral_claims
 from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_without_local_storage
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.decode_config import unknown_text_1_20
-from kubescheduler.config.component.format_1_20 import (
-    construction_problems_1_20,
-    errors_1_20,
-    finish_1_20,
-    provider_problem_1_20,
-    written_args_1_20,
-    written_sets_1_20,
-)
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
+from kubescheduler.config.component.format_1_20 import finish_1_20
+from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
-from kubescheduler.config.policy.policy_1_20_source import (
-    FROM_POLICY_1_20,
-    algorithm_source_1_20,
-    from_provider_1_20,
-    hard_weight_error_1_20,
-    profile_for_provider_1_20,
-)
-from kubescheduler.core.filter_results import fit_error_1_16
-from kubescheduler.core.legacy_behaviour import reservoir_tie
-from kubescheduler.core.selection import nodes_to_find
-from kubescheduler.core.status import REJECTED_1_20
-from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import filter_failed_1_20
-from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules, narrow_1_20, note_1_20
-from kubescheduler.framework.deciding.opportunistic_batch import no_batching
-from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
 from kubescheduler.framework.plugins import (
-    default_binder,
     default_preemption,
     image_locality,
     inter_pod_affinity,
-    node_affinity,
-    node_label,
-    node_name,
-    node_ports,
-    node_prefer_avoid_pods,
-    node_resources_balanced_allocation,
     node_resources_fit,
     node_resources_least_allocated,
     node_resources_most_allocated,
-    node_unschedulable,
-    node_volume_limits,
-    non_csi_limits,
     pod_topology_spread,
-    priority_sort,
     requested_to_capacity_ratio,
     selector_spread,
-    service_affinity,
-    taint_toleration,
     volume_binding,
-    volume_restrictions,
-    volume_zone,
 )
-from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
-from kubescheduler.releases import v1_4, v1_16
-from kubescheduler.releases.daemon_controllers import passing, selected_1_20
-from kubescheduler.releases.recorded_processes import live_1_20
-from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
-from predicates.taints import pod_tolerates_node_taints_1_20
-
-if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
-
-
-def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
-    """The same values as 1.16."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20)
-
-
-def queue() -> QueuePolicy:
-    """How pods wait to be tried."""
-    from kubescheduler.queue.queue_policy import Backoffs
-
-    return replace(
-        v1_16.queue(),
-        backoffs=Backoffs,
-        present=(
-            "pod: {} is already present in unschedulable queue",
-            "pod: {} is already present in the active queue",
-            "pod {} is already present in the backoff queue",
-        ),
-        arrival="PodAdd",
-        rests_in_backoff=True,
-    )
-
-
-@cache
-def cycle() -> ReleaseCycles:
-    """What happens between choosing a node and binding to it."""
-    from kubescheduler.cycle import cycle_rules, failures
-
-    return cycle_rules.ReleaseCycles(
-        assume_fault=cycle_rules.assume_fault_1_20,
-        tries_deleted=False,
-        passes_over=cycle_rules.passes_over_1_20,
-        make_room=cycle_rules.room_by_plugin,
-        make_room_later=cycle_rules.leave_room_to_plugins,
-        undecided=failures.undecided_1_20,
-        chosen=failures.chosen_1_20,
-        pre_flight=cycle_rules.no_pre_flight,
-        extenders_bind=cycle_rules.extenders_bind_1_20,
-        assigned_note=cycle_rules.assigned_note,
-        event_note=failures.cut,
-        condition=failures.condition_with_message,
-        nominated=failures.nominated_1_20,
-        in_memory=cycle_rules.in_memory_1_20,
-        fate=cycle_rules.fate_1_20,
-        expires=120.0,
-        expires_from_assume=False,
-        failed_binding_is_event=False,
-        activate_key=None,
-    )
-
-
-# --- its plugins, and which of them run by default --------------------------------------------
-
-PLUGINS = by_name(
-    selector_spread.PLUGIN_1_20,
-    image_locality.PLUGIN_1_20,
-    taint_toleration.PLUGIN_1_20,
-    node_name.PLUGIN_1_20,
-    node_ports.PLUGIN_1_20,
-    node_prefer_avoid_pods.PLUGIN_1_20,
-    node_affinity.PLUGIN_1_18,
-    pod_topology_spread.PLUGIN_1_19,
-    node_unschedulable.PLUGIN_1_20,
-    node_resources_fit.PLUGIN_1_20,
-    node_resources_balanced_allocation.PLUGIN_1_20,
-    node_resources_most_allocated.PLUGIN_1_18,
-    node_resources_least_allocated.PLUGIN_1_20,
-    requested_to_capacity_ratio.PLUGIN_1_20,
-    volume_binding.PLUGIN_1_19,
-    volume_restrictions.PLUGIN_1_20,
-    volume_zone.PLUGIN_1_18,
-    node_volume_limits.PLUGIN_1_20,
-    non_csi_limits.EBS_LIMITS_1_20,
-    non_csi_limits.GCE_PD_LIMITS_1_20,
-    non_csi_limits.AZURE_DISK_LIMITS_1_20,
-    non_csi_limits.CINDER_LIMITS_1_20,
-    inter_pod_affinity.PLUGIN_1_19,
-    node_label.PLUGIN_1_20,
-    service_affinity.PLUGIN_1_20,
-    priority_sort.PLUGIN_1_20,
-    default_binder.PLUGIN_1_20,
-    default_preemption.PLUGIN_1_19,
+from kubescheduler.releases import v1_18
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    gates,
+    plugins,
+    policies,
+    release_fields,
+    together,
+    without_plugins,
 )
-
-POINTS = tuple(
-    point for point in Point if point not in (Point.PRE_ENQUEUE, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
-)
+from kubescheduler.releases.release import Change, ChangeKind
 
 
-def provider(least_or_most: str) -> dict[Point, tuple[str, ...]]:
-    """The plugins of a provider at each point, by which of the two scores of fullness it has."""
+def provider(name: str) -> dict[Point, tuple[str, ...]]:
+    """The plugins of a provider at each point."""
+    older = v1_18.PROVIDERS[name]
+    gone = ("DefaultPodTopologySpread", "PodTopologySpread", "NodeResourceLimits")
+    score = tuple(plugin for plugin in older[Point.SCORE] if plugin not in gone)
     return {
-        Point.QUEUE_SORT: ("PrioritySort",),
+        **older,
         Point.PRE_FILTER: ("NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"),
-        Point.FILTER: (
-            "NodeUnschedulable",
-            "NodeResourcesFit",
-            "NodeName",
-            "NodePorts",
-            "NodeAffinity",
-            "VolumeRestrictions",
-            "TaintToleration",
-            "EBSLimits",
-            "GCEPDLimits",
-            "NodeVolumeLimits",
-            "AzureDiskLimits",
-            "VolumeBinding",
-            "VolumeZone",
-            "PodTopologySpread",
-            "InterPodAffinity",
-        ),
-        Point.POST_FILTER: ("DefaultPreemption",),
+        Point.FILTER: (*older[Point.FILTER][:-2], "PodTopologySpread", "InterPodAffinity"),
         Point.PRE_SCORE: ("InterPodAffinity", "PodTopologySpread", "TaintToleration"),
-        Point.SCORE: (
-            "NodeResourcesBalancedAllocation",
-            "ImageLocality",
-            "InterPodAffinity",
-            least_or_most,
-            "NodeAffinity",
-            "NodePreferAvoidPods",
-            "PodTopologySpread",
-            "TaintToleration",
-        ),
-        Point.RESERVE: ("VolumeBinding",),
-        Point.PRE_BIND: ("VolumeBinding",),
-        Point.BIND: ("DefaultBinder",),
+        Point.SCORE: (*score[:-1], "PodTopologySpread", "TaintToleration"),
     }
 
 
-PROVIDERS: Providers = {
-    DEFAULT_PROVIDER: provider("NodeResourcesLeastAllocated"),
-    AUTOSCALER_PROVIDER: provider("NodeResourcesMostAllocated"),
-}
-
-# --- how it reads, decides and writes ---------------------------------------------------------
-
-FEATURE_GATES: dict[str, Gate] = {
-    "EvenPodsSpread": LOCKED,
-    "CSINodeInfo": LOCKED,
-    "PodOverhead": BETA,
-    "DefaultPodTopologySpread": ALPHA,
-    "PodDisruptionBudget": BETA,
-    "LocalStorageCapacityIsolation": BETA,
-    "CSIMigration": BETA,
-    "CSIMigrationAWS": BETA_OFF,
-    "CSIMigrationGCE": BETA_OFF,
-    "CSIMigrationAzureDisk": BETA_OFF,
-    "CSIMigrationOpenStack": BETA_OFF,
-    "BalanceAttachedNodeVolumes": ALPHA,
-    "CSIStorageCapacity": ALPHA,
-    "GenericEphemeralVolume": ALPHA,
-}
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, elsewhere=ELSEWHERE_1_20)
-
-VIEW = replace(v1_16.VIEW, accounting=account_1_20, zone_key=zone_key_stable)
+PROVIDERS: Providers = {name: provider(name) for name in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)}
+POINTS, VIEW = v1_18.POINTS, replace(v1_18.VIEW, accounting=account_1_20)
+queue, cycle = v1_18.queue, v1_18.cycle
 
 
 def view(gates: Mapping[str, bool]) -> ReleaseView:
@@ -256,46 +74,6 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
     )
 
 
-FORMAT = ComponentFormat(
-    release="1.19",
-    native=V1BETA1,
-    versions=(V1BETA1,),
-    elsewhere={
-        V1: "that is for --release 1.36",
-        V1ALPHA1: "that is for --release 1.16",
-        **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "1.19 reads v1beta1"),
-    },
-    scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
-    registered=frozenset({("v1", "Policy")}),
-    plugins=PLUGINS,
-    points=POINTS,
-    providers=PROVIDERS,
-    unknown_text=unknown_text_1_20,
-    errors=errors_1_20,
-    finish=finish_1_20,
-    provider_problem=provider_problem_1_20,
-    construction_problems=construction_problems_1_20,
-    written_sets=written_sets_1_20,
-    written_args=written_args_1_20,
-)
-
-DECIDING = FrameworkDecisionRules(
-    narrow=narrow_1_20,
-    rejected=REJECTED_1_20,
-    filter_error=filter_failed_1_20,
-    pre_score_skips=frozenset(),
-    collect=collect_1_20,
-    note=note_1_20,
-    appends=True,
-    fit_error=fit_error_1_16,
-    wanted=nodes_to_find,
-    nominated_first=False,
-    empties=False,
-    one_is_enough=False,
-    batching=no_batching,
-    reports_post_filter=False,
-)
-
 POLICY_PLUGINS = PolicyPlugins(
     release="1.19",
     always={point: plugin for point, plugin in ALWAYS.items() if point is not Point.POST_FILTER},
@@ -303,40 +81,115 @@ POLICY_PLUGINS = PolicyPlugins(
     spreads=lambda _: False,
 )
 
-POLICIES = PolicyRules(
-    source=algorithm_source_1_20,
-    read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
-    check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
-    profile=profile_for_provider_1_20,
-    hard_weight_error=hard_weight_error_1_20,
-    from_provider=from_provider_1_20,
-    from_policy=FROM_POLICY_1_20,
-    defaults=DEFAULT_LISTS_1_20,
+CHANGES = (
+    Change(
+        "configurations-of-v1beta1",
+        "Component configurations are v1beta1, with args of their own types that are read strictly; v1alpha1 and "
+        "v1alpha2 are not read any more.",
+        ChangeKind.CONFIGURATION,
+        together(
+            component(
+                native=V1BETA1,
+                versions=(V1BETA1,),
+                elsewhere={
+                    V1: "that is for --release 1.36",
+                    V1ALPHA1: "that is for --release 1.16",
+                    **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "{} reads v1beta1"),
+                },
+                reads_any_args=False,
+                finish=finish_1_20,
+            ),
+            release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
+        ),
+    ),
+    Change(
+        "selector-spread-has-its-name",
+        "The plugin DefaultPodTopologySpread is called SelectorSpread.",
+        ChangeKind.PLUGIN,
+        together(without_plugins("DefaultPodTopologySpread"), plugins(selector_spread.PLUGIN_1_20)),
+    ),
+    Change(
+        "no-resource-limits",
+        "The plugin NodeResourceLimits, its priority ResourceLimitsPriority and its feature gate are gone.",
+        ChangeKind.PLUGIN,
+        together(without_plugins("NodeResourceLimits"), gates(gone=("ResourceLimitsPriorityFunction",))),
+    ),
+    Change(
+        "pod-topology-spread-weighs-by-size",
+        "PodTopologySpread scores count·ln(size + 2) + maxSkew - 1 instead of the number of pods, with weight 2, and a "
+        "node without the topology key is refused for good.",
+        ChangeKind.SCORE,
+        together(
+            gates({"EvenPodsSpread": LOCKED, "DefaultPodTopologySpread": ALPHA}),
+            plugins(pod_topology_spread.PLUGIN_1_19),
+            component(providers=PROVIDERS),
+        ),
+    ),
+    Change(
+        "init-containers-count-in-scores-and-on-nodes",
+        "Init containers count in the requests of running pods and where nodes are scored.",
+        ChangeKind.SCORE,
+        together(
+            release_fields(view=view),
+            gates({"LocalStorageCapacityIsolation": BETA, "GenericEphemeralVolume": ALPHA}),
+        ),
+    ),
+    Change(
+        "resources-of-least-and-most-allocated",
+        "NodeResourcesLeastAllocated and NodeResourcesMostAllocated have args with resources and weights, and "
+        "NodeResourcesFit can ignore groups of resources.",
+        ChangeKind.CONFIGURATION,
+        plugins(
+            node_resources_least_allocated.PLUGIN_1_20,
+            node_resources_most_allocated.PLUGIN_1_19,
+            node_resources_fit.PLUGIN_1_20,
+            requested_to_capacity_ratio.PLUGIN_1_20,
+        ),
+    ),
+    Change(
+        "image-locality-by-container",
+        "ImageLocality gives 100 from 1000 MiB a container on; before, from 1000 MiB.",
+        ChangeKind.SCORE,
+        plugins(image_locality.PLUGIN_1_20),
+    ),
+    Change(
+        "inter-pod-affinity-looks-at-the-pod-first",
+        "InterPodAffinity looks at the pod's own terms before those of running pods, and a node without a term's "
+        "topology key is always refused.",
+        ChangeKind.FILTER,
+        plugins(inter_pod_affinity.PLUGIN_1_19),
+    ),
+    Change(
+        "unbound-immediate-claims-refuse-nodes",
+        "VolumeBinding finds claims that should be bound already before it looks at nodes, and refuses all of them; "
+        "before, it was an error of the attempt.",
+        ChangeKind.FILTER,
+        together(
+            plugins(volume_binding.PLUGIN_1_19),
+            gates({"CSIStorageCapacity": ALPHA, "CSIMigrationAzureDisk": BETA_OFF}),
+        ),
+    ),
+    Change(
+        "default-preemption",
+        "Preemption is the plugin DefaultPreemption; preemptionPolicy Never always counts, and a Policy preempts "
+        "nothing.",
+        ChangeKind.PREEMPTION,
+        together(
+            plugins(default_preemption.PLUGIN_1_19),
+            gates(gone=("NonPreemptingPriority",)),
+            policies(
+                read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
+                check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+                defaults=DEFAULT_LISTS_1_20,
+            ),
+        ),
+    ),
 )
 
-FRAMEWORK = FrameworkRules(
-    profiles=PROFILES_1_20,
-    deciding=DECIDING,
-    cycle=cycle,
-    queue=queue,
-    upstream_tie=reservoir_tie,
-    component=FORMAT,
-    policies=POLICIES,
-)
-
-RELEASE: Release = replace(
-    v1_16.RELEASE,
-    name="1.19",
+RELEASE = after(
+    v1_18.RELEASE,
+    "1.19",
+    CHANGES,
     version="1.19.0-rc.4",
     summary="v1beta1, init containers of running pods count",
-    gates=GATES,
-    view=view,
-    daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
-    accepted=accepted,
-    top_score=100,
-    wire=replace(v1_16.WIRE, status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
-    process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}},
-    legacy=None,
-    framework=FRAMEWORK,
-    live=live_1_20,
 )

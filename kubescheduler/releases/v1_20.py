@@ -22,7 +22,16 @@ from kubescheduler.framework.plugins import (
 )
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_19
-from kubescheduler.releases.changes import after, component, gates, plugins, policies, release_fields, together
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    deciding,
+    gates,
+    plugins,
+    policies,
+    release_fields,
+    together,
+)
 from kubescheduler.releases.release import Change, ChangeKind
 
 FILTERS = (
@@ -92,7 +101,7 @@ CHANGES = (
         "missing-claims-refuse-nodes",
         "A claim that is missing or being deleted refuses every node; before, it was an error of the attempt.",
         ChangeKind.FILTER,
-        plugins(volume_binding.PLUGIN_1_20, volume_zone.PLUGIN_1_20),
+        together(plugins(volume_binding.PLUGIN_1_20, volume_zone.PLUGIN_1_20), deciding(waits=None)),
     ),
     Change(
         "unreadable-pod-affinity-refuses-the-pod",

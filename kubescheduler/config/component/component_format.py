@@ -63,6 +63,8 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Algorithm provider → what it runs; none where providers are gone."""
     multi_point: tuple[str, ...] = ()
     """The plugins that run by default at every point they have, in order; none where providers say it."""
+    reads_any_args: bool = False
+    """What args say of kind and apiVersion, and their unknown keys, are passed over."""
     fault_text: Callable[[Fault], str] = str
     """The text for a value of the wrong type."""
     unknown_text: UnknownText | None = None

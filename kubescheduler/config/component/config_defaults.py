@@ -41,6 +41,8 @@ def complete(written: Written, release: str) -> SchedulerConfig:
         pod_initial_backoff_seconds=_or(written.pod_initial_backoff_seconds, 1),
         pod_max_backoff_seconds=_or(written.pod_max_backoff_seconds, 10),
         parallelism=_or(written.parallelism, 16),
+        disable_preemption=written.disable_preemption,
+        bind_timeout_seconds=_or(written.bind_timeout_seconds, 600),
         leader_election=LeaderElection(**said_values(written.leader_election)),
         client_connection=ClientConnection(**said_values(written.client_connection)),
         enable_profiling=profiling,

@@ -70,6 +70,10 @@ class Written(msgspec.Struct, frozen=True):
     profiles: tuple[WrittenProfile, ...] = ()
     extenders: tuple[ExtenderConfig, ...] = ()
     delay_cache_until_active: bool = False
+    disable_preemption: bool = False
+    """v1alpha2."""
+    bind_timeout_seconds: int | None = None
+    """v1alpha2."""
 
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -80,6 +84,10 @@ V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = (
 
 _BEFORE_V1 = tuple(point.value for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 MEMBERS = {
+    V1ALPHA2: (
+        *(point for point in _BEFORE_V1 if point not in (Point.PRE_ENQUEUE.value, Point.POST_FILTER.value)),
+        "unreserve",
+    ),
     V1BETA1: tuple(point for point in _BEFORE_V1 if point != Point.PRE_ENQUEUE.value),
     V1BETA2: _BEFORE_V1,
     V1BETA3: (*_BEFORE_V1, MULTI_POINT),
@@ -160,6 +168,12 @@ _ADDRESSES = (
 )
 
 
+_OF_V1ALPHA2 = (
+    Field("disablePreemption", "disable_preemption", BOOL),
+    Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),
+)
+
+
 def _profile(version: str) -> Struct:
     fields = (
         Field("schedulerName", "scheduler_name", TEXT),
@@ -183,10 +197,10 @@ def _profile(version: str) -> Struct:
 
 def _configuration(version: str) -> Struct:
     fields = (
-        Field("parallelism", "parallelism", INT32),
+        *(() if version == V1ALPHA2 else (Field("parallelism", "parallelism", INT32),)),
         Field("leaderElection", "leader_election", LEADER_ELECTION),
         Field("clientConnection", "client_connection", CLIENT_CONNECTION),
-        *(_ADDRESSES if version in (V1BETA1, V1BETA2) else ()),
+        *(_ADDRESSES if version in (V1ALPHA2, V1BETA1, V1BETA2) else ()),
         Field("enableProfiling", "enable_profiling", BOOL),
         Field("enableContentionProfiling", "enable_contention_profiling", BOOL),
         Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32),
@@ -194,6 +208,7 @@ def _configuration(version: str) -> Struct:
         Field("podMaxBackoffSeconds", "pod_max_backoff_seconds", INT64),
         Field("profiles", "profiles", ListOf(_profile(version))),
         Field("extenders", "extenders", ListOf(COMPONENT_EXTENDER)),
+        *(_OF_V1ALPHA2 if version == V1ALPHA2 else ()),
         *((Field("delayCacheUntilActive", "delay_cache_until_active", BOOL),) if version == V1 else ()),
     )
     return Struct(KIND, Written, fields)

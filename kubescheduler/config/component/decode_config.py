@@ -173,7 +173,9 @@ class ArgsReading(msgspec.Struct, frozen=True):
     """Whether the text is for unknown keys only (1.36)."""
 
 
-def read_args(entry: PluginConfig, keys: Struct | None, path: Path, form: ComponentFormat, version: str) -> ArgsReading:
+def read_args(  # noqa: PLR0911  one after the other, as the release looks
+    entry: PluginConfig, keys: Struct | None, path: Path, form: ComponentFormat, version: str
+) -> ArgsReading:
     """keys: those of the plugin's args, None for a plugin without args of its own type. path: of the args."""
     if keys is None:
         return ArgsReading(entry.args)
@@ -181,6 +183,8 @@ def read_args(entry: PluginConfig, keys: Struct | None, path: Path, form: Compon
     given = entry.args if isinstance(entry.args, Mapping) else {}
     is_mapping = entry.args is None or isinstance(entry.args, Mapping)
     record = decoder.decode(keys, without_type(given) if is_mapping else entry.args, path)
+    if form.reads_any_args:
+        return _leniently(entry, record, decoder, form)
     if problem := type_fault(given, version=version, kind=keys.name):
         return ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
     found_version, found_kind = given.get("apiVersion") or version, given.get("kind") or keys.name
@@ -197,6 +201,13 @@ def read_args(entry: PluginConfig, keys: Struct | None, path: Path, form: Compon
     text = f"decoding args for plugin {entry.name}: {reason}"
     strict = form.unknown_text is None and not decoder.faults
     return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
+
+
+def _leniently(entry: PluginConfig, record: Any, decoder: GoDecoder, form: ComponentFormat) -> ArgsReading:
+    """Only values of a wrong type are faults."""
+    decoder.unknown.clear()
+    fault = form.fault_text(decoder.faults[0]) if decoder.faults else None
+    return ArgsReading(record, decoder, None, fault and f"decoding args for plugin {entry.name}: {fault}")
 
 
 def _decoding_text(

@@ -55,10 +55,13 @@ def finish_1_20(
     if error := provider_error(form, provider):
         raise ConfigError(error)
     spreads = feature_gates.get(SYSTEM_SPREAD, True)
-    defaults = provider_plugins(form.providers[provider], form.plugins, selector_spread=not spreads)
+    defaults = provider_plugins(form.providers[provider], form.plugins, feature_gates, selector_spread=not spreads)
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)
     keys = args_keys(form.plugins, feature_gates)
+
+    if config.disable_preemption:
+        defaults = {point: plugins for point, plugins in defaults.items() if point is not Point.POST_FILTER}
 
     def finish(profile: Profile) -> Profile:
         plugins = merged_plugins(form.points, defaults, profile.sets)

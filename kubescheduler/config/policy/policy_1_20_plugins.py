@@ -12,8 +12,7 @@ import attrs
 import msgspec
 
 from kubescheduler.config.policy.policy_1_20_names import (
-    DEFAULT_PREDICATES,
-    DEFAULT_PRIORITIES,
+    DEFAULT_LISTS_1_20,
     EQUAL,
     EVEN_SPREAD,
     INTER_POD_AFFINITY,
@@ -26,6 +25,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
     SERVICE_PREDICATE,
+    DefaultLists,
     predicate_name,
     priority_name,
 )
@@ -64,6 +64,12 @@ class PolicyPlugins(msgspec.Struct, frozen=True, eq=False):
     """Point → the plugin that every policy gets."""
     merges: bool = True
     """A plugin that several entries lead to is there once; otherwise it is there twice, which the framework refuses."""
+    defaults: DefaultLists = DEFAULT_LISTS_1_20
+    """What is selected where a policy has no list."""
+    without: Callable[[Mapping[str, bool]], frozenset[str]] = lambda _: frozenset()
+    """Of the feature gates: predicates and priorities that are not selected by default."""
+    score: Mapping[str, str] = msgspec.field(default_factory=lambda: PRIORITIES)
+    """Priority → its Score plugin."""
     spreads: Callable[[Mapping[str, bool]], bool] = lambda gates: gates["DefaultPodTopologySpread"]
     """Of the feature gates: whether SelectorSpreadPriority means PodTopologySpread."""
 
@@ -82,12 +88,12 @@ def policy_profile_1_20(
 
     The policy's plugins and args stand in place of all that a configuration says of them. known: the release's plugins.
     """
-    selected, weights, args = collect(policy)
+    selected, weights, args = collect(policy, rules, feature_gates)
     lists = Lists(rules.merges)
     for point, plugin in rules.always.items():
         lists.add(point, plugin)
     _add_predicates(lists, selected, args, known)
-    _add_priorities(lists, weights, args, known, spreads=rules.spreads(feature_gates))
+    _add_priorities(lists, weights, args, known, rules.score, spreads=rules.spreads(feature_gates))
     ignored = tuple(
         r.name for extender in policy.extenders for r in extender.managed_resources if r.ignored_by_scheduler
     )
@@ -153,10 +159,14 @@ class Args:
         self.service = msgspec.structs.replace(before, **{member: (*getattr(before, member), *labels)})
 
 
-def collect(policy: Policy) -> tuple[set[str], dict[str, int], Args]:
+def collect(
+    policy: Policy, rules: PolicyPlugins = POLICY_PLUGINS_1_20, feature_gates: Mapping[str, bool] = {}
+) -> tuple[set[str], dict[str, int], Args]:
     """(predicates, priority → weight as written, args). The last entry of a priority counts."""
     args = Args()
-    selected, weights = set(DEFAULT_PREDICATES), dict(DEFAULT_PRIORITIES)
+    without = rules.without(feature_gates)
+    selected = {name for name in rules.defaults.predicates if name not in without}
+    weights = {name: weight for name, weight in rules.defaults.priorities.items() if name not in without}
     if policy.predicates is not None:
         selected = {args.add_predicate(entry) for entry in policy.predicates}
     if policy.priorities is not None:
@@ -208,13 +218,15 @@ def _add_predicates(lists: Lists, selected: set[str], args: Args, known: InTree)
             lists.configure(SERVICE_PLUGIN, args.service)
 
 
-def _add_priorities(lists: Lists, weights: Mapping[str, int], args: Args, known: InTree, *, spreads: bool) -> None:
+def _add_priorities(
+    lists: Lists, weights: Mapping[str, int], args: Args, known: InTree, score: Mapping[str, str], *, spreads: bool
+) -> None:
     """In the order of names. ``spreads``: SelectorSpreadPriority means PodTopologySpread."""
     for priority in sorted(weights):
-        plugin = PRIORITIES[priority]
+        plugin = score[priority]
         weight = _int32(weights[priority])
         if priority == SELECTOR_SPREAD and not spreads:
-            plugin = "SelectorSpread"
+            plugin = plugin if plugin != SPREAD else "SelectorSpread"
         elif priority == SELECTOR_SPREAD:
             lists.config[SPREAD] = PodTopologySpreadArgs(defaulting_type="System")
         elif priority == EVEN_SPREAD:

@@ -106,11 +106,10 @@ def profile_for_provider_1_20(
         known = (nearest(name, providers) or f"; there are {' and '.join(providers)}") if hint else ""
         text = f"{from_provider_1_20(name)}algorithm provider {go_quote(name)} is not registered"
         raise ConfigError(text + known)
+    spreads = feature_gates.get("DefaultPodTopologySpread", True)
     affinity = () if hard_weight is None else (("InterPodAffinity", InterPodAffinityArgs(hard_weight)),)
     return Profile(
         scheduler_name=scheduler_name,
-        plugins=provider_plugins(
-            providers[name], plugins, selector_spread=not feature_gates.get("DefaultPodTopologySpread", True)
-        ),
+        plugins=provider_plugins(providers[name], plugins, feature_gates, selector_spread=not spreads),
         plugin_config=affinity,
     )

@@ -137,6 +137,10 @@ class SchedulerConfig(msgspec.Struct, frozen=True, eq=False):
     """1.20."""
     metrics_bind_address: str = "0.0.0.0:10251"
     """1.20."""
+    disable_preemption: bool = False
+    """v1alpha2: nothing is taken away for a pod."""
+    bind_timeout_seconds: int = 600
+    """v1alpha2: how long claims may take to be bound."""
     delay_cache_until_active: bool = False
     """1.36."""
     notes: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import ChangeLog
+from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
@@ -229,6 +230,8 @@ class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """What a profile keeps from one attempt for the next, of (framework, with extenders); None: nothing."""
     reports_post_filter: bool
     """The message ends in what the PostFilter plugins said, so they are always run."""
+    waits: Callable[[PodInfo, ClusterObjects], str | None] | None = None
+    """Why a pod cannot be scheduled at all yet, before any plugin is asked; None: it always can."""
 
 
 NO_ROWS: IntArray = np.zeros(0, np.int64)

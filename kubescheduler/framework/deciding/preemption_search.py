@@ -30,6 +30,7 @@ from kubescheduler.core.preemption_choice import (
     NodePick,
     Note,
     choose,
+    pick_1_16,
     pick_steps,
     steps_of,
 )
@@ -167,6 +168,10 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     """The release says why there is no candidate."""
     fruitless_clears: bool
     """A pod loses its own nomination when no node that was tried is a candidate, not only when none was tried."""
+    honours_policy: bool = True
+    """A pod with preemptionPolicy Never preempts nothing."""
+    retries_hopeless: bool = True
+    """Pods that leave the nominated node do not count once nothing can help there."""
     violating: Callable[[ClusterObjects, Roster, IntArray, Mask], Mask] = violating
     """Of (objects, roster, (n,) rows, (K, n) bool victims): (K, n) bool, whom disruption budgets protect."""
 
@@ -245,13 +250,13 @@ def _ineligible(search: Search, rules: PreemptionRules, codes: Mapping[Code, Mas
     codes: code → (N,) bool, the nodes whose status has it.
     """
     pod, cache = search.pod, search.cache
-    if pod.spec.preemption_policy == "Never":
+    if rules.honours_policy and pod.spec.preemption_policy == "Never":
         return NEVER
     row = cache.columns.row_of.get(pod.nominated_node_name)
     if row is None or cache.columns.nodes[row] is None:
         return None
     code = next((code for code, rows in codes.items() if rows[row]), rules.silent)
-    if code is Code.UnschedulableAndUnresolvable:
+    if rules.retries_hopeless and code is Code.UnschedulableAndUnresolvable:
         return None
     there = cache.columns.pods[row].values()
     return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None
@@ -351,6 +356,18 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
         raise SchedulingError(f'nodeinfo not found for node name "{name}"')
     return victims_by_uid(extender, name, uids, violations, search.cache)
 
+
+PREEMPTION_1_18 = PreemptionRules(
+    leaving_1_20,
+    Code.Success,
+    potential_1_20,
+    pick_1_16,
+    needs_victims=False,
+    explains=False,
+    fruitless_clears=False,
+    honours_policy=False,
+    retries_hopeless=False,
+)
 
 PREEMPTION_1_20 = PreemptionRules(
     leaving_1_20,

@@ -94,6 +94,13 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         given = (pod, scheduler.cache, compiled.algorithm, scheduler.tie_break, compiled.weights, thorough, instead)
         return cls(*given, scheduler=scheduler, cycle=cycle, found=found, turn=turn)
 
+    def ready(self) -> PodInfo:
+        """Claims have to be there first, up to 1.19."""
+        info, waits = super().ready(), self.scheduler.rules.waits
+        if waits is not None and (error := waits(info, self.cache.objects)):
+            raise SchedulingError(error)
+        return info
+
     def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
         """What is remembered for pods of this class."""
         return self.scheduler.state(info, snapshot)

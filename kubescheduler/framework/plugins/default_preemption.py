@@ -17,6 +17,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evict_1_20
 from kubescheduler.framework.deciding.preemption_search import (
+    PREEMPTION_1_18,
     PREEMPTION_1_20,
     PREEMPTION_1_36,
     CandidateSampling,
@@ -106,6 +107,19 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
     return DefaultPreemption(args or DefaultPreemptionArgs(), rules, handle)
 
 
+def default_preemption_1_18(_: Any, handle: Handle) -> DefaultPreemption:
+    """What the scheduler itself does before it is a plugin: every node is tried, and preemptionPolicy Never counts only
+    with feature gate NonPreemptingPriority.
+
+    Upstream: 1.18 genericScheduler.Preempt.
+    """
+    gates = handle.feature_gates
+    rules = msgspec.structs.replace(PREEMPTION_1_18, honours_policy=gates.get("NonPreemptingPriority", False))
+    if not gates.get(BUDGETS_GATE, True):
+        rules = msgspec.structs.replace(rules, violating=unprotected)
+    return DefaultPreemption(EVERY_NODE, rules, handle)
+
+
 def default_preemption_1_19(_: Any, handle: Handle) -> DefaultPreemption:
     """Every node is tried.
 
@@ -181,6 +195,7 @@ REASONS_1_36 = (
 )
 EVENTS = (Registered(POD, Action.DELETE, never),)
 
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_18)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_19)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS_1_20)
 PLUGIN_1_36 = InTreePlugin(

@@ -20,6 +20,21 @@ POINTS = frozenset({Point.SCORE})
 READS = Reads.NODE | Reads.ALL_NODES
 
 
+def image_locality_1_18(_: Any, __: Handle) -> ColumnPlugin:
+    """The score is 100 from 1000 MiB on, however many containers the pod has.
+
+    Upstream: 1.18 ImageLocality.
+    """
+    scoring = PriorityConfig(
+        NAME,
+        rule.image_locality_1_18,
+        footprint=Footprint(READS, pod_key=spec_alone),
+        constant=rule.no_container,
+        evidence=rule.IMAGE_LOCALITY_1_18_EVIDENCE,
+    )
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+
+
 def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
     """Images of init containers do not count, and there are no image volumes.
 
@@ -68,6 +83,7 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
 # --- what it is in each release ---------------------------------------------------------------
 
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS, image_locality_1_18, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, image_locality_1_20, default_weight=1)
 PLUGIN_1_30 = InTreePlugin(NAME, POINTS, image_locality_1_30, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, image_locality_1_36, default_weight=1)

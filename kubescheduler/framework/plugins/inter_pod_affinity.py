@@ -24,7 +24,7 @@ from kubescheduler.framework.plugins.plugin_record import (
 )
 from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, POD, Action, ClusterEvent, Registered, picks
-from predicates.interpod_framework import predicate_1_20, predicate_1_36
+from predicates.interpod_framework import predicate_1_18, predicate_1_20, predicate_1_36
 from priorities.interpod_framework import scoring_1_20, scoring_1_25, scoring_1_36
 from priorities.types import PriorityConfig
 
@@ -39,6 +39,15 @@ class InterPodAffinityArgs(msgspec.Struct, frozen=True):
     """The weight, 0-100, of a running pod's required affinity to the new pod."""
     ignore_preferred_terms_of_existing_pods: bool = False
     """1.36: nothing is scored for pods without preferred terms."""
+
+
+def inter_pod_affinity_1_18(args: InterPodAffinityArgs | None, handle: Handle) -> ColumnPlugin:
+    """Anti-affinity of running pods is looked at before the pod's own terms; the first pod of its affinity may go where
+    a topology key is missing.
+
+    Upstream: 1.18 InterPodAffinity. Raises ConfigError for a weight outside 0..100.
+    """
+    return msgspec.structs.replace(inter_pod_affinity_1_19(args, handle), check=predicate_1_18())
 
 
 def inter_pod_affinity_1_19(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
@@ -179,6 +188,9 @@ EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_sat
 
 REASONS_1_19 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS[:3])
 
+PLUGIN_1_18 = InTreePlugin(
+    NAME, POINTS, inter_pod_affinity_1_18, args=ARGS_1_20, reasons=REASONS_1_19, default_weight=1
+)
 PLUGIN_1_19 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_19, args=ARGS_1_20, reasons=REASONS_1_19, default_weight=1
 )

@@ -361,6 +361,8 @@ EVENTS = (
     Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
 )
 
+ARGS_1_18 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1])
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, args=ARGS_1_18, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_resources_fit_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(
     NAME,

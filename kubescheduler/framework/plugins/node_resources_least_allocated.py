@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,14 @@ class NodeResourcesLeastAllocatedArgs(msgspec.Struct, frozen=True):
 
     resources: Resources = CPU_AND_MEMORY
     """(resource, weight 1-100)."""
+
+
+def node_resources_least_allocated_1_18(_: Any, handle: Handle) -> ColumnPlugin:
+    """Cpu and memory alike, whatever a configuration says.
+
+    Upstream: 1.18 NodeResourcesLeastAllocated.
+    """
+    return node_resources_least_allocated_1_20(None, handle)
 
 
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -79,4 +88,5 @@ ARGS = ArgsType(
 
 # --- what it is in each release ---------------------------------------------------------------
 
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_18, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, args=ARGS, default_weight=1)

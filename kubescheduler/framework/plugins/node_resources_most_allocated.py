@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -41,12 +42,20 @@ class NodeResourcesMostAllocatedArgs(msgspec.Struct, frozen=True):
     """(resource, weight 1-100)."""
 
 
-def node_resources_most_allocated_1_18(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+def node_resources_most_allocated_1_19(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """A resource with T > A scores 0.
 
-    Upstream: 1.18 and 1.19 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
+    Upstream: 1.19 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     return _plugin(args, most_allocated_1_18, most_formula_1_18)
+
+
+def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
+    """Cpu and memory alike, whatever a configuration says. A resource with T > A scores 0.
+
+    Upstream: 1.18 NodeResourcesMostAllocated.
+    """
+    return _plugin(None, most_allocated_1_18, most_formula_1_18)
 
 
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -87,5 +96,6 @@ ARGS = msgspec.structs.replace(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAll
 
 # --- what it is in each release ---------------------------------------------------------------
 
-PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_18, args=ARGS, default_weight=1)
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_18, default_weight=1)
+PLUGIN_1_19 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_19, args=ARGS, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, args=ARGS, default_weight=1)

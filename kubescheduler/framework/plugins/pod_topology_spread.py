@@ -57,6 +57,25 @@ class PodTopologySpreadArgs(msgspec.Struct, frozen=True):
     """System: the built-in constraints; List: ``default_constraints``."""
 
 
+def pod_topology_spread_1_18(args: PodTopologySpreadArgs | None, _: Handle) -> ColumnPlugin:
+    """A node that lacks a topology key is Unschedulable. Scores count pods: 100·(total - q)/(total - low), where q is
+    the number of matching pods in the node's domains.
+
+    Upstream: 1.18 PodTopologySpread. Raises ConfigError for args that are not valid.
+    """
+    args = args or _build_1_19()
+    refuse(_errors_1_20(args))
+    rules = spread_rules_1_20(args.default_constraints, LIST)
+    return ColumnPlugin(
+        name=NAME,
+        points=POINTS,
+        check=predicates.pod_topology_spread_1_18(rules),
+        scoring=priorities.pod_topology_spread_1_18(rules),
+        filter_alone='error reading "PreFilterPodTopologySpread" from cycleState: not found',
+        score_alone='error reading "PreScorePodTopologySpread" from cycleState: not found',
+    )
+
+
 def pod_topology_spread_1_19(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
     """Without constraints of its own, a pod is spread only by those of the args; with feature gate
     DefaultPodTopologySpread these are at most 3 apart over hosts and 5 over zones, on nodes with both labels. Where no
@@ -314,6 +333,7 @@ given.""",
     build_with=_build_with,
     errors=_errors_1_20,
 )
+ARGS_1_18 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1], build=_build_1_19, build_with=None)
 ARGS_1_19 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1], build_with=_build_with_1_19)
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
@@ -351,6 +371,16 @@ EVENTS = (
     Registered(NODE, Action.ADD | Action.DELETE | Action.NODE_LABEL | Action.NODE_TAINT),
 )
 
+PLUGIN_1_18 = InTreePlugin(
+    NAME,
+    POINTS,
+    pod_topology_spread_1_18,
+    args=ARGS_1_18,
+    reasons=REASONS[:1],
+    default_weight=1,
+    gate="EvenPodsSpread",
+    gate_default=True,
+)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_19, args=ARGS_1_19, reasons=REASONS, default_weight=2)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, args=ARGS_1_20, reasons=REASONS, default_weight=2)
 PLUGIN_1_36 = InTreePlugin(

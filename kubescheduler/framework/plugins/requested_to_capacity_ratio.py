@@ -42,6 +42,17 @@ class RequestedToCapacityRatioArgs(msgspec.Struct, frozen=True):
     """(resource, weight of at least 1)."""
 
 
+def requested_to_capacity_ratio_1_18(args: RequestedToCapacityRatioArgs | None, handle: Handle) -> ColumnPlugin:
+    """Without resources, as from a Policy, they are cpu and memory alike.
+
+    Upstream: 1.18 RequestedToCapacityRatio. Raises ConfigError for a faulty shape, none at all included, and for a
+    weight below 1.
+    """
+    if args is not None and not args.resources:
+        args = msgspec.structs.replace(args, resources=CPU_AND_MEMORY)
+    return requested_to_capacity_ratio_1_20(args, handle)
+
+
 def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
     """A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times
     ten, is rounded, halves up. In 1.36 a strategy of NodeResourcesFit.
@@ -113,3 +124,4 @@ Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10;
 # --- what it is in each release ---------------------------------------------------------------
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, args=ARGS)
+PLUGIN_1_18 = msgspec.structs.replace(PLUGIN_1_20, make=requested_to_capacity_ratio_1_18)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_owners import default_selector_1_20
@@ -44,6 +46,23 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 
 
+OLD_NAME = "DefaultPodTopologySpread"
+
+
+def default_pod_topology_spread_1_18(_: Any, __: Handle) -> ColumnPlugin:
+    """SelectorSpread under its first name. Pods count that all selectors match.
+
+    Upstream: 1.18 DefaultPodTopologySpread.
+    """
+    made = selector_spread_1_20(None, __)
+    assert made.scoring is not None
+    scoring = msgspec.structs.replace(made.scoring, name=OLD_NAME)
+    return ColumnPlugin(
+        OLD_NAME, POINTS, scoring=scoring, score_alone=f'error reading "PreScore{OLD_NAME}" from cycleState: not found'
+    )
+
+
 # --- what it is in each release ---------------------------------------------------------------
 
+PLUGIN_1_18 = InTreePlugin(OLD_NAME, POINTS, default_pod_topology_spread_1_18, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, default_weight=1)

@@ -71,6 +71,7 @@ from kubescheduler.queue.queueing_hints import (
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, NodeError, always
 from predicates.volume_binding import (
+    VOLUME_BINDING_1_18,
     VOLUME_BINDING_1_20,
     VOLUME_BINDING_1_24,
     VOLUME_BINDING_1_27,
@@ -292,6 +293,7 @@ NAME = "VolumeBinding"
 STATE = f"Reserve{NAME}"
 """Where the cycle state has what was reserved."""
 
+POINTS_1_18 = frozenset({Point.FILTER, Point.RESERVE, Point.PRE_BIND})
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER, Point.RESERVE, Point.PRE_BIND})
 POINTS_1_21 = POINTS_1_20 | {Point.SCORE}
 POINTS_1_36 = POINTS_1_21 | {Point.PRE_SCORE}
@@ -334,7 +336,7 @@ class VolumeBinding:
     """
 
     name = NAME
-    filter_alone = "not found"
+    filter_alone: str | None = "not found"
     sign = staticmethod(sign_volumes)
 
     def __init__(
@@ -450,7 +452,22 @@ class VolumeBinding:
         return Status.failure(f"binding volumes: {reason}")
 
 
+class VolumesOfNodes(VolumeBinding):
+    """Its Filter needs no PreFilter. Upstream: 1.18 VolumeBinding."""
+
+    filter_alone = None
+
+
 # --- releases ------------------------------------------------------------------------------
+
+
+def volume_binding_1_18(_: Any, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """Claims are looked at on each node; one that is missing, going or unbound though it should not wait is an error.
+
+    Upstream: 1.18 VolumeBinding, and the scheduler's own volume binder. ``wait``: see ``VolumeBinding``.
+    """
+    timeout = VolumeBindingArgs().bind_timeout_seconds
+    return VolumesOfNodes(handle, VOLUME_BINDING_1_18, WORDS_1_20, POINTS_1_18, timeout, wait=wait)
 
 
 def volume_binding_1_19(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
@@ -717,6 +734,11 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
+REASONS_1_18 = (
+    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE),
+    PluginReason("node(s) didn't find available persistent volumes to bind", UNRESOLVABLE),
+)
+PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_18, volume_binding_1_18, reasons=REASONS_1_18)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)

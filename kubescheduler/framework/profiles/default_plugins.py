@@ -24,12 +24,22 @@ InTree = Mapping[str, InTreePlugin]
 
 
 def provider_plugins(
-    lists: Mapping[Point, Iterable[str]], plugins: InTree, *, selector_spread: bool = False
+    lists: Mapping[Point, Iterable[str]],
+    plugins: InTree,
+    feature_gates: Mapping[str, bool] = {},
+    *,
+    selector_spread: bool = False,
 ) -> dict[Point, tuple[Enabled, ...]]:
-    """A provider's plugins with the release's weights. selector_spread: the gate DefaultPodTopologySpread is off."""
+    """A provider's plugins with the release's weights, without those whose gates are off. Gates that are not named have
+    the release's default. selector_spread: the gate DefaultPodTopologySpread is off.
+    """
 
     def enabled(point: Point, names: Iterable[str]) -> tuple[Enabled, ...]:
-        return tuple(Enabled(name, plugins[name].default_weight if point is Point.SCORE else 0) for name in names)
+        return tuple(
+            Enabled(name, plugins[name].default_weight if point is Point.SCORE else 0)
+            for name in names
+            if _is_on(plugins[name], feature_gates)
+        )
 
     more = ("SelectorSpread",) if selector_spread else ()
     beside = {Point.PRE_SCORE: more, Point.SCORE: more}
@@ -44,11 +54,11 @@ def enabled_everywhere(
     Gates that are not named have the release's default.
     """
     records = (plugins[name] for name in names)
-    return tuple(
-        Enabled(plugin.name, plugin.default_weight)
-        for plugin in records
-        if not plugin.gate or feature_gates.get(plugin.gate, plugin.gate_default)
-    )
+    return tuple(Enabled(plugin.name, plugin.default_weight) for plugin in records if _is_on(plugin, feature_gates))
+
+
+def _is_on(plugin: InTreePlugin, feature_gates: Mapping[str, bool]) -> bool:
+    return not plugin.gate or feature_gates.get(plugin.gate, plugin.gate_default)
 
 
 # --- versions of the API that came before v1 ---------------------------------------------------

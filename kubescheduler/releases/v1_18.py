@@ -1,0 +1,363 @@
+"""Release 1.18: plugins in profiles for the first time, made of policies and providers too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clusterstate.manifests.api_checks import CHECKS_1_20
+from clusterstate.manifests.strictness import Accepted
+from clusterstate.node_order import zone_key_stable
+from clusterstate.release_view import ReleaseView
+from clusterstate.usage import account_1_16, account_1_16_with_overhead
+from clusterstate.volumes.claims import missing_claim_error
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.decode_config import unknown_text_1_20
+from kubescheduler.config.component.format_1_20 import (
+    construction_problems_1_20,
+    errors_1_20,
+    finish_1_20,
+    provider_problem_1_20,
+    written_args_1_20,
+    written_sets_1_20,
+)
+from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
+from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20, EVEN_SPREAD, PRIORITIES, SELECTOR_SPREAD
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
+from kubescheduler.config.policy.policy_1_20_source import (
+    FROM_POLICY_1_20,
+    algorithm_source_1_20,
+    from_provider_1_20,
+    hard_weight_error_1_20,
+    profile_for_provider_1_20,
+)
+from kubescheduler.core.filter_results import fit_error_1_16
+from kubescheduler.core.legacy_behaviour import reservoir_tie
+from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.status import REJECTED_1_20
+from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runner_results import filter_failed_1_20
+from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules, narrow_1_20, note_1_20
+from kubescheduler.framework.deciding.opportunistic_batch import no_batching
+from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
+from kubescheduler.framework.plugins import (
+    default_binder,
+    default_preemption,
+    image_locality,
+    inter_pod_affinity,
+    node_affinity,
+    node_label,
+    node_name,
+    node_ports,
+    node_prefer_avoid_pods,
+    node_resource_limits,
+    node_resources_balanced_allocation,
+    node_resources_fit,
+    node_resources_least_allocated,
+    node_resources_most_allocated,
+    node_unschedulable,
+    node_volume_limits,
+    non_csi_limits,
+    pod_topology_spread,
+    priority_sort,
+    requested_to_capacity_ratio,
+    selector_spread,
+    service_affinity,
+    taint_toleration,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
+)
+from kubescheduler.framework.plugins.plugin_record import by_name
+from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
+from kubescheduler.releases import v1_4, v1_16
+from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.recorded_processes import live_1_20
+from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
+from predicates.taints import pod_tolerates_node_taints_1_20
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
+    """The same values as 1.16."""
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20)
+
+
+def queue() -> QueuePolicy:
+    """How pods wait to be tried."""
+    from kubescheduler.queue.queue_policy import Backoffs
+
+    return replace(
+        v1_16.queue(),
+        backoffs=Backoffs,
+        present=(
+            "pod: {} is already present in unschedulable queue",
+            "pod: {} is already present in the active queue",
+            "pod {} is already present in the backoff queue",
+        ),
+        arrival="PodAdd",
+        rests_in_backoff=True,
+    )
+
+
+@cache
+def cycle() -> ReleaseCycles:
+    """What happens between choosing a node and binding to it."""
+    from kubescheduler.cycle import cycle_rules, failures
+
+    return cycle_rules.ReleaseCycles(
+        assume_fault=cycle_rules.assume_fault_1_20,
+        tries_deleted=False,
+        passes_over=cycle_rules.passes_over_1_20,
+        make_room=cycle_rules.room_by_plugin,
+        make_room_later=cycle_rules.leave_room_to_plugins,
+        undecided=failures.undecided_1_20,
+        chosen=failures.chosen_1_20,
+        pre_flight=cycle_rules.no_pre_flight,
+        extenders_bind=cycle_rules.extenders_bind_1_20,
+        assigned_note=cycle_rules.assigned_note,
+        event_note=failures.cut,
+        condition=failures.condition_with_message,
+        nominated=failures.nominated_1_20,
+        in_memory=cycle_rules.in_memory_1_20,
+        fate=cycle_rules.fate_1_20,
+        expires=120.0,
+        expires_from_assume=False,
+        failed_binding_is_event=False,
+        activate_key=None,
+    )
+
+
+# --- its plugins, and which of them run by default --------------------------------------------
+
+PLUGINS = by_name(
+    selector_spread.PLUGIN_1_18,
+    image_locality.PLUGIN_1_18,
+    taint_toleration.PLUGIN_1_20,
+    node_name.PLUGIN_1_20,
+    node_ports.PLUGIN_1_20,
+    node_prefer_avoid_pods.PLUGIN_1_20,
+    node_affinity.PLUGIN_1_18,
+    pod_topology_spread.PLUGIN_1_18,
+    node_unschedulable.PLUGIN_1_20,
+    node_resources_fit.PLUGIN_1_18,
+    node_resources_balanced_allocation.PLUGIN_1_20,
+    node_resources_most_allocated.PLUGIN_1_18,
+    node_resources_least_allocated.PLUGIN_1_18,
+    node_resource_limits.PLUGIN_1_18,
+    requested_to_capacity_ratio.PLUGIN_1_18,
+    volume_binding.PLUGIN_1_18,
+    volume_restrictions.PLUGIN_1_20,
+    volume_zone.PLUGIN_1_18,
+    node_volume_limits.PLUGIN_1_20,
+    non_csi_limits.EBS_LIMITS_1_20,
+    non_csi_limits.GCE_PD_LIMITS_1_20,
+    non_csi_limits.AZURE_DISK_LIMITS_1_20,
+    non_csi_limits.CINDER_LIMITS_1_20,
+    inter_pod_affinity.PLUGIN_1_18,
+    node_label.PLUGIN_1_20,
+    service_affinity.PLUGIN_1_20,
+    priority_sort.PLUGIN_1_20,
+    default_binder.PLUGIN_1_20,
+    default_preemption.PLUGIN_1_18,
+)
+
+POINTS = tuple(
+    point for point in Point if point not in (Point.PRE_ENQUEUE, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE)
+)
+
+
+def provider(least_or_most: str) -> dict[Point, tuple[str, ...]]:
+    """The plugins of a provider at each point, by which of the two scores of fullness it has."""
+    return {
+        Point.QUEUE_SORT: ("PrioritySort",),
+        Point.PRE_FILTER: ("NodeResourcesFit", "NodePorts", "InterPodAffinity", "PodTopologySpread"),
+        Point.FILTER: (
+            "NodeUnschedulable",
+            "NodeResourcesFit",
+            "NodeName",
+            "NodePorts",
+            "NodeAffinity",
+            "VolumeRestrictions",
+            "TaintToleration",
+            "EBSLimits",
+            "GCEPDLimits",
+            "NodeVolumeLimits",
+            "AzureDiskLimits",
+            "VolumeBinding",
+            "VolumeZone",
+            "InterPodAffinity",
+            "PodTopologySpread",
+        ),
+        Point.POST_FILTER: ("DefaultPreemption",),
+        Point.PRE_SCORE: (
+            "InterPodAffinity",
+            "DefaultPodTopologySpread",
+            "TaintToleration",
+            "PodTopologySpread",
+            "NodeResourceLimits",
+        ),
+        Point.SCORE: (
+            "NodeResourcesBalancedAllocation",
+            "ImageLocality",
+            "InterPodAffinity",
+            least_or_most,
+            "NodeAffinity",
+            "NodePreferAvoidPods",
+            "DefaultPodTopologySpread",
+            "TaintToleration",
+            "PodTopologySpread",
+            "NodeResourceLimits",
+        ),
+        Point.RESERVE: ("VolumeBinding",),
+        Point.PRE_BIND: ("VolumeBinding",),
+        Point.BIND: ("DefaultBinder",),
+    }
+
+
+PROVIDERS: Providers = {
+    DEFAULT_PROVIDER: provider("NodeResourcesLeastAllocated"),
+    AUTOSCALER_PROVIDER: provider("NodeResourcesMostAllocated"),
+}
+
+# --- how it reads, decides and writes ---------------------------------------------------------
+
+FEATURE_GATES: dict[str, Gate] = {
+    "EvenPodsSpread": BETA,
+    "ResourceLimitsPriorityFunction": ALPHA,
+    "NonPreemptingPriority": ALPHA,
+    "CSINodeInfo": LOCKED,
+    "PodOverhead": BETA,
+    "PodDisruptionBudget": BETA,
+    "CSIMigration": BETA,
+    "CSIMigrationAWS": BETA_OFF,
+    "CSIMigrationGCE": BETA_OFF,
+    "CSIMigrationAzureDisk": ALPHA,
+    "CSIMigrationOpenStack": BETA_OFF,
+    "BalanceAttachedNodeVolumes": ALPHA,
+}
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, elsewhere=ELSEWHERE_1_20)
+
+VIEW = replace(v1_16.VIEW, accounting=account_1_16_with_overhead, zone_key=zone_key_stable)
+
+
+def view(gates: Mapping[str, bool]) -> ReleaseView:
+    """How it reads objects under these feature gates."""
+    return VIEW if gates.get("PodOverhead", True) else replace(VIEW, accounting=account_1_16)
+
+
+FORMAT = ComponentFormat(
+    release="1.18",
+    native=V1ALPHA2,
+    versions=(V1ALPHA2,),
+    reads_any_args=True,
+    elsewhere={
+        V1: "that is for --release 1.36",
+        V1ALPHA1: "that is for --release 1.16",
+        V1BETA1: "that is for --release 1.20",
+        **dict.fromkeys((V1BETA2, V1BETA3), "1.18 reads v1alpha2"),
+    },
+    scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
+    registered=frozenset({("v1", "Policy")}),
+    plugins=PLUGINS,
+    points=POINTS,
+    providers=PROVIDERS,
+    unknown_text=unknown_text_1_20,
+    errors=errors_1_20,
+    finish=finish_1_20,
+    provider_problem=provider_problem_1_20,
+    construction_problems=construction_problems_1_20,
+    written_sets=written_sets_1_20,
+    written_args=written_args_1_20,
+)
+
+DECIDING = FrameworkDecisionRules(
+    narrow=narrow_1_20,
+    rejected=REJECTED_1_20,
+    filter_error=filter_failed_1_20,
+    pre_score_skips=frozenset(),
+    collect=collect_1_20,
+    note=note_1_20,
+    appends=True,
+    fit_error=fit_error_1_16,
+    wanted=nodes_to_find,
+    nominated_first=False,
+    empties=False,
+    one_is_enough=False,
+    batching=no_batching,
+    waits=missing_claim_error,
+    reports_post_filter=False,
+)
+
+DEFAULT_LISTS_1_18 = replace(DEFAULT_LISTS_1_20, priorities={**DEFAULT_LISTS_1_20.priorities, EVEN_SPREAD: 1})
+PRIORITIES_1_18 = {
+    **PRIORITIES,
+    SELECTOR_SPREAD: "DefaultPodTopologySpread",
+    "ResourceLimitsPriority": "NodeResourceLimits",
+}
+
+
+def without_gated(gates: Mapping[str, bool]) -> frozenset[str]:
+    """The predicates and priorities that a policy without lists does not have under these feature gates."""
+    return frozenset() if gates.get("EvenPodsSpread", True) else frozenset({"EvenPodsSpread", EVEN_SPREAD})
+
+
+POLICY_PLUGINS = PolicyPlugins(
+    release="1.18",
+    always=ALWAYS,
+    merges=False,
+    defaults=DEFAULT_LISTS_1_18,
+    without=without_gated,
+    score=PRIORITIES_1_18,
+    spreads=lambda _: False,
+)
+
+POLICIES = PolicyRules(
+    source=algorithm_source_1_20,
+    read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
+    check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+    profile=profile_for_provider_1_20,
+    hard_weight_error=hard_weight_error_1_20,
+    from_provider=from_provider_1_20,
+    from_policy=FROM_POLICY_1_20,
+    defaults=DEFAULT_LISTS_1_18,
+)
+
+FRAMEWORK = FrameworkRules(
+    profiles=PROFILES_1_20,
+    deciding=DECIDING,
+    cycle=cycle,
+    queue=queue,
+    upstream_tie=reservoir_tie,
+    component=FORMAT,
+    policies=POLICIES,
+)
+
+RELEASE: Release = replace(
+    v1_16.RELEASE,
+    name="1.18",
+    version="1.18.2",
+    summary="profiles, v1alpha2, topology spread constraints count",
+    gates=GATES,
+    view=view,
+    daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
+    accepted=accepted,
+    top_score=100,
+    wire=replace(v1_16.WIRE, status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
+    process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}},
+    legacy=None,
+    framework=FRAMEWORK,
+    live=live_1_20,
+)
