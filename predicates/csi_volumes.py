@@ -35,7 +35,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.claims_framework import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
-from clusterstate.volumes.csi_migration import migrated_groups, migrating_plugins
+from clusterstate.volumes.csi_migration import ALL_PLUGINS, migrated_groups, migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
@@ -285,6 +285,7 @@ def make_max_csi_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
 # --- NodeVolumeLimits of 1.36: what nodes allow and hold ---------------------------------------
 
 NOBODY: frozenset[str] = frozenset()
+PORTWORX = "kubernetes.io/portworx-volume"
 
 Used = Counter[tuple[int, str]]
 """(row, volume) → the pods that use it."""
@@ -417,33 +418,78 @@ def csi_limits_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     A claim that is not there is a reason of its own; a claim without a name or of another pod, and an inline volume
     that its driver cannot know, are errors. Upstream: 1.36 CSILimits.
     """
-    return _limits(pod, snapshot, scaling=False)
+    return _limits(LIMITS_1_36, pod, snapshot)
 
 
 def csi_limits_with_scaling(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """The same with gate VolumeLimitScaling: a driver may have to be installed."""
-    return _limits(pod, snapshot, scaling=True)
+    return _limits(msgspec.structs.replace(LIMITS_1_36, scaling=True), pod, snapshot)
 
 
-def _limits(pod: PodInfo, snapshot: Snapshot, *, scaling: bool) -> Verdict:
+class LimitRules(msgspec.Struct, frozen=True):
+    """What counts and limits in one release."""
+
+    plugins: Plugins = ALL_PLUGINS
+    """The in-tree plugins that drivers always stand in for."""
+    handed_over: Plugins = NO_PLUGINS
+    """Those for which they do where the CSINode says so."""
+    of_nodes: bool = False
+    """The node's allocatable limits drivers for which the CSINode says nothing."""
+    attached: bool = True
+    """Volumes count that are attached though no pod uses them."""
+    missing_is_error: bool = False
+    """A claim of the pod that is not there is an error."""
+    scaling: bool = False
+    """A driver may have to be installed."""
+
+
+LIMITS_1_36 = LimitRules()
+LIMITS_1_30 = LimitRules(ALL_PLUGINS - {PORTWORX}, frozenset({PORTWORX}), of_nodes=True, attached=False)
+LIMITS_1_28 = msgspec.structs.replace(LIMITS_1_30, missing_is_error=True)
+
+
+def _less(rules: LimitRules, *plugins: str) -> LimitRules:
+    """The rules when drivers stood in for some plugins only where the CSINode says so."""
+    return msgspec.structs.replace(
+        rules, plugins=rules.plugins - {*plugins}, handed_over=rules.handed_over | {*plugins}
+    )
+
+
+LIMITS_1_27 = _less(LIMITS_1_28, "kubernetes.io/gce-pd")
+LIMITS_1_26 = _less(LIMITS_1_27, "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk")
+LIMITS_1_25 = _less(LIMITS_1_26, "kubernetes.io/cinder")
+
+
+def csi_limits_before_1_32(rules: LimitRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """As ``csi_limits_1_36``, by the rules of releases 1.25 to 1.31, on each node as it has handed plugins over."""
+    verdict: Verdict = {}
+    for migrated, rows in migrated_groups(snapshot, rules.handed_over):
+        here = msgspec.structs.replace(rules, plugins=rules.plugins | migrated)
+        for reason, mask in _limits(here, pod, snapshot).items():
+            _add(verdict, reason, mask & rows)
+    return verdict
+
+
+def _limits(rules: LimitRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
     if not may_use_csi(pod):
         return PASS
-    use = csi_use(pod, snapshot.objects)
+    use = csi_use(pod, snapshot.objects, rules.plugins)
     drivers = _drivers(snapshot)
     verdict: Verdict = {}
     undecided = np.ones(len(snapshot), np.bool_)
-    for reason, mask in _refusals(use, snapshot, drivers, scaling):
+    for reason, mask in _refusals(rules, use, snapshot, drivers):
         _add(verdict, reason, undecided & mask)
         undecided = undecided & ~mask
     if not use.volumes or not undecided.any():
         return verdict
-    for error, mask in _errors_of_others(snapshot, undecided & _among(snapshot, drivers.limited)):
+    for error, mask in _errors_of_others(rules, snapshot, undecided & _limited(rules, snapshot, drivers)):
         _add(verdict, error, mask)
         undecided = undecided & ~mask
     exceeded = np.zeros(len(snapshot), np.bool_)
     for driver, names in use.volumes.items():
-        if driver in drivers.limits:
-            exceeded |= _exceeded(snapshot, driver, names, drivers)
+        limits = _limits_of(rules, snapshot, driver, drivers)
+        if limits is not None:
+            exceeded |= _exceeded(rules, snapshot, driver, names, limits)
     return {**verdict, TOO_MANY_VOLUMES: exceeded & undecided}
 
 
@@ -451,42 +497,60 @@ def _add(verdict: Verdict, reason: str, rows: Mask) -> None:
     verdict[reason] = verdict[reason] | rows if reason in verdict else rows
 
 
-def _refusals(use: CSIUse, snapshot: Snapshot, drivers: Drivers, scaling: bool) -> Iterator[tuple[str, Mask]]:
+def _limited(rules: LimitRules, snapshot: Snapshot, drivers: Drivers) -> Mask:
+    """(n,) bool: the node limits any driver."""
+    limited = _among(snapshot, drivers.limited)
+    return limited | has_limits(snapshot, CSINodeLimits()) if rules.of_nodes else limited
+
+
+def _limits_of(rules: LimitRules, snapshot: Snapshot, driver: str, drivers: Drivers) -> IntArray | None:
+    """(n,) the most volumes of a driver, NO_LIMIT where nobody says; None: nowhere."""
+    own = drivers.limits[driver].spread(snapshot, NO_LIMIT) if driver in drivers.limits else None
+    if not rules.of_nodes:
+        return own
+    allocatable = attach_limits(snapshot, CSINodeLimits(), csi_limit_key(driver))
+    return allocatable if own is None else np.where(own == NO_LIMIT, allocatable, own)
+
+
+def _refusals(rules: LimitRules, use: CSIUse, snapshot: Snapshot, drivers: Drivers) -> Iterator[tuple[str, Mask]]:
     """(reason, (n,) bool) in the order in which they are met, before anything is counted."""
     everywhere = np.ones(len(snapshot), np.bool_)
     for problem in use.problems:
-        text = problem.text if problem.missing else NodeError(problem.text)
+        missing = problem.missing and not rules.missing_is_error
+        text = problem.text if missing else NodeError(problem.text)
         yield text, _among(snapshot, drivers.rows) if problem.with_driver else everywhere
-    for driver in sorted(use.volumes) if scaling else ():
+    for driver in sorted(use.volumes) if rules.scaling else ():
         found = snapshot.objects.csi_drivers.get(driver)
         if found is not None and found.prevent_pod_scheduling_if_missing:
             installed = _among(snapshot, drivers.installed.get(driver, _array(())))
             yield f"{driver} CSI driver is not installed on the node", ~installed
 
 
-def _exceeded(snapshot: Snapshot, driver: str, names: frozenset[str], drivers: Drivers) -> Mask:
-    there, together = _in_use(snapshot, driver, NOBODY), _in_use(snapshot, driver, names)
-    out: Mask = (together > there) & (
-        together + _left_behind(snapshot, driver) > drivers.limits[driver].spread(snapshot, NO_LIMIT)
-    )
+def _exceeded(rules: LimitRules, snapshot: Snapshot, driver: str, names: frozenset[str], limits: IntArray) -> Mask:
+    there, together = (_in_use(rules, snapshot, driver, ids) for ids in (NOBODY, names))
+    left = _left_behind(snapshot, driver) if rules.attached else 0
+    out: Mask = (together > there) & (together + left > limits)
     return out
 
 
-def _in_use(snapshot: Snapshot, driver: str, new: frozenset[str]) -> IntArray:
+def _in_use(rules: LimitRules, snapshot: Snapshot, driver: str, new: frozenset[str]) -> IntArray:
     """(n,) the distinct volumes of a driver that pods use, with ``new`` on top."""
-    ids = csi_use_of(driver, snapshot.objects)
-    return snapshot.union_sizes(("NodeVolumeLimits", driver), ids, new, snapshot.version(Reads.STORAGE_CLASSES))
+    ids = csi_use_of(driver, snapshot.objects, rules.plugins)
+    name = ("NodeVolumeLimits", driver, rules.plugins)
+    return snapshot.union_sizes(name, ids, new, snapshot.version(Reads.STORAGE_CLASSES))
 
 
-def _errors_of_others(snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeError, Mask]]:
+def _errors_of_others(rules: LimitRules, snapshot: Snapshot, rows: Mask) -> Iterator[tuple[NodeError, Mask]]:
     """(error, (n,) bool): where a pod that is there already has volumes that cannot be counted."""
     objects = snapshot.objects
 
     def ids(pod: PodInfo) -> frozenset[str]:
-        error = first_error(pod, objects) if may_use_csi(pod) else None
+        error = first_error(pod, objects, rules.plugins) if may_use_csi(pod) else None
         return NOBODY if error is None else frozenset({error})
 
-    counts = snapshot.union_sizes("NodeVolumeLimits errors", ids, NOBODY, snapshot.version(Reads.STORAGE_CLASSES))
+    counts = snapshot.union_sizes(
+        ("NodeVolumeLimits errors", rules.plugins), ids, NOBODY, snapshot.version(Reads.STORAGE_CLASSES)
+    )
     left = rows & (counts > 0)
     if not left.any():
         return
@@ -507,15 +571,23 @@ def is_unresolvable(reason: str) -> bool:
 
 def explain_limits_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """By driver how many volumes there would be, and the CSINode's limit; or what is missing before they count."""
-    use, drivers = csi_use(pod, snapshot.objects), _drivers(snapshot)
+    return explain_limits_by(msgspec.structs.replace(LIMITS_1_36, scaling=True), pod, snapshot, reason)
+
+
+def explain_limits_by(rules: LimitRules, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """The same by the rules of a release; limits of the node count where it reads them."""
+    migrated = next((plugins for plugins, rows in migrated_groups(snapshot, rules.handed_over) if rows[0]), NO_PLUGINS)
+    rules = msgspec.structs.replace(rules, plugins=rules.plugins | migrated)
+    use, drivers = csi_use(pod, snapshot.objects, rules.plugins), _drivers(snapshot)
     if reason != TOO_MANY_VOLUMES:
-        masks = [mask for text, mask in _refusals(use, snapshot, drivers, scaling=True) if text == reason]
+        masks = [mask for text, mask in _refusals(rules, use, snapshot, drivers) if text == reason]
         return Unmet((Need("volumes that can be counted", reason, not any(mask[0] for mask in masks)),))
     limits = []
     for driver, names in use.volumes.items():
-        limit = int(drivers.limits[driver].spread(snapshot, NO_LIMIT)[0]) if driver in drivers.limits else NO_LIMIT
-        left = int(_left_behind(snapshot, driver)[0])
-        there, together = (int(_in_use(snapshot, driver, ids)[0]) + left for ids in (NOBODY, names))
+        found = _limits_of(rules, snapshot, driver, drivers)
+        limit = NO_LIMIT if found is None else int(found[0])
+        left = int(_left_behind(snapshot, driver)[0]) if rules.attached else 0
+        there, together = (int(_in_use(rules, snapshot, driver, ids)[0]) + left for ids in (NOBODY, names))
         limits.append(LimitReached(driver, there, together, None if limit == NO_LIMIT else limit))
     return LimitsReached(tuple(limits))
 

@@ -25,6 +25,7 @@ from clusterstate.selectors.node_selection import term_error
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     WAIT_FOR_FIRST_CONSUMER,
+    Plugins,
     VolumeError,
     claim_class,
     csi_volume,
@@ -214,11 +215,13 @@ def may_use_csi(pod: PodInfo) -> bool:
     )
 
 
-def csi_use(pod: PodInfo, objects: ClusterObjects) -> CSIUse:
-    """Upstream: 1.36 CSILimits.filterAttachableVolumes, on a node with a CSINode."""
+def csi_use(pod: PodInfo, objects: ClusterObjects, plugins: Plugins = ALL_PLUGINS) -> CSIUse:
+    """plugins: the in-tree ones that drivers stand in for. Upstream: 1.36 CSILimits.filterAttachableVolumes, on a node
+    with a CSINode.
+    """
     volumes: dict[str, set[str]] = {}
     problems = []
-    for found in _csi_volumes(pod, objects):
+    for found in _csi_volumes(pod, objects, plugins):
         if isinstance(found, Problem):
             problems.append(found)
         elif found.driver and found.volume_handle:
@@ -226,11 +229,11 @@ def csi_use(pod: PodInfo, objects: ClusterObjects) -> CSIUse:
     return CSIUse({driver: frozenset(names) for driver, names in volumes.items()}, tuple(problems))
 
 
-def _csi_volumes(pod: PodInfo, objects: ClusterObjects) -> Iterator[CSI | Problem]:
+def _csi_volumes(pod: PodInfo, objects: ClusterObjects, plugins: Plugins) -> Iterator[CSI | Problem]:
     for volume in pod.spec.volumes:
         if isinstance(volume, ClaimVolume | EphemeralClaim):
-            yield from _of_claim(pod.namespace, volume, objects)
-        elif (plugin := plugin_of(volume)) is not None:
+            yield from _of_claim(pod.namespace, volume, objects, plugins)
+        elif (plugin := plugin_of(volume)) is not None and plugin.name in plugins:
             try:
                 yield CSI(plugin.driver, plugin.inline_handle(volume))
             except TranslationError as error:
@@ -241,7 +244,9 @@ def _name(volume: object) -> str:
     return volume.volume_name if isinstance(volume, AWSElasticBlockStore) else ""
 
 
-def _of_claim(namespace: str, volume: ClaimVolume | EphemeralClaim, objects: ClusterObjects) -> Iterator[CSI | Problem]:
+def _of_claim(
+    namespace: str, volume: ClaimVolume | EphemeralClaim, objects: ClusterObjects, plugins: Plugins
+) -> Iterator[CSI | Problem]:
     name = volume.claim_name
     claim = objects.persistent_volume_claims.get((namespace, name))
     if not name:
@@ -251,20 +256,22 @@ def _of_claim(namespace: str, volume: ClaimVolume | EphemeralClaim, objects: Clu
     elif isinstance(volume, EphemeralClaim) and not is_owned(claim, volume.pod_uid):
         yield Problem(not_owner(claim, volume))
     else:
-        found = csi_volume(claim, objects, ALL_PLUGINS)
+        found = csi_volume(claim, objects, plugins)
         if found is not None:
             yield found
 
 
-def csi_use_of(driver: str, objects: ClusterObjects) -> Callable[[PodInfo], frozenset[str]]:
+def csi_use_of(
+    driver: str, objects: ClusterObjects, plugins: Plugins = ALL_PLUGINS
+) -> Callable[[PodInfo], frozenset[str]]:
     """A driver's volumes of a pod class."""
 
     def ids(pod: PodInfo) -> frozenset[str]:
-        return csi_use(pod, objects).volumes.get(driver, frozenset())
+        return csi_use(pod, objects, plugins).volumes.get(driver, frozenset())
 
     return ids
 
 
-def first_error(pod: PodInfo, objects: ClusterObjects) -> str | None:
+def first_error(pod: PodInfo, objects: ClusterObjects, plugins: Plugins = ALL_PLUGINS) -> str | None:
     """Why the volumes of a running pod on a node with a CSINode cannot be counted; None when they can."""
-    return next((problem.text for problem in csi_use(pod, objects).problems if not problem.missing), None)
+    return next((problem.text for problem in csi_use(pod, objects, plugins).problems if not problem.missing), None)

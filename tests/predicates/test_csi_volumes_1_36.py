@@ -13,10 +13,12 @@ from clusterstate.objects import (
     CSI,
     AWSElasticBlockStore,
     AzureDisk,
+    Cinder,
     CSIDriver,
     CSINode,
     CSINodeDriver,
     EphemeralVolume,
+    FrozenMap,
     GCEPersistentDisk,
     ObjectMeta,
     Pod,
@@ -24,13 +26,22 @@ from clusterstate.objects import (
     VolumeAttachment,
 )
 from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.releases import v1_36
 from predicates.csi_volumes import (
+    LIMITS_1_25,
+    LIMITS_1_26,
+    LIMITS_1_27,
+    LIMITS_1_28,
+    LIMITS_1_30,
     TOO_MANY_VOLUMES,
+    LimitRules,
     csi_limits_1_36,
+    csi_limits_before_1_32,
     csi_limits_with_scaling,
     is_unresolvable,
 )
+from predicates.types import NodeError
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
 
@@ -288,3 +299,55 @@ def test_counting_one_by_one_gives_the_same(claims: Any, placed: Any, held: Any,
     assert failing(cluster, pod, snapshot).get(TOO_MANY_VOLUMES, []) == wanted
     only_b = failing(cluster, pod, snapshot.take(np.array([1])))
     assert only_b.get(TOO_MANY_VOLUMES, []) == [n for n in wanted if n == "b"]
+
+
+# --- between 1.25 and 1.31 -----------------------------------------------------------------
+
+GCE, CINDER_DRIVER = "pd.csi.storage.gke.io", "cinder.csi.openstack.org"
+
+
+def before(rules: LimitRules, cluster: Cluster, pod: Pod) -> dict[str, list[str]]:
+    snapshot = cluster.snapshot
+    return by_text(snapshot, csi_limits_before_1_32(rules, cluster.info(pod), snapshot))
+
+
+def test_allocatable_counted_up_to_1_31() -> None:
+    """The CSINode goes first; attachments do not count."""
+    key = "attachable-volumes-csi-d.io"
+    node = make_node("a", allocatable=FrozenMap({key: 1000}))
+    for limit, claims, expected in ((None, ("c0", "c1"), FULL), (None, ("c0",), {}), (2, ("c0", "c1"), {})):
+        cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", limit)), attached("x", "pv3")], v1_36.VIEW)
+        assert before(LIMITS_1_30, cluster, claiming(*claims)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "annotated", "expected"),
+    [
+        (LIMITS_1_28, "", [EBS, GCE, CINDER_DRIVER]),
+        (LIMITS_1_27, "", [EBS, CINDER_DRIVER]),
+        (LIMITS_1_27, "kubernetes.io/gce-pd", [EBS, GCE, CINDER_DRIVER]),
+        (LIMITS_1_26, "", [CINDER_DRIVER]),
+        (LIMITS_1_26, "kubernetes.io/aws-ebs", [EBS, CINDER_DRIVER]),
+        (LIMITS_1_25, "", []),
+        (LIMITS_1_25, "kubernetes.io/cinder,kubernetes.io/gce-pd", [GCE, CINDER_DRIVER]),
+    ],
+)
+def test_plugins_that_drivers_stand_in_for(rules: LimitRules, annotated: str, expected: list[str]) -> None:
+    """Always, or where the CSINode says so; a node that may attach none of a driver's refuses its disks."""
+    metadata = ObjectMeta("a", annotations=FrozenMap({MIGRATED_ANNOTATION: annotated}))
+    disks = {EBS: AWSElasticBlockStore("vol-1"), GCE: GCEPersistentDisk("d"), CINDER_DRIVER: Cinder("c")}
+    found = []
+    for driver, disk in disks.items():
+        csi_node = CSINode(metadata, (CSINodeDriver(driver, count=0),))
+        if before(rules, Cluster([make_node("a")], [], [csi_node], v1_36.VIEW), mounting(disk)) == FULL:
+            found.append(driver)
+    assert found == expected
+
+
+def test_a_missing_claim_was_an_error_up_to_1_29() -> None:
+    """Later it is a reason."""
+    cluster = world([])
+    for rules, error in ((LIMITS_1_28, True), (LIMITS_1_30, False)):
+        (reason,) = csi_limits_before_1_32(rules, cluster.info(claiming("none")), cluster.snapshot)
+        assert isinstance(reason, NodeError) is error
+        assert reason == missing("none")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.footprint import Footprint
@@ -30,15 +34,24 @@ from kubescheduler.queue.queueing_hints import (
     may_be_claimed,
 )
 from predicates.csi_volumes import (
+    LIMITS_1_25,
+    LIMITS_1_26,
+    LIMITS_1_27,
+    LIMITS_1_28,
+    LIMITS_1_30,
+    PORTWORX,
     CSINodeLimits,
+    LimitRules,
     csi_limits_1_36,
+    csi_limits_before_1_32,
     csi_limits_with_scaling,
     explain_limits,
     explain_limits_1_36,
+    explain_limits_by,
     is_unresolvable,
     max_csi_volume_count,
 )
-from predicates.refusal_evidence import filter_evidence
+from predicates.refusal_evidence import Explain, filter_evidence
 from predicates.types import FitPredicate, Verdict
 
 NAME = "NodeVolumeLimits"
@@ -46,6 +59,7 @@ POINTS_1_20 = frozenset({Point.FILTER})
 POINTS_1_36 = frozenset({Point.PRE_FILTER, Point.FILTER})
 READS = BY_ROW | Reads.STORAGE
 SCALING = "VolumeLimitScaling"
+PORTWORX_GATE = "CSIMigrationPortworx"
 
 
 def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
@@ -78,14 +92,64 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     Upstream: 1.36 NodeVolumeLimits. PreFilter skips pods without volumes that could count.
     """
     check = csi_limits_with_scaling if handle.feature_gates.get(SCALING, False) else csi_limits_1_36
-    evidence = filter_evidence(NAME, explain_limits_1_36)
+    return _counting(check, explain_limits_1_36)
+
+
+def node_volume_limits_1_30(_: Any, handle: Handle) -> ColumnPlugin:
+    """The node's allocatable `attachable-volumes-csi-…` limits drivers of which the CSINode says nothing. Volumes that
+    no pod there uses do not count.
+
+    Upstream: 1.30 NodeVolumeLimits.
+    """
+    return _by_rules(LIMITS_1_30, handle)
+
+
+def node_volume_limits_1_28(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.30, but a claim that is missing is an error.
+
+    Upstream: 1.28 NodeVolumeLimits.
+    """
+    return _by_rules(LIMITS_1_28, handle)
+
+
+def node_volume_limits_1_27(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.28, but GCE disks count where the CSINode says that their plugin has been handed over.
+
+    Upstream: 1.27 NodeVolumeLimits.
+    """
+    return _by_rules(LIMITS_1_27, handle)
+
+
+def node_volume_limits_1_26(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.27, and so for EBS and Azure disks.
+
+    Upstream: 1.26 NodeVolumeLimits.
+    """
+    return _by_rules(LIMITS_1_26, handle)
+
+
+def node_volume_limits_1_25(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.26, and so for Cinder disks.
+
+    Upstream: 1.25 NodeVolumeLimits, which crashes on inline disks where a node has no CSINode.
+    """
+    return _by_rules(LIMITS_1_25, handle)
+
+
+def _by_rules(rules: LimitRules, handle: Handle) -> ColumnPlugin:
+    if not handle.feature_gates.get(PORTWORX_GATE, False):
+        rules = msgspec.structs.replace(rules, handed_over=rules.handed_over - {PORTWORX})
+    return _counting(partial(csi_limits_before_1_32, rules), partial(explain_limits_by, rules))
+
+
+def _counting(check: Callable[[PodInfo, Snapshot], Verdict], explain: Explain) -> ColumnPlugin:
     rule = FitPredicate(
         NAME,
         check,
         Footprint(READS, pod_key=spec_alone, storage=bound_storage),
         may_use_csi,
         unresolvable=is_unresolvable,
-        evidence=evidence,
+        evidence=filter_evidence(NAME, explain),
     )
     return ColumnPlugin(NAME, POINTS_1_36, rule, sign=sign_volumes)
 
@@ -109,3 +173,8 @@ EVENTS = (
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, reasons=REASONS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_30)
+PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_28, reasons=REASONS)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_28, make=node_volume_limits_1_27)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_28, make=node_volume_limits_1_26, points=POINTS_1_20)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_26, make=node_volume_limits_1_25)
