@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
-from clusterstate.hypothetical.roster import CHUNK, NOBODY, NOW, PodLists, Roster, by_importance, started
+from clusterstate.hypothetical.roster import CHUNK, NOBODY, NOW, PodLists, Roster, by_importance, by_priority, started
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_node, make_pod, resources
@@ -47,6 +47,12 @@ def roster(cache: ClusterCache) -> Roster:
 def test_importance(pods: list[Pod], order: str) -> None:
     """Priority first, then the earlier start; who does not say when it started comes last."""
     assert names(by_importance(pods)) == order
+
+
+def test_up_to_1_13_starts_do_not_count() -> None:
+    """Pods of one priority stay as they came."""
+    pods = [make_pod("a", priority=1), make_pod("b", priority=2), make_pod("c", priority=1)]
+    assert [pod.metadata.name for pod in by_priority(pods)] == ["b", "a", "c"]
 
 
 def test_starts() -> None:

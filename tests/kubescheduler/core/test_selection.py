@@ -8,7 +8,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, nodes_to_find
+from kubescheduler.core.selection import (
+    FirstByName,
+    InTurnTie,
+    RandomTie,
+    ReservoirTie,
+    nodes_to_find,
+    nodes_to_find_1_13,
+)
 
 RANKS = np.array([3, 0, 2, 1])
 
@@ -50,3 +57,10 @@ def test_every_tied_node_has_an_equal_chance(kind: type[RandomTie] | type[Reserv
     tie = kind(random.Random(1))
     drawn = Counter(tie.choose(np.array([0, 1, 2, 3]), RANKS) for _ in range(4000))
     assert all(850 < drawn[row] < 1150 for row in range(4)), drawn
+
+
+def test_nodes_take_turns_in_their_order() -> None:
+    """Up to 1.15, and 0 percent of them was all."""
+    tie, tied = InTurnTie(), np.array([4, 7, 9])
+    assert [tie.choose(tied, np.zeros(10, np.int64)) for _ in range(4)] == [4, 7, 9, 4]
+    assert [nodes_to_find_1_13(1000, percentage) for percentage in (0, 50, 100)] == [1000, 500, 1000]
