@@ -130,7 +130,6 @@ POD_LEVEL = "PodLevelResources"
 POD_LEVEL_RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 COMPARISONS = "TaintTolerationComparisonOperators"
 IN_PLACE = "InPlacePodVerticalScaling"
-SIDECARS = "SidecarContainers"
 
 Change = Callable[[PodSpec], PodSpec]
 
@@ -164,11 +163,6 @@ def _without_resources(spec: PodSpec) -> PodSpec:
     return msgspec.structs.replace(spec, resources=NO_RESOURCES)
 
 
-def _without_sidecars(spec: PodSpec) -> PodSpec:
-    containers = tuple(msgspec.structs.replace(c, restart_policy=None) for c in spec.init_containers)
-    return msgspec.structs.replace(spec, init_containers=containers)
-
-
 def _comparing(spec: PodSpec) -> PodSpec:
     return msgspec.structs.replace(spec, tolerations=tuple(map(_with_comparison, spec.tolerations)))
 
@@ -196,8 +190,6 @@ def gated_pod_key_1_36(gates: Mapping[str, bool], absent: Mapping[str, bool] = {
         changes.append(_without_resources)
     if on(COMPARISONS, usual=False):
         changes.append(_comparing)
-    if not on(SIDECARS):
-        changes.append(_without_sidecars)
     resizes, in_place = pod_level and whole, on(IN_PLACE)
     if resizes and in_place and not changes:
         return pod_key_1_36

@@ -295,6 +295,29 @@ def account_1_36(spec: PodSpec) -> PodUsage:
     )
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
+def account_1_28(spec: PodSpec) -> PodUsage:
+    """What a pod asks for; in what running pods count as with defaults, sidecars are no part of the sum, only
+    of what is asked for at the start.
+
+    Upstream: 1.28 PodRequests and calculateResource.
+    """
+    usage = account_1_36(spec)
+    if not any(container.restart_policy == RESTARTABLE for container in spec.init_containers):
+        return usage
+    requests = spec.in_use or as_asked(spec)
+    total = _total([{**DEFAULTS, **one} for one in requests.containers])
+    sidecars: dict[str, int] = {}
+    for container, asked in zip(spec.init_containers, requests.init_containers, strict=True):
+        if container.restart_policy == RESTARTABLE:
+            _add(sidecars, asked)
+            _raise(total, {**DEFAULTS, **sidecars})
+        else:
+            _raise(total, {**DEFAULTS, **_total([asked, sidecars])})
+    _add(total, spec.overhead)
+    return msgspec.structs.replace(usage, nonzero=_cpu_and_memory(total))
+
+
 def as_asked(spec: PodSpec) -> RequestsInUse:
     """The requests that the spec itself names."""
     return RequestsInUse(

@@ -18,10 +18,9 @@ several of them are one by ``together``.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -30,10 +29,7 @@ from kubescheduler.releases.names import TAKEN_BACK
 from kubescheduler.releases.release import Change, Edit, Release
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-
     from algorithmprovider.registry import Algorithms
-    from clusterstate.release_view import ReleaseView
     from kubescheduler.config.gate_records import Gate
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from predicates.types import FitPredicateFactory
@@ -113,20 +109,6 @@ def viewing(**fields: Any) -> Edit:
     def edit(release: Release) -> Release:
         older = release.view
         return replace(release, view=lambda gates: replace(older(gates), **fields))
-
-    return edit
-
-
-def gated_view(**settled: bool) -> Edit:
-    """Gates that are read as settled where objects are read, whatever is said of them."""
-
-    def edit(release: Release) -> Release:
-        older = release.view
-
-        def view(gates: Mapping[str, bool]) -> ReleaseView:
-            return older(ChainMap(settled, cast("MutableMapping[str, bool]", gates)))
-
-        return replace(release, view=view)
 
     return edit
 

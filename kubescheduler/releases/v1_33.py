@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
-from kubescheduler.framework.plugins import node_resources_balanced_allocation, volume_binding
+from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
 from kubescheduler.releases import v1_32
-from kubescheduler.releases.changes import after, gated_view, gates, plugins, together
+from kubescheduler.releases.changes import after, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -17,15 +17,17 @@ CHANGES = (
         source="kubernetes #129138",
     ),
     Change(
+        "spread-constraints-count-apart",
+        "Two topology spread constraints with one key no longer share their counts.",
+        ChangeKind.SCORE,
+        plugins(pod_topology_spread.PLUGIN_1_36),
+    ),
+    Change(
         "granted-resources-count",
         "Of a container counts the most of what it asks for, is granted and has allocated; "
         "InPlacePodVerticalScaling is on.",
         ChangeKind.GATE,
-        together(
-            gates({"InPlacePodVerticalScaling": BETA}, idle=("InPlacePodVerticalScaling",)),
-            # The process counts them whatever the gate says.
-            gated_view(InPlacePodVerticalScaling=True),
-        ),
+        gates({"InPlacePodVerticalScaling": BETA}),
         source="KEP-1287",
     ),
     Change(

@@ -163,7 +163,9 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     pick: NodePick
     """The candidates that may be chosen."""
     needs_victims: bool
-    """A node that needs no victims is an error, and victims are listed by importance."""
+    """A node that needs no victims is an error."""
+    by_importance: bool
+    """Victims are listed by importance; otherwise those whom budgets protect come first."""
     explains: bool
     """The release says why there is no candidate."""
     fruitless_clears: bool
@@ -271,7 +273,7 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
     by_class = not any(budget.disrupted_pods for budget in objects.pod_disruption_budgets.values())
     protect = functools.partial(rules.violating, objects)
     needs = rules.needs_victims
-    victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=needs)
+    victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=rules.by_importance)
     found = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)
     if not needs:
         return found, []
@@ -363,6 +365,7 @@ PREEMPTION_1_18 = PreemptionRules(
     potential_1_20,
     pick_1_16,
     needs_victims=False,
+    by_importance=False,
     explains=False,
     fruitless_clears=False,
     honours_policy=False,
@@ -375,6 +378,7 @@ PREEMPTION_1_20 = PreemptionRules(
     potential_1_20,
     pick_1_20,
     needs_victims=False,
+    by_importance=False,
     explains=False,
     fruitless_clears=False,
 )
@@ -385,6 +389,9 @@ PREEMPTION_1_36 = PreemptionRules(
     potential_1_36,
     pick_1_36,
     needs_victims=True,
+    by_importance=True,
     explains=True,
     fruitless_clears=True,
 )
+
+PREEMPTION_1_31 = msgspec.structs.replace(PREEMPTION_1_36, by_importance=False)

@@ -43,7 +43,6 @@ from kubescheduler.framework.deciding.find_nodes import (
     FrameworkDecisionRules,
     Host,
     Sampler,
-    outside,
 )
 from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, Turn, TurnNumbers
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters, searches
@@ -273,7 +272,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         passed, narrowed = found.passed or Filtered(listed), found.narrowed
         absent = rejected = narrowed.status
         if rejected is None and narrowed.nodes is not None:
-            absent = outside(narrowed.plugins)
+            absent = scheduler.rules.outside(narrowed.plugins)
         verdicts, idle = passed.verdicts, ()
         if rejected is not None and self.thorough:
             verdicts, idle = self._own_words(passed, len(names))

@@ -19,6 +19,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evic
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_18,
     PREEMPTION_1_20,
+    PREEMPTION_1_31,
     PREEMPTION_1_36,
     CandidateSampling,
     PreemptionRules,
@@ -140,6 +141,15 @@ def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) 
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, evictions=Evictions(handle))
 
 
+def default_preemption_1_31(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
+    """Of the victims on a node those whom budgets protect come first, so that the first may not be the one with the
+    highest priority.
+
+    Upstream: 1.31 DefaultPreemption.
+    """
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_31, handle, evictions=Evictions(handle))
+
+
 # --- args --------------------------------------------------------------------------------------
 
 
@@ -174,7 +184,6 @@ How many candidates are enough where nodes are sampled, as with a percentageOfNo
 two numbers. Otherwise kubescheduler tries every node; see [deviations](../explanation/deviations.md).""",
     errors=_errors_1_20,
 )
-ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36)
 ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
@@ -202,3 +211,4 @@ PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
 )
+PLUGIN_1_31 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_31)

@@ -23,10 +23,6 @@ InTree = Mapping[str, InTreePlugin]
 """Plugin → its record, of every plugin that comes with a release."""
 
 
-STORAGE_SCORES = "VolumeCapacityPriority"
-"""The feature gate with which VolumeBinding scores, where providers say what runs."""
-
-
 def provider_plugins(
     lists: Mapping[Point, Iterable[str]],
     plugins: InTree,
@@ -46,8 +42,7 @@ def provider_plugins(
         )
 
     more = ("SelectorSpread",) if selector_spread else ()
-    storage = ("VolumeBinding",) if feature_gates.get(STORAGE_SCORES, False) else ()
-    beside = {Point.PRE_SCORE: more, Point.SCORE: (*more, *storage)}
+    beside = {Point.PRE_SCORE: more, Point.SCORE: more}
     return {point: enabled(point, (*names, *beside.get(point, ()))) for point, names in lists.items()}
 
 

@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
-from kubescheduler.framework.deciding.find_nodes import answers, outside
+from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
 from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
@@ -302,7 +302,7 @@ def refused_before(outcome: PreFilterOutcome, name: str) -> Status | None:
     """Why a node is not looked at at all."""
     if outcome.status is not None:
         return outcome.status
-    return None if outcome.nodes is None or name in outcome.nodes else outside(outcome.plugins)
+    return None if outcome.nodes is None or name in outcome.nodes else outside_1_32(outcome.plugins)
 
 
 def score_by_runner(framework: Framework, feasible: Snapshot, pod: Pod, state: CycleState, found: Found) -> None:

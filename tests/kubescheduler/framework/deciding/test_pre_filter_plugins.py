@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFilterResult
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.deciding.find_nodes import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside
+from kubescheduler.framework.deciding.find_nodes import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside_1_32
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_pod
 from tests.support.deciders import answers, deciding, plugin, pre_filtering, refusing
@@ -98,8 +98,8 @@ def test_skip_is_noted() -> None:
 
 def test_what_nodes_outside_are_told() -> None:
     """Even a single plugin is told in the plural."""
-    assert outside(("A",)) == Status.unresolvable("node(s) didn't satisfy plugin(s) [A]")
-    assert outside(("A", "B")).message == "node(s) didn't satisfy plugin(s) [A B]"
+    assert outside_1_32(("A",)) == Status.unresolvable("node(s) didn't satisfy plugin(s) [A]")
+    assert outside_1_32(("A", "B")).message == "node(s) didn't satisfy plugin(s) [A B]"
 
 
 # --- whole decisions -----------------------------------------------------------------------------
