@@ -274,8 +274,8 @@ FRAMEWORK = replace(
 RELEASE: Release = replace(
     v1_20.RELEASE,
     name="1.31",
-    version="1.32.2",
-    summary="CSI limits come from CSINode alone",
+    version="1.31.1",
+    summary="no EBSLimits, GCEPDLimits and AzureDiskLimits",
     gates=GATES,
     view=view,
     filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
