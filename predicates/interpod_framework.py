@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
 import numpy as np
 
-from clusterstate.changes import NOTHING, Reads
+from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
 from clusterstate.growable import Mask
 from clusterstate.nodecolumn import ABSENT
@@ -44,14 +44,15 @@ from predicates.refusal_evidence import (
 from predicates.types import GO_ON, PASS, SKIP, FitPredicate, PreFiltered, Verdict
 
 AFFINITY_NOT_MATCH = "node(s) didn't match pod affinity/anti-affinity"
+AFFINITY_NOT_MATCH_1_21 = "node(s) didn't match pod affinity/anti-affinity rules"
 AFFINITY_RULES = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_RULES = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 PARSING = "parsing pod: "
 
 
-def two_reasons(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Two reasons where the pod does not fit, the general one first. Upstream: 1.19 and 1.20 Filter."""
+def two_reasons(rules: TermRules, general: str, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Two reasons where the pod does not fit, the general one first. Upstream: 1.19 to 1.21 Filter."""
     verdict = inter_pod_affinity(rules, pod, snapshot)
     if not verdict:
         return PASS
@@ -59,12 +60,7 @@ def two_reasons(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
     for mask in verdict.values():
         failed = mask if failed is None else failed | mask
     assert failed is not None
-    return {AFFINITY_NOT_MATCH: failed, **verdict}
-
-
-def inter_pod_affinity_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Upstream: 1.36 Filter."""
-    return inter_pod_affinity(TERMS_1_36, pod, snapshot)
+    return {general: failed, **verdict}
 
 
 def inter_pod_affinity_1_18(pod: PodInfo, snapshot: Snapshot) -> Verdict:
@@ -245,23 +241,14 @@ def _narrow(rules: TermRules, pod: PodInfo) -> Reads:
     return Reads.ALL_NODES | pods | rules.reads
 
 
-def predicate_1_20(rules: TermRules = TERMS_1_20) -> FitPredicate:
-    """InterPodAffinity's filter. Upstream: 1.19 and 1.20."""
-    return FitPredicate(
-        "InterPodAffinity",
-        partial(two_reasons, rules),
-        Footprint(
-            Reads.ALL_NODES | Reads.ALL_PODS,
-            narrow=partial(_narrow, rules),
-            pod_key=affinity_labels,
-            row_local=partial(_is_free, rules),
-            scope=partial(_scope, rules),
-            pre_reads=NOTHING,
-        ),
-        pre_filter=partial(_pre_filter, rules, skips=False),
-        evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),
-        unresolvable=_is_unresolvable,
-    )
+def predicate_1_20(rules: TermRules = TERMS_1_20, general: str = AFFINITY_NOT_MATCH) -> FitPredicate:
+    """InterPodAffinity's filter. general: the reason that is given before the others. Upstream: 1.19 to 1.21."""
+    return _predicate(rules, partial(two_reasons, rules, general), skips=False)
+
+
+def predicate_1_22(rules: TermRules) -> FitPredicate:
+    """InterPodAffinity's filter, which gives one reason. Upstream: 1.22."""
+    return _predicate(rules, partial(inter_pod_affinity, rules), skips=False)
 
 
 def predicate_1_18() -> FitPredicate:
@@ -271,19 +258,23 @@ def predicate_1_18() -> FitPredicate:
 
 def predicate_1_36(rules: TermRules = TERMS_1_36) -> FitPredicate:
     """InterPodAffinity's filter; it skips when neither the pod nor a running one asks for anything. Upstream: 1.36."""
+    return _predicate(rules, partial(inter_pod_affinity, rules), skips=True)
+
+
+def _predicate(rules: TermRules, check: Callable[[PodInfo, Snapshot], Verdict], *, skips: bool) -> FitPredicate:
     return FitPredicate(
         "InterPodAffinity",
-        partial(inter_pod_affinity, rules),
+        check,
         Footprint(
-            Reads.ALL_NODES | Reads.ALL_PODS | Reads.NAMESPACES,
+            Reads.ALL_NODES | Reads.ALL_PODS | rules.reads,
             narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
             row_local=partial(_is_free, rules),
             scope=partial(_scope, rules),
-            pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | Reads.NAMESPACES,
-            pre_scope=partial(_pre_scope, rules),
+            pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | rules.reads if skips else rules.reads,
+            pre_scope=partial(_pre_scope, rules) if skips else None,
         ),
-        pre_filter=partial(_pre_filter, rules, skips=True),
+        pre_filter=partial(_pre_filter, rules, skips=skips),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),
         unresolvable=_is_unresolvable,
     )

@@ -119,21 +119,34 @@ def _picks(reason: str, added: Terms, pod: PodInfo, snapshot: Snapshot) -> Verdi
     return verdict
 
 
+def named_nodes_1_24(pod: PodInfo, _: Snapshot) -> PreFiltered:
+    """The same; refused when the names of one term contradict one another. Upstream: 1.24 NodeAffinity PreFilter."""
+    named = _named_by_term(pod)
+    if named is None:
+        return GO_ON
+    return PreFiltered(nodes=frozenset[str]().union(*named)) if all(named) else PreFiltered(reasons=(CONFLICT,))
+
+
 def named_nodes(pod: PodInfo, _: Snapshot) -> PreFiltered:
     """The nodes that the pod's required terms name, when every term names some; refused when the names of each term
     contradict one another. Upstream: 1.36 NodeAffinity PreFilter.
     """
-    affinity = pod.spec.affinity
-    terms = affinity.node_affinity.required if affinity and affinity.node_affinity else None
-    nodes: frozenset[str] = frozenset()
-    for term in terms or ():
+    named = _named_by_term(pod)
+    if named is None:
+        return GO_ON
+    nodes = frozenset[str]().union(*named)
+    return PreFiltered(nodes=nodes) if nodes else PreFiltered(reasons=(CONFLICT,))
+
+
+def _named_by_term(pod: PodInfo) -> list[frozenset[str]] | None:
+    """The nodes that each required term names; None without terms, or where one names none."""
+    out = []
+    for term in _terms_of(pod) or ():
         named = [frozenset(r.values) for r in term.match_fields if r.key == NAME_FIELD and r.operator == "In"]
         if not named:
-            return GO_ON
-        nodes |= frozenset.intersection(*named)
-    if not terms:
-        return GO_ON
-    return PreFiltered(nodes=nodes) if nodes else PreFiltered(reasons=(CONFLICT,))
+            return None
+        out.append(frozenset.intersection(*named))
+    return out or None
 
 
 # --- evidence ------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from clusterstate.topology.pod_affinity import (
 from clusterstate.topology.topology_scope import TopologyScope, every_sign, every_sum
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
-from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, Reduce
 
 ERROR_1_20 = "parsing pod: "
 ERROR_1_36 = "failed to parse pod: "
@@ -224,7 +224,11 @@ def _explain(rules: TermRules, hard_weight: int) -> Explain:
     return explain
 
 
-def _explain_stretched(range_of: Callable[[IntArray], tuple[int, int]]) -> ExplainReduce:
+RangeOf = Callable[[IntArray], tuple[int, int]]
+"""Of sums: the lowest and the highest that counts."""
+
+
+def _explain_stretched(range_of: RangeOf) -> ExplainReduce:
     def explain(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
         low, high = range_of(sums)
         formula = stretched_formula(MAX_NODE_SCORE, int(sums[at]), low, high)
@@ -235,7 +239,15 @@ def _explain_stretched(range_of: Callable[[IntArray], tuple[int, int]]) -> Expla
 
 def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityConfig:
     """InterPodAffinity's score. Upstream: 1.19 and 1.20."""
+    return _scoring(rules, hard_weight, normalize_1_20, range_1_20)
 
+
+def scoring_1_21(rules: TermRules, hard_weight: int) -> PriorityConfig:
+    """InterPodAffinity's score, from the lowest to the highest sum. Upstream: 1.21."""
+    return _scoring(rules, hard_weight, normalize_1_36, range_1_36)
+
+
+def _scoring(rules: TermRules, hard_weight: int, normalize: Reduce, range_of: RangeOf) -> PriorityConfig:
     def pre_score(pod: PodInfo, snapshot: Snapshot) -> bool:
         if error := rules.error(pod, snapshot):
             raise PriorityError(ERROR_1_20 + error)
@@ -244,9 +256,9 @@ def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityCon
     return PriorityConfig(
         "InterPodAffinity",
         partial(_sums, rules, hard_weight),
-        normalize_1_20,
+        normalize,
         Footprint(
-            Reads.ALL_NODES | Reads.ALL_PODS,
+            Reads.ALL_NODES | Reads.ALL_PODS | rules.reads,
             narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
             scope=partial(_scope, rules, hard_weight),
@@ -254,7 +266,7 @@ def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityCon
         ),
         valuewise=True,
         pre_score=pre_score,
-        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_1_20)),
+        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_of)),
     )
 
 

@@ -233,6 +233,14 @@ def parse_1_20(term: PodAffinityTerm, owner_namespace: str) -> Term:
 
 
 @lru_cache(maxsize=16384)
+def parse_1_22(term: PodAffinityTerm, owner_namespace: str) -> Term:
+    """With a namespaceSelector. Raises SelectorError. Upstream: 1.22 newAffinityTerm."""
+    own = () if term.namespace_selector is not None else (owner_namespace,)
+    labels, among = map(compile_selector, (term.label_selector, term.namespace_selector))
+    return Term(term.topology_key, frozenset(term.namespaces or own), labels, among)
+
+
+@lru_cache(maxsize=16384)
 def parse_1_36(term: PodAffinityTerm, owner_namespace: str) -> Term:
     """Raises SelectorError. Upstream: 1.36 newAffinityTerm."""
     own = () if term.namespace_selector is not None else (owner_namespace,)
@@ -347,6 +355,7 @@ class TermRules(msgspec.Struct, frozen=True):
 
 TERMS_1_18 = TermRules("1.18", parse_1_20, by_namespace_labels=False, all_errors=False, reports=False)
 TERMS_1_20 = TermRules("1.20", parse_1_20, by_namespace_labels=False, all_errors=False)
+TERMS_1_22 = TermRules("1.22", parse_1_22, by_namespace_labels=True, all_errors=False, asks_again=False)
 TERMS_1_36 = TermRules("1.36", parse_1_36, by_namespace_labels=True, all_errors=True)
 TERMS_1_24 = msgspec.structs.replace(TERMS_1_36, name="1.24", asks_again=False)
 

@@ -142,6 +142,11 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
         """The release's record. Raises ConfigError for a release that is not known."""
         return release_named(self.release)
 
+    @property
+    def registering_gates(self) -> Mapping[str, bool]:
+        """Every gate as it was when predicates and priorities were registered."""
+        return self.gates
+
     @cached_property
     def gates(self) -> FrozenMap[str, bool]:
         """Every gate of the release. Raises ConfigError for gates that the release does not know."""

@@ -75,6 +75,16 @@ def _failed(scenario: Any, query: Any, release: str, error: Exception) -> dict[s
 # --- a scenario -------------------------------------------------------------------------------
 
 
+class ScenarioFlags(EngineFlags, frozen=True, eq=False):
+    """What a scenario says of every scheduler."""
+
+    @property
+    def registering_gates(self) -> Mapping[str, bool]:
+        """Those that are read once, at the start, at their defaults: a scenario speaks of them too late."""
+        early = frozenset[str]() if self.record.legacy is None else self.record.legacy.read_at_start
+        return {**self.gates, **{name: self.record.gates.gates[name].default for name in early}}
+
+
 class Asked(msgspec.Struct, frozen=True, eq=False):
     """One configuration that queries name."""
 
@@ -110,7 +120,7 @@ class Scenario(msgspec.Struct, eq=False):
             release=release,
             cache=ClusterCache.of(objects, release.view(gates)),
             objects=objects,
-            flags=EngineFlags(release.name, feature_gates=gates),
+            flags=ScenarioFlags(release.name, feature_gates=gates),
             notes=tuple(release.gates.notes(gates)),
             sequence=bool(document.get("sequence")),
         )

@@ -192,7 +192,7 @@ def policy_of_document(flags: EngineFlags, document: Mapping[str, Any]) -> Polic
 def _faults_of(flags: EngineFlags, policy: Policy) -> Iterator[PolicyFault]:
     """The faults of a decoded policy, in the release's order."""
     rules = flags.record.legacy_rules
-    known = rules.registry(flags.gates)
+    known = rules.registry(flags.registering_gates)
     defaults = _default_weights(known)
     return rules.faults(
         policy, known.fit_predicates, known.priorities, hard_weight=flags.hard_weight, defaults=defaults
@@ -216,7 +216,7 @@ def algorithm_for(flags: EngineFlags, provider: str | None, policy: Mapping[str,
 def algorithm_from_provider(flags: EngineFlags, name: str) -> Algorithm:
     """Upstream: CreateFromProvider."""
     rules = flags.record.legacy_rules
-    known = rules.registry(flags.gates)
+    known = rules.registry(flags.registering_gates)
     prefix = rules.from_provider(name)
     try:
         provider = known.provider(name)
@@ -247,7 +247,7 @@ def algorithm_from_provider(flags: EngineFlags, name: str) -> Algorithm:
 def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: bool = False) -> Algorithm:
     """Upstream: CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
     rules = flags.record.legacy_rules
-    known = rules.registry(flags.gates)
+    known = rules.registry(flags.registering_gates)
     default, defaults = known.provider(DEFAULT_PROVIDER), _default_weights(known)
     faults = _faults_of(flags, policy)
     if not every_problem:

@@ -250,6 +250,9 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """The same for priorities."""
     behaviour: LegacyBehaviour
     """How an attempt goes, apart from predicates and priorities."""
+    read_at_start: frozenset[str]
+    """The feature gates of which scenarios of ``evaluate`` speak too late, when everything is registered already, as
+    they did when the release was recorded; as flags of a scheduler they count."""
     loop: Callable[[], LegacyLoop]
     """What surrounds its decisions; a function, so that what only decides imports none of it."""
 

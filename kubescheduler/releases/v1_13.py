@@ -210,6 +210,7 @@ LEGACY = replace(
         order=by_priority,
         pick=pick_1_13,
     ),
+    read_at_start=frozenset({"ResourceLimitsPriorityFunction", "TaintNodesByCondition"}),
     loop=loop,
 )
 

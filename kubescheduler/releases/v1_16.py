@@ -72,6 +72,7 @@ CHANGES = (
             gates({"EvenPodsSpread": ALPHA}),
             algorithms(with_even_spreading),
             legacy(
+                read_at_start=frozenset(),
                 gated_predicates=v1_13.GATED_PREDICATES | {"EvenPodsSpread"},
                 gated_priorities=v1_13.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
                 scaled_scores=scaled_scores,

@@ -45,7 +45,13 @@ from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_20
-from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules, narrow_1_20, note_1_20, nothing_outside
+from kubescheduler.framework.deciding.find_nodes import (
+    FrameworkDecisionRules,
+    narrow_1_20,
+    never_alone,
+    note_1_20,
+    nothing_outside,
+)
 from kubescheduler.framework.deciding.opportunistic_batch import no_batching
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_20
 from kubescheduler.framework.plugins import (
@@ -267,7 +273,7 @@ FORMAT = ComponentFormat(
         V1: "that is for --release 1.36",
         V1ALPHA1: "that is for --release 1.16",
         V1BETA1: "that is for --release 1.20",
-        **dict.fromkeys((V1BETA2, V1BETA3), "1.18 reads v1alpha2"),
+        **dict.fromkeys((V1BETA2, V1BETA3), "{} reads v1alpha2"),
     },
     scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
     registered=frozenset({("v1", "Policy")}),
@@ -294,7 +300,7 @@ DECIDING = FrameworkDecisionRules(
     appends=True,
     fit_error=fit_error_1_16,
     wanted=nodes_to_find,
-    nominated_first=False,
+    nominated_first=never_alone,
     empties=False,
     one_is_enough=False,
     batching=no_batching,

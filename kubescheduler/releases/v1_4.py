@@ -203,6 +203,7 @@ LEGACY = LegacyRules(
         scheduler_of=scheduler_of_1_4,
         places=AnsweredRows1_4,
     ),
+    read_at_start=frozenset(),
     loop=loop,
 )
 

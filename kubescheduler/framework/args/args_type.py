@@ -105,14 +105,14 @@ SHAPE = Field(
 )
 
 
-def shape_errors(shape: Sequence[tuple[int, int]]) -> Iterator[FieldError]:
-    """The faults of a curve of (utilization, score) points, paths beginning at the list."""
+def shape_errors(shape: Sequence[tuple[int, int]], unsorted: str = "values must be sorted") -> Iterator[FieldError]:
+    """The faults of a curve of (utilization, score) points, paths beginning at the list. unsorted: of such points."""
     if not shape:
         yield required("", "at least one point must be specified")
         return
     for at, ((before, _), (here, _)) in enumerate(pairwise(shape), start=1):
         if before >= here:
-            yield invalid(f"[{at}].utilization", here, "values must be sorted in increasing order")
+            yield invalid(f"[{at}].utilization", here, f"{unsorted} in increasing order")
             break
     for at, (utilization, score) in enumerate(shape):
         if utilization not in PERCENT:

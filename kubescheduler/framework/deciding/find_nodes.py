@@ -209,6 +209,21 @@ def ask_filters(
     return LeftByExtenders(left, any(as_objects), refused, traces, answered)
 
 
+def never_alone(_: Mapping[str, bool]) -> bool:
+    """The nominated node is looked at with all others."""
+    return False
+
+
+def alone_if_preferred(feature_gates: Mapping[str, bool]) -> bool:
+    """The nominated node is tried alone first with the gate PreferNominatedNode. Upstream: 1.21."""
+    return feature_gates.get("PreferNominatedNode", False)
+
+
+def always_alone(_: Mapping[str, bool]) -> bool:
+    """The nominated node is tried alone first. Upstream: 1.24."""
+    return True
+
+
 class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """How one release decides, apart from plugins."""
 
@@ -232,8 +247,8 @@ class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """The text when no node fits."""
     wanted: Callable[[int, int], int]
     """How many passing nodes are enough, of (nodes, percentage)."""
-    nominated_first: bool
-    """A nominated node is tried alone before the others."""
+    nominated_first: Callable[[Mapping[str, bool]], bool]
+    """Of the feature gates: whether a nominated node is tried alone before the others."""
     empties: bool
     """Nodes that a filter answers as objects are scored as if they were empty."""
     one_is_enough: bool
@@ -325,7 +340,7 @@ class Finding(msgspec.Struct, eq=False):
             return self._nowhere(filtering, state, snapshot, len(listed))
         self._ask_for_hint(filtering, snapshot, listed)
         first = self.pod.nominated_node_name or self.hint
-        if rules.nominated_first and first and not self.thorough:
+        if first and not self.thorough and rules.nominated_first(host.frame.feature_gates):
             alone = self._alone_on(first, filtering, listed)
             if alone is not None:
                 self.by_hint = first == self.hint and not self.pod.nominated_node_name

@@ -184,6 +184,7 @@ How many candidates are enough where nodes are sampled, as with a percentageOfNo
 two numbers. Otherwise kubescheduler tries every node; see [deviations](../explanation/deviations.md).""",
     errors=_errors_1_20,
 )
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36)
 ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 

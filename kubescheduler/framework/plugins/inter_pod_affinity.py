@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
-from clusterstate.topology.pod_affinity import TERMS_1_18, TERMS_1_20, TERMS_1_24, TERMS_1_36, TermRules
+from clusterstate.topology.pod_affinity import TERMS_1_18, TERMS_1_20, TERMS_1_22, TERMS_1_24, TERMS_1_36, TermRules
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
@@ -24,12 +24,20 @@ from kubescheduler.framework.plugins.plugin_record import (
 )
 from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, POD, Action, ClusterEvent, Registered, picks
-from predicates.interpod_framework import predicate_1_18, predicate_1_20, predicate_1_36
-from priorities.interpod_framework import scoring_1_20, scoring_1_25, scoring_1_36
+from predicates.interpod_framework import (
+    AFFINITY_NOT_MATCH_1_21,
+    predicate_1_18,
+    predicate_1_20,
+    predicate_1_22,
+    predicate_1_36,
+)
+from predicates.types import FitPredicate
+from priorities.interpod_framework import scoring_1_20, scoring_1_21, scoring_1_25, scoring_1_36
 from priorities.types import PriorityConfig
 
 NAME = "InterPodAffinity"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
+NAMESPACE_GATE = "PodAffinityNamespaceSelector"
 
 
 class InterPodAffinityArgs(msgspec.Struct, frozen=True):
@@ -75,6 +83,42 @@ def _before_namespaces(args: InterPodAffinityArgs | None, rules: TermRules) -> C
         points=POINTS,
         check=predicate_1_20(rules),
         scoring=scoring_1_20(args.hard_pod_affinity_weight, rules),
+        filter_alone='error reading "PreFilterInterPodAffinity" from cycleState: not found',
+        score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
+    )
+
+
+def inter_pod_affinity_1_21(args: InterPodAffinityArgs | None, handle: Handle) -> ColumnPlugin:
+    """A node gives two reasons, the general one first. Terms may have a namespaceSelector with feature gate
+    PodAffinityNamespaceSelector.
+
+    Upstream: 1.21 InterPodAffinity. Raises ConfigError for a weight outside 0..100.
+    """
+    args, rules = args or InterPodAffinityArgs(), _terms(handle)
+    refuse(_errors_1_36(args))
+    return _plugin_1_21(args, rules, predicate_1_20(rules, AFFINITY_NOT_MATCH_1_21))
+
+
+def inter_pod_affinity_1_22(args: InterPodAffinityArgs | None, handle: Handle) -> ColumnPlugin:
+    """Neither Filter nor PreScore is skipped. Terms may have a namespaceSelector with feature gate
+    PodAffinityNamespaceSelector.
+
+    Upstream: 1.22 InterPodAffinity.
+    """
+    args, rules = args or InterPodAffinityArgs(), _terms(handle)
+    return _plugin_1_21(args, rules, predicate_1_22(rules))
+
+
+def _terms(handle: Handle) -> TermRules:
+    return TERMS_1_22 if handle.feature_gates.get(NAMESPACE_GATE, True) else TERMS_1_20
+
+
+def _plugin_1_21(args: InterPodAffinityArgs, rules: TermRules, check: FitPredicate) -> ColumnPlugin:
+    return ColumnPlugin(
+        name=NAME,
+        points=POINTS,
+        check=check,
+        scoring=scoring_1_21(rules, args.hard_pod_affinity_weight),
         filter_alone='error reading "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )
@@ -148,6 +192,8 @@ What a running pod's required affinity to the new pod counts, 0–100. With `ign
 is scored for pods without preferred terms of their own.""",
     errors=_errors_1_20,
 )
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36)
+ARGS_1_22 = msgspec.structs.replace(ARGS_1_21, checked_with_config=True)
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(
@@ -184,6 +230,7 @@ REASONS = (
     PluginReason("parsing pod: <TERMS>", UNRESOLVABLE, "PreFilter"),
 )
 REASONS_1_20 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS)
+REASONS_1_21 = (PluginReason("node(s) didn't match pod affinity/anti-affinity rules", BY_NODE), *REASONS)
 EVENTS = (Registered(POD, Action.ADD | Action.POD_LABEL | Action.DELETE, may_satisfy_affinity), NEW_OR_LABELLED)
 
 REASONS_1_19 = (PluginReason("node(s) didn't match pod affinity/anti-affinity", BY_NODE), *REASONS[:3])
@@ -197,6 +244,10 @@ PLUGIN_1_19 = InTreePlugin(
 PLUGIN_1_20 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
 )
+PLUGIN_1_21 = InTreePlugin(
+    NAME, POINTS, inter_pod_affinity_1_21, args=ARGS_1_21, reasons=REASONS_1_21, default_weight=1
+)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS, inter_pod_affinity_1_22, args=ARGS_1_22, reasons=REASONS, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS, inter_pod_affinity_1_36, args=ARGS_1_36, reasons=REASONS, default_weight=2, events=EVENTS
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -34,12 +34,13 @@ from predicates.node_identity import (
     explain_selection,
     explain_selection_framework,
     named_nodes,
+    named_nodes_1_24,
     pod_match_node_selector,
     pod_match_node_selector_1_20,
     pod_match_node_selector_1_36,
 )
 from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, always
+from predicates.types import FitPredicate, PreFiltered, always
 from priorities.node_affinity import (
     added_preference_evidence,
     has_preference,
@@ -59,6 +60,9 @@ POINTS_1_36 = POINTS_1_20 | {Point.PRE_FILTER, Point.PRE_SCORE}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 NO_TERM = NodeSelectorTerm()
+
+
+PreFilter = Callable[[PodInfo, Snapshot], PreFiltered]
 
 
 class AddedAffinity(msgspec.Struct, frozen=True):
@@ -139,6 +143,29 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
     )
 
 
+def node_affinity_1_21(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """Every node is looked at: terms do not narrow the nodes before, nor refuse the pod as a whole.
+
+    Upstream: 1.21 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
+    """
+    return _prepared(args, None, asks_all)
+
+
+def node_affinity_1_24(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """Terms that name nodes by `metadata.name` narrow the nodes before any Filter; one that contradicts itself refuses
+    the pod as a whole. A pod without preferences scores 0.
+
+    Upstream: 1.24 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
+    """
+    return _prepared(args, named_nodes_1_24, asks_all)
+
+
+def asks_all(added: AddedAffinity, pod: PodInfo) -> bool:
+    """PreScore passes no pod over. Raises PriorityError for terms of the pod that cannot be parsed."""
+    has_preference(added.preferred, pod)
+    return True
+
+
 def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
     """All of `spec.nodeSelector` and at least one term of the required node affinity must match, and the args' added
     affinity besides. Raw score: the weights of the preferred terms that match, added up. Normalised: 100·raw / the
@@ -147,12 +174,19 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
 
     Upstream: 1.36 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
     """
+    return _prepared(args, named_nodes, lambda added, pod: has_preference(added.preferred, pod))
+
+
+def _prepared(
+    args: NodeAffinityArgs | None, names: PreFilter | None, asks: Callable[[AddedAffinity, PodInfo], bool]
+) -> ColumnPlugin:
+    """The plugin with PreFilter and PreScore. names: the nodes that alone are looked at. asks: whether it scores."""
     args = args or NodeAffinityArgs()
     refuse(_errors_1_36(args))
     added = args.added_affinity or NO_ADDED_AFFINITY
 
     def pre_score(pod: PodInfo, _: Snapshot) -> bool:
-        return has_preference(added.preferred, pod)
+        return asks(added, pod)
 
     return ColumnPlugin(
         NAME,
@@ -162,7 +196,7 @@ def node_affinity_1_36(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
             partial(pod_match_node_selector_1_36, added.required),
             Footprint(Reads.NODE, pod_key=spec_alone, pre_reads=NOTHING),
             _applies(added.required),
-            pre_filter=named_nodes,
+            pre_filter=names,
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
         ),
@@ -253,6 +287,7 @@ ARGS_1_20 = ArgsType(
 Node affinity that every pod of the profile has besides its own. Keys are those of `spec.affinity.nodeAffinity`.""",
     errors=_errors_1_20,
 )
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36)
 ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
 
 
@@ -277,6 +312,9 @@ PLUGIN_1_18 = InTreePlugin(
 
 PLUGIN_1_20 = InTreePlugin(
     NAME, POINTS_1_20, node_affinity_1_20, args=ARGS_1_20, reasons=REASONS_1_20, default_weight=1
+)
+PLUGIN_1_21 = InTreePlugin(
+    NAME, POINTS_1_36, node_affinity_1_21, args=ARGS_1_21, reasons=(*REASONS_1_36[:1], *REASONS), default_weight=1
 )
 PLUGIN_1_36 = InTreePlugin(
     NAME,

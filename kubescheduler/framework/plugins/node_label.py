@@ -15,7 +15,7 @@ from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
-from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
+from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -43,6 +43,16 @@ class NodeLabelArgs(msgspec.Struct, frozen=True):
     """A node is better that does not have them."""
 
 
+def node_label_1_21(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
+    """Without preferences every node scores 0.
+
+    Upstream: 1.21 NodeLabel. Raises ConfigError for labels that are to be both there and not there.
+    """
+    args = args or NodeLabelArgs()
+    refuse(_errors_1_21(args))
+    return _plugin(args)
+
+
 def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     """From args: labels that a node must have, or must not have, whatever their values. Score: 100·(preferences met) /
     preferences.
@@ -51,7 +61,10 @@ def node_label_1_20(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
     """
     args = args or NodeLabelArgs()
     refuse(_errors(args))
+    return _plugin(args)
 
+
+def _plugin(args: NodeLabelArgs) -> ColumnPlugin:
     def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
         return check_node_labels(args.present_labels, args.absent_labels, snapshot)
 
@@ -94,6 +107,19 @@ def _errors(args: NodeLabelArgs) -> Iterator[FieldError]:
             return
 
 
+def _errors_1_21(args: NodeLabelArgs) -> Iterator[FieldError]:
+    """Every label that is on both sides. Upstream: 1.21 ValidateNodeLabelArgs."""
+    lists = (
+        ("Labels", args.present_labels, args.absent_labels),
+        ("LabelsPreference", args.present_labels_preference, args.absent_labels_preference),
+    )
+    for kind, present, absent in lists:
+        where = {label: at for at, label in enumerate(absent)}
+        for at, label in enumerate(present):
+            if label in where:
+                yield invalid(f"present{kind}[{at}]", label, f"conflict with absent{kind}[{where[label]}]")
+
+
 ARGS = ArgsType(
     NodeLabelArgs,
     (
@@ -111,4 +137,6 @@ ARGS = ArgsType(
 
 REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE),)
 
+ARGS_1_21 = msgspec.structs.replace(ARGS, errors=_errors_1_21)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, args=ARGS, reasons=REASONS)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_label_1_21, args=ARGS_1_21, reasons=REASONS)

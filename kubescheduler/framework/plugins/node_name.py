@@ -60,4 +60,5 @@ REASONS_1_36 = (PluginReason("node(s) didn't match the requested node name", UNR
 EVENTS = (Registered(NODE, Action.ADD),)
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_name_1_20, reasons=REASONS_1_20)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_name_1_36, reasons=REASONS_1_36)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS, node_name_1_36, reasons=REASONS_1_36, events=EVENTS)

@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
-from kubescheduler.framework.args.field_errors import FieldError, plain, refuse
+from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -38,6 +38,16 @@ def node_resources_least_allocated_1_18(_: Any, handle: Handle) -> ColumnPlugin:
     return node_resources_least_allocated_1_20(None, handle)
 
 
+def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """The same score.
+
+    Upstream: 1.21 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesLeastAllocatedArgs()
+    refuse(weight_errors_1_21(args.resources))
+    return _plugin(args)
+
+
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """The mean over the resources of 100·(A - T)/A, weighted, in integers. T is what pods on the node ask for, this one
     included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
@@ -47,6 +57,10 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
     """
     args = args or NodeResourcesLeastAllocatedArgs()
     refuse(weight_errors(args.resources))
+    return _plugin(args)
+
+
+def _plugin(args: NodeResourcesLeastAllocatedArgs) -> ColumnPlugin:
     scoring = PriorityConfig(
         NAME,
         partial(least_allocated_1_20, args.resources),
@@ -73,6 +87,14 @@ def weight_errors(resources: Resources) -> Iterator[FieldError]:
             return
 
 
+def weight_errors_1_21(resources: Resources) -> Iterator[FieldError]:
+    """Every weight that is out of range. Upstream: 1.21 validateResources."""
+    for at, (name, weight) in enumerate(resources):
+        if not 0 < weight <= MOST_WEIGHT:
+            text = f"resource weight of {name} not in valid range (0, {MOST_WEIGHT}]"
+            yield invalid(f"resources[{at}].weight", weight, text)
+
+
 def _build(resources: Resources = ()) -> NodeResourcesLeastAllocatedArgs:
     return NodeResourcesLeastAllocatedArgs(resources or CPU_AND_MEMORY)
 
@@ -89,4 +111,6 @@ ARGS = ArgsType(
 # --- what it is in each release ---------------------------------------------------------------
 
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_18, default_weight=1)
+ARGS_1_21 = msgspec.structs.replace(ARGS, errors=lambda args: weight_errors_1_21(args.resources))
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, args=ARGS, default_weight=1)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_21, args=ARGS_1_21, default_weight=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,12 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, Resources
-from kubescheduler.framework.args.field_errors import refuse
+from kubescheduler.framework.args.field_errors import FieldError, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
-from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors
+from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors, weight_errors_1_21
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import (
     ShareFormula,
@@ -58,6 +58,14 @@ def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
     return _plugin(None, most_allocated_1_18, most_formula_1_18)
 
 
+def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """The same score.
+
+    Upstream: 1.21 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    return _plugin(args, most_allocated_1_20, most_formula, weight_errors_1_21)
+
+
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
     """The mean over the resources of 100·T/A, weighted, in integers. T is what pods on the node ask for, this one
     included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
@@ -72,9 +80,10 @@ def _plugin(
     args: NodeResourcesMostAllocatedArgs | None,
     score: Callable[[Resources, PodInfo, Snapshot], IntArray],
     formula: ShareFormula,
+    errors: Callable[[Resources], Iterator[FieldError]] = weight_errors,
 ) -> ColumnPlugin:
     args = args or NodeResourcesMostAllocatedArgs()
-    refuse(weight_errors(args.resources))
+    refuse(errors(args.resources))
     scoring = PriorityConfig(
         NAME,
         partial(score, args.resources),
@@ -98,4 +107,6 @@ ARGS = msgspec.structs.replace(LEAST_ALLOCATED_ARGS, record=NodeResourcesMostAll
 
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_18, default_weight=1)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_19, args=ARGS, default_weight=1)
+ARGS_1_21 = msgspec.structs.replace(ARGS, errors=lambda args: weight_errors_1_21(args.resources))
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, args=ARGS, default_weight=1)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_21, args=ARGS_1_21, default_weight=1)

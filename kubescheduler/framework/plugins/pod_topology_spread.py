@@ -103,8 +103,24 @@ def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle)
 
     Upstream: 1.20 PodTopologySpread. Raises ConfigError for args that are not valid.
     """
+    return _plugin_1_20(args, handle, _errors_1_20)
+
+
+def pod_topology_spread_1_21(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.20.
+
+    Upstream: 1.21 PodTopologySpread. Raises ConfigError for args that are not valid.
+    """
+    return _plugin_1_20(args, handle, _errors_1_21)
+
+
+def _plugin_1_20(
+    args: PodTopologySpreadArgs | None,
+    handle: Handle,
+    errors: Callable[[PodTopologySpreadArgs], Iterator[FieldError]],
+) -> ColumnPlugin:
     args = args or _build_with(handle.feature_gates)()
-    refuse(_errors_1_20(args))
+    refuse(errors(args))
     rules = spread_rules_1_20(args.default_constraints, args.defaulting_type)
     return ColumnPlugin(
         name=NAME,
@@ -242,6 +258,9 @@ TEXTS_1_20 = SpreadTexts(
     "must be greater than zero",
     worded_1_20,
 )
+TEXTS_1_21 = SpreadTexts(
+    lambda value: unsupported("defaultingType", value, (SYSTEM, LIST)), "not in valid range (0, inf)", worded_1_20
+)
 TEXTS_1_36 = SpreadTexts(
     lambda value: unsupported("defaultingType", value, (SYSTEM, LIST)), "not in valid range (0, inf)", worded_1_36
 )
@@ -249,6 +268,10 @@ TEXTS_1_36 = SpreadTexts(
 
 def _errors_1_20(args: PodTopologySpreadArgs) -> Iterator[FieldError]:
     return _errors(args, TEXTS_1_20)
+
+
+def _errors_1_21(args: PodTopologySpreadArgs) -> Iterator[FieldError]:
+    return _errors(args, TEXTS_1_21)
 
 
 def _errors_1_36(args: PodTopologySpreadArgs) -> Iterator[FieldError]:
@@ -335,6 +358,7 @@ given.""",
 )
 ARGS_1_18 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1], build=_build_1_19, build_with=None)
 ARGS_1_19 = msgspec.structs.replace(ARGS_1_20, fields=ARGS_1_20.fields[:1], build_with=_build_with_1_19)
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_21)
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=_fields(_CONSTRAINT_1_36),
@@ -383,6 +407,7 @@ PLUGIN_1_18 = InTreePlugin(
 )
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_19, args=ARGS_1_19, reasons=REASONS, default_weight=2)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, args=ARGS_1_20, reasons=REASONS, default_weight=2)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_21, args=ARGS_1_21, reasons=REASONS, default_weight=2)
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,

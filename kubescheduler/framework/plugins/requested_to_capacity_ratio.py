@@ -18,8 +18,9 @@ from kubescheduler.framework.args.args_type import (
     ArgsType,
     Resources,
     Shape,
+    shape_errors,
 )
-from kubescheduler.framework.args.field_errors import PERCENT, FieldError, plain, refuse
+from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -53,6 +54,17 @@ def requested_to_capacity_ratio_1_18(args: RequestedToCapacityRatioArgs | None, 
     return requested_to_capacity_ratio_1_20(args, handle)
 
 
+def requested_to_capacity_ratio_1_21(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
+    """The same score.
+
+    Upstream: 1.21 RequestedToCapacityRatio. Raises ConfigError for a faulty shape, none at all included, and for a
+    weight below 1.
+    """
+    args = args or RequestedToCapacityRatioArgs()
+    refuse(_errors_1_21(args))
+    return _plugin(args)
+
+
 def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
     """A curve of utilisation (0–100 %) gives 0–10 points to each resource; the weighted mean of those above 0, times
     ten, is rounded, halves up. In 1.36 a strategy of NodeResourcesFit.
@@ -62,6 +74,10 @@ def requested_to_capacity_ratio_1_20(args: RequestedToCapacityRatioArgs | None, 
     """
     args = args or RequestedToCapacityRatioArgs()
     refuse(_errors(args))
+    return _plugin(args)
+
+
+def _plugin(args: RequestedToCapacityRatioArgs) -> ColumnPlugin:
     shape, weights = scaled(args.shape), dict(args.resources)
     evidence = plugin_evidence(NAME, capacity_ratio_evidence(shape, weights))
     scoring = PriorityConfig(
@@ -88,6 +104,15 @@ def _errors(args: RequestedToCapacityRatioArgs) -> Iterator[FieldError]:
         if weight < 1:
             yield plain(f"resource {name} weight {weight} must not be less than 1")
             return
+
+
+def _errors_1_21(args: RequestedToCapacityRatioArgs) -> Iterator[FieldError]:
+    """Upstream: 1.21 ValidateRequestedToCapacityRatioArgs."""
+    yield from (error.under("shape") for error in shape_errors(args.shape, "utilization values must be sorted"))
+    for at, (name, weight) in enumerate(args.resources):
+        if weight < 1:
+            text = f"resource weight of {name} not in valid range [1, inf)"
+            yield invalid(f"resources[{at}].weight", weight, text)
 
 
 def shape_error_1_20(shape: Sequence[tuple[int, int]]) -> str | None:
@@ -123,5 +148,7 @@ Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10;
 
 # --- what it is in each release ---------------------------------------------------------------
 
+ARGS_1_21 = msgspec.structs.replace(ARGS, errors=_errors_1_21)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, args=ARGS)
 PLUGIN_1_18 = msgspec.structs.replace(PLUGIN_1_20, make=requested_to_capacity_ratio_1_18)
+PLUGIN_1_21 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_21, args=ARGS_1_21)

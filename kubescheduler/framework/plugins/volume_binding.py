@@ -505,6 +505,7 @@ def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     Upstream: 1.21 VolumeBinding. ``wait``: see ``VolumeBinding``.
     """
     args, rule = args or VolumeBindingArgs(), _rule_1_20(handle)
+    refuse(_errors_1_21(args))
     scoring, timeout = capacity_priority(args, handle, rule.rules), args.bind_timeout_seconds
     return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_21, timeout, scoring=scoring, wait=wait)
 
@@ -643,10 +644,14 @@ def _errors_1_20(args: VolumeBindingArgs) -> Iterator[FieldError]:
         yield plain(f"invalid BindTimeoutSeconds: {args.bind_timeout_seconds}, must be positive integer")
 
 
-def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
+def _errors_1_21(args: VolumeBindingArgs) -> Iterator[FieldError]:
     if args.bind_timeout_seconds < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         yield invalid("bindTimeoutSeconds", args.bind_timeout_seconds, text)
+
+
+def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
+    yield from _errors_1_21(args)
     if args.scores_capacity:
         yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE))
     elif args.shape:
@@ -679,6 +684,7 @@ How long PreBind waits for claims to be bound. `shape` needs feature gate Storag
 seconds, too.""",
     errors=_errors_1_20,
 )
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_21)
 ARGS_1_36 = msgspec.structs.replace(
     ARGS_1_20,
     fields=(*ARGS_1_20.fields, msgspec.structs.replace(SHAPE, always=False)),
@@ -741,6 +747,9 @@ REASONS_1_18 = (
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_18, volume_binding_1_18, reasons=REASONS_1_18)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
+PLUGIN_1_21 = InTreePlugin(
+    NAME, POINTS_1_21, volume_binding_1_21, args=ARGS_1_21, reasons=REASONS_1_20, default_weight=1
+)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)
 PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_32, args=ARGS_1_24, reasons=REASONS_1_24)
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_30)

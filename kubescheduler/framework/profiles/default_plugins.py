@@ -23,6 +23,10 @@ InTree = Mapping[str, InTreePlugin]
 """Plugin → its record, of every plugin that comes with a release."""
 
 
+STORAGE_SCORES = "VolumeCapacityPriority"
+"""The feature gate with which VolumeBinding scores, where providers say what runs."""
+
+
 def provider_plugins(
     lists: Mapping[Point, Iterable[str]],
     plugins: InTree,
@@ -42,7 +46,8 @@ def provider_plugins(
         )
 
     more = ("SelectorSpread",) if selector_spread else ()
-    beside = {Point.PRE_SCORE: more, Point.SCORE: more}
+    storage = ("VolumeBinding",) if feature_gates.get(STORAGE_SCORES, False) else ()
+    beside = {Point.PRE_SCORE: more, Point.SCORE: (*more, *storage)}
     return {point: enabled(point, (*names, *beside.get(point, ()))) for point, names in lists.items()}
 
 

@@ -12,7 +12,9 @@ from clusterstate.objects import (
     AWSElasticBlockStore,
     AzureDisk,
     Cinder,
+    ClaimVolume,
     CSINode,
+    FrozenMap,
     GCEPersistentDisk,
     Node,
     ObjectMeta,
@@ -21,12 +23,15 @@ from clusterstate.objects import (
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.plugins import non_csi_limits
 from kubescheduler.framework.plugins.non_csi_limits import (
     AZURE_DISK_LIMITS_1_20,
     CINDER_LIMITS_1_20,
     EBS_LIMITS_1_20,
     GCE_PD_LIMITS_1_20,
 )
+from kubescheduler.releases import v1_20
+from predicates.types import NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.custom.extender_asking import check_of, refused
 from tests.support.storage import by_text, claiming, make_claim, make_class
@@ -119,3 +124,27 @@ def test_nodes_that_handed_the_plugin_over_pass() -> None:
     assert refused(plugin(EBS_LIMITS_1_20.make), cluster, pod) == {TEXT: ["a", "b"]}
     assert refused(gated, cluster, pod) == {TEXT: ["b"]}
     assert refused(gated, cluster, claiming("")) == {"PersistentVolumeClaim had no name": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("records", "counted"),
+    [
+        (non_csi_limits.LIMITS_1_24, ["bare", "csi"]),
+        (non_csi_limits.LIMITS_1_26, ["bare", "csi"]),
+        (non_csi_limits.LIMITS_1_27, ["bare"]),
+        (non_csi_limits.LIMITS_1_28, ["bare"]),
+        (non_csi_limits.LIMITS_1_30, ["bare"]),
+    ],
+)
+def test_between_1_24_and_1_30(records: Any, counted: list[str]) -> None:
+    """Nodes with a CSINode count no EBS disks since 1.27; a missing claim is a reason since 1.30."""
+    nodes = [make_node(name, allocatable=FrozenMap({"attachable-volumes-aws-ebs": 0})) for name in ("bare", "csi")]
+    cluster = Cluster(nodes, [], [CSINode(ObjectMeta("csi"))], v1_20.VIEW)
+    handle: Any = SimpleNamespace(feature_gates={}, max_pd_volumes=None)
+    check = records[0].make(None, handle).check
+    verdict = check.check(cluster.info(make_pod(volumes=(AWSElasticBlockStore("vol-1"),))), cluster.snapshot)
+    (mask,) = [mask for mask in verdict.values() if mask.any()]
+    assert [node.name for node, bad in zip(nodes, mask.tolist(), strict=True) if bad] == counted
+    (reason,) = check.check(cluster.info(make_pod(volumes=(ClaimVolume("c"),))), cluster.snapshot)
+    assert reason == 'looking up PVC default/c: persistentvolumeclaim "c" not found'
+    assert isinstance(reason, NodeError) is (records is not non_csi_limits.LIMITS_1_30)

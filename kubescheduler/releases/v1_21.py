@@ -1,0 +1,152 @@
+"""Release 1.21: InterPodAffinity scores from the lowest sum to the highest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runner_results import filter_failed_1_36
+from kubescheduler.framework.deciding.find_nodes import alone_if_preferred
+from kubescheduler.framework.plugins import (
+    default_preemption,
+    inter_pod_affinity,
+    node_affinity,
+    node_label,
+    node_name,
+    node_resources_least_allocated,
+    node_resources_most_allocated,
+    pod_topology_spread,
+    requested_to_capacity_ratio,
+    volume_binding,
+)
+from kubescheduler.releases import v1_20
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    deciding,
+    gates,
+    plugin,
+    plugins,
+    together,
+    wire,
+)
+from kubescheduler.releases.release import Change, ChangeKind, Release
+
+if TYPE_CHECKING:
+    from kubescheduler.framework.profiles.default_plugins import Providers
+
+
+def prepared(providers: Providers) -> Providers:
+    """NodeAffinity is asked before Filter and before Score, too."""
+    more = ("NodeAffinity",)
+    return {
+        name: {**lists, **{point: (*lists[point], *more) for point in (Point.PRE_FILTER, Point.PRE_SCORE)}}
+        for name, lists in providers.items()
+    }
+
+
+def node_affinity_prepares(older: Release) -> Release:
+    """The default lists with NodeAffinity in PreFilter and PreScore."""
+    return component(providers=prepared(older.framework_rules.component.providers))(older)
+
+
+CHANGES = (
+    Change(
+        "node-affinity-names-selector",
+        "NodeAffinity says that a node did not match the pod's node affinity/selector.",
+        ChangeKind.REASON,
+        plugins(node_affinity.PLUGIN_1_21),
+    ),
+    Change(
+        "node-affinity-reads-preferences-in-pre-score",
+        "NodeAffinity takes part in PreFilter and PreScore by default; preferences that cannot be parsed fail there.",
+        ChangeKind.PLUGIN,
+        node_affinity_prepares,
+    ),
+    Change(
+        "node-name-names-the-node",
+        "NodeName says that a node did not match the requested node name; before, hostname.",
+        ChangeKind.REASON,
+        plugins(node_name.PLUGIN_1_21),
+    ),
+    Change(
+        "inter-pod-affinity-scores-from-lowest-to-highest",
+        "InterPodAffinity scores between the lowest and the highest sum of the nodes that fit; before, 0 was always "
+        "between the two. Its general reason speaks of rules.",
+        ChangeKind.SCORE,
+        plugins(inter_pod_affinity.PLUGIN_1_21),
+    ),
+    Change(
+        "pod-affinity-namespace-selector",
+        "With the feature gate PodAffinityNamespaceSelector terms of pod affinity may select namespaces by labels.",
+        ChangeKind.GATE,
+        gates({"PodAffinityNamespaceSelector": ALPHA}),
+        source="KEP-2249",
+    ),
+    Change(
+        "volume-capacity-priority",
+        "With the feature gate VolumeCapacityPriority VolumeBinding scores nodes by how full the volumes would be that "
+        "are found for the pod's claims.",
+        ChangeKind.GATE,
+        together(plugins(volume_binding.PLUGIN_1_21), gates({"VolumeCapacityPriority": ALPHA})),
+        source="KEP-1845",
+    ),
+    Change(
+        "prefer-nominated-node",
+        "With the feature gate PreferNominatedNode the node that a pod is nominated to is tried alone first.",
+        ChangeKind.GATE,
+        together(gates({"PreferNominatedNode": ALPHA}), deciding(nominated_first=alone_if_preferred)),
+        source="KEP-1923",
+    ),
+    Change(
+        "storage-capacity-counts",
+        "The feature gates CSIStorageCapacity, GenericEphemeralVolume and CSIMigrationOpenStack are on by default, and "
+        "PodDisruptionBudget cannot be turned off.",
+        ChangeKind.GATE,
+        gates(
+            {
+                "CSIStorageCapacity": BETA,
+                "GenericEphemeralVolume": BETA,
+                "CSIMigrationOpenStack": BETA,
+                "PodDisruptionBudget": LOCKED,
+            },
+            gone=("CSINodeInfo",),
+        ),
+    ),
+    Change(
+        "args-errors-are-field-errors",
+        "What is wrong with the args of plugins is said all at once, each fault with the path of its field.",
+        ChangeKind.CONFIGURATION,
+        together(
+            plugins(
+                node_label.PLUGIN_1_21,
+                node_resources_least_allocated.PLUGIN_1_21,
+                node_resources_most_allocated.PLUGIN_1_21,
+                pod_topology_spread.PLUGIN_1_21,
+                requested_to_capacity_ratio.PLUGIN_1_21,
+            ),
+            plugin("DefaultPreemption", args=default_preemption.ARGS_1_21),
+        ),
+    ),
+    Change(
+        "extenders-say-what-preemption-cannot-help",
+        "An extender's filter may say of nodes that preemption does not help there.",
+        ChangeKind.PREEMPTION,
+        wire(knows_unresolvable=True),
+    ),
+    Change(
+        "filter-errors-without-the-pod",
+        "The text of a Filter plugin's error does not name the pod any more.",
+        ChangeKind.REASON,
+        deciding(filter_error=filter_failed_1_36),
+    ),
+)
+
+RELEASE = after(
+    v1_20.RELEASE,
+    "1.21",
+    CHANGES,
+    version="1.21.9",
+    summary="InterPodAffinity scores from the lowest sum to the highest",
+)
