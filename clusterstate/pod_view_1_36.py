@@ -57,6 +57,21 @@ def pod_key_with_ephemeral_claims(pod: Pod) -> PodKey:
     return pod_key(msgspec.structs.replace(pod, spec=with_ephemeral_claims(pod)))
 
 
+@cache
+def naming_controllers(older: Callable[[Pod], PodKey]) -> Callable[[Pod], PodKey]:
+    """What makes two pods equal where the controller is found by its name; the same function for the same one.
+
+    Upstream: 1.22 DefaultSelector.
+    """
+
+    def key(pod: Pod) -> PodKey:
+        namespace, labels, spec, _, terminating = older(pod)
+        metadata = pod.metadata
+        return namespace, labels, spec, controller_in_full(metadata) if metadata.owner_references else None, terminating
+
+    return key
+
+
 RESIZE_PENDING, INFEASIBLE = "PodResizePending", "Infeasible"
 
 

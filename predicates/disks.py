@@ -141,6 +141,18 @@ def volume_restrictions_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFilte
     return GO_ON if uses_exclusive_disks(pod) or _claims_in_use(pod, claims, snapshot) else SKIP
 
 
+def claim_in_use_1_22(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:
+    """Refuses a pod with a claim that is not there, or for one pod only and in use.
+
+    Upstream: 1.22 VolumeRestrictions.PreFilter, feature gate ReadWriteOncePod on.
+    """
+    try:
+        claims = once_only_claims(pod, snapshot.objects)
+    except NotFoundError as error:
+        return PreFiltered(reasons=(str(error),))
+    return PreFiltered(reasons=(CLAIM_IN_USE_1_22,)) if _claims_in_use(pod, claims, snapshot) else GO_ON
+
+
 def volume_restrictions_1_27(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """The same in other words. Upstream: 1.27 VolumeRestrictions.Filter."""
     verdict = volume_restrictions(pod, snapshot)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,7 @@ from clusterstate.devices.device_inventory import READS as DEVICE_READS
 from clusterstate.devices.device_inventory import device_totals
 from clusterstate.devices.extended_resources import is_device_resource
 from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import FrozenMap
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
 from clusterstate.resource_names import is_scalar_resource
@@ -197,6 +199,16 @@ def on_curve(table: IntArray, requested: IntArray, allocatable: IntArray) -> Int
     used[requested > allocatable] = MAX_UTILIZATION
     scores: IntArray = table[np.clip(used, 0, MAX_UTILIZATION)] * (allocatable != 0)
     return scores
+
+
+def pod_without_overhead(pod: PodInfo) -> PodInfo:
+    """The pod as it is scored when its overhead does not count. Upstream: 1.22 calculatePodResourceRequest."""
+    usage, overhead = pod.usage, pod.spec.overhead
+    cpu, memory = usage.scored
+    scored = cpu - whole_units(overhead.get(CPU, 0)), memory - amount(MEMORY, overhead.get(MEMORY, 0))
+    others = {name: much - amount(name, overhead.get(name, 0)) for name, much in usage.scored_others.items()}
+    bare = msgspec.structs.replace(usage, scored=scored, scored_others=FrozenMap(others))
+    return PodInfo(pod.key, bare, pod.used)
 
 
 def considered_1_36(

@@ -37,6 +37,7 @@ from priorities.score_evidence import (
     Calculation,
     Explain,
     ExplainReduce,
+    RuleEvidence,
     number,
     one_row,
     plugin_evidence,
@@ -154,16 +155,20 @@ def spreads_by_itself(pod: PodInfo) -> bool:
     return bool(pod.spec.topology_spread_constraints)
 
 
-def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+FindSelector = Callable[[PodInfo, Snapshot], Matcher | None]
+"""The default selector of a pod; None without any."""
+
+
+def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector = default_selector_1_20) -> IntArray:
     """(n,) int64: pods of the namespace there, not being deleted, that the pod's default selector matches.
 
     Upstream: 1.20 SelectorSpread.
     """
-    return _counting_1_20(pod, snapshot)(snapshot)
+    return _counting_1_20(pod, snapshot, find)(snapshot)
 
 
-def _counting_1_20(pod: PodInfo, snapshot: Snapshot) -> CountPods:
-    matcher = _matcher_1_20(pod, snapshot)
+def _counting_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector) -> CountPods:
+    matcher = _matcher_1_20(pod, snapshot, find)
     if matcher is None:
         return lambda view: constant_row(0, len(view))
 
@@ -174,18 +179,18 @@ def _counting_1_20(pod: PodInfo, snapshot: Snapshot) -> CountPods:
     return lambda view: view.counts(view.tally(key, None, weight, marks)).copy()
 
 
-def prepare_1_20(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+def prepare_1_20(pod: PodInfo, whole: Snapshot, find: FindSelector = default_selector_1_20) -> ScoreRows:
     """See ``PriorityConfig.prepare``."""
-    return rows_scored(_counting_1_20(pod, whole), partial(spread_scores_1_20, pod))
+    return rows_scored(_counting_1_20(pod, whole, find), partial(spread_scores_1_20, pod))
 
 
-def is_unselected_1_20(pod: PodInfo, snapshot: Snapshot) -> bool:
+def is_unselected_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector = default_selector_1_20) -> bool:
     """The pod has no default selector."""
-    return _matcher_1_20(pod, snapshot) is None
+    return _matcher_1_20(pod, snapshot, find) is None
 
 
-def _matcher_1_20(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:
-    return None if spreads_by_itself(pod) else default_selector_1_20(pod, snapshot)
+def _matcher_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector) -> Matcher | None:
+    return None if spreads_by_itself(pod) else find(pod, snapshot)
 
 
 def spread_scores_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
@@ -244,8 +249,8 @@ def _part_formula(count: int, most: int, best: int) -> str:
     return f"{best} * (({most} - {count}) / {most})"
 
 
-def _selectors_1_20(pod: PodInfo, snapshot: Snapshot) -> list[Matcher]:
-    matcher = _matcher_1_20(pod, snapshot)
+def _selectors_1_20(find: FindSelector, pod: PodInfo, snapshot: Snapshot) -> list[Matcher]:
+    matcher = _matcher_1_20(pod, snapshot, find)
     return [] if matcher is None else [matcher]
 
 
@@ -256,9 +261,10 @@ def _explain_spread_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at:
     return _explain_spread(zone_key_stable, MAX_NODE_SCORE)(pod, snapshot, counts, at)
 
 
-SELECTOR_SPREAD_1_20_EVIDENCE = plugin_evidence(
-    "SelectorSpread", explain_counts(matching_pods_1_20, _selectors_1_20), _explain_spread_1_20
-)
+def selector_spread_evidence_1_20(find: FindSelector = default_selector_1_20) -> RuleEvidence:
+    """Of ``matching_pods_1_20`` and ``spread_scores_1_20``."""
+    counts = explain_counts(partial(matching_pods_1_20, find=find), partial(_selectors_1_20, find))
+    return plugin_evidence("SelectorSpread", counts, _explain_spread_1_20)
 
 
 # --- maps ----------------------------------------------------------------------------------

@@ -107,6 +107,11 @@ def spread_rules_1_20(defaults: tuple[TopologySpreadConstraint, ...], defaulting
     return SpreadRules(SYSTEM_DEFAULTS if system else defaults, system, compile_1_20, default_selector_1_20)
 
 
+def spread_rules_1_22(defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str) -> SpreadRules:
+    """The same; of controllers only the pod's own counts."""
+    return msgspec.structs.replace(spread_rules_1_20(defaults, defaulting_type), default_selector=default_selector_1_36)
+
+
 def spread_rules_1_36(defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str) -> SpreadRules:
     """The rules of a profile with these PodTopologySpreadArgs."""
     system = defaulting_type == SYSTEM

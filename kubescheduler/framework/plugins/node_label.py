@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from clusterstate.changes import Reads
+from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
@@ -41,6 +42,16 @@ class NodeLabelArgs(msgspec.Struct, frozen=True):
     """A node is better that has them."""
     absent_labels_preference: tuple[str, ...] = ()
     """A node is better that does not have them."""
+
+
+def node_label_1_22(args: NodeLabelArgs | None, handle: Handle) -> ColumnPlugin:
+    """Needs args.
+
+    Upstream: 1.22 NodeLabel. Raises ConfigError without args, and for labels that are to be both there and not there.
+    """
+    if args is None:
+        raise ConfigError("want args to be of type NodeLabelArgs, got <nil>")
+    return node_label_1_21(args, handle)
 
 
 def node_label_1_21(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
@@ -140,3 +151,4 @@ REASONS = (PluginReason("node(s) didn't have the requested labels", UNRESOLVABLE
 ARGS_1_21 = msgspec.structs.replace(ARGS, errors=_errors_1_21)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_label_1_20, args=ARGS, reasons=REASONS)
 PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_label_1_21, args=ARGS_1_21, reasons=REASONS)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS, node_label_1_22, args=ARGS_1_21, reasons=REASONS)

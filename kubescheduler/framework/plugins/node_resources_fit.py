@@ -11,6 +11,7 @@ import numpy as np
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.extended_resources import delegated_resources
+from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
 from clusterstate.resource_names import worded_1_20, worded_1_36
@@ -62,16 +63,18 @@ from priorities.requested_framework import (
     most_allocated_1_36,
     most_formula,
     no_devices,
+    pod_without_overhead,
     ratio_evidence_1_36,
     reads_of,
     requested_to_capacity_ratio_1_36,
 )
-from priorities.score_evidence import RuleEvidence
+from priorities.score_evidence import Calculation, RuleEvidence
 from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesFit"
 SIDECARS_GATE = "SidecarContainers"
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
+POINTS_1_22 = POINTS_1_20 | {Point.SCORE}
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
 UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
@@ -123,6 +126,37 @@ def node_resources_fit_1_20(args: NodeResourcesFitArgs | None, _: Handle) -> Col
 
 
 # --- 1.36 ------------------------------------------------------------------------------------
+
+
+def node_resources_fit_1_22(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.24, but the pod's overhead does not count while nodes are scored.
+
+    Upstream: 1.22 NodeResourcesFit, which does not set enablePodOverhead for its strategies. Raises ConfigError for
+    faulty args.
+    """
+    args = args or NodeResourcesFitArgs()
+    refuse(_errors_1_22(args))
+    strategy = args.scoring_strategy or ScoringStrategy()
+    if strategy.type not in STRATEGIES:
+        raise ConfigError(f"scoring strategy {strategy.type} is not supported")
+    strategy = msgspec.structs.replace(strategy, resources=tuple(dict(strategy.resources).items()))
+    score, counts_overhead = _strategy(strategy, no_devices), handle.feature_gates.get("PodOverhead", True)
+
+    def bare(pod: PodInfo) -> PodInfo:
+        return pod_without_overhead(pod) if counts_overhead and pod.spec.overhead else pod
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        return evidence.score(bare(pod), snapshot, at)
+
+    evidence = _evidence(strategy, no_devices)
+    scoring = PriorityConfig(
+        NAME,
+        lambda pod, snapshot: score(bare(pod), snapshot),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=False),
+        evidence=msgspec.structs.replace(evidence, score=explain),
+    )
+    plugin = node_resources_fit_1_20(args, handle)
+    return msgspec.structs.replace(plugin, points=POINTS_1_22, scoring=scoring)
 
 
 def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
@@ -299,13 +333,26 @@ def _errors_1_36(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
         yield from (error.under("scoringStrategy") for error in _strategy_errors(args.scoring_strategy))
 
 
-def _strategy_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
-    if strategy.type not in STRATEGIES:
-        yield unsupported("type", strategy.type, STRATEGIES)
-    for at, (name, weight) in enumerate(strategy.resources):
+def _errors_1_22(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
+    """Upstream: 1.22 ValidateNodeResourcesFitArgs."""
+    yield from _ignored_errors(args, worded_1_20)
+    strategy = args.scoring_strategy or ScoringStrategy()
+    yield from _weight_errors(strategy.resources)
+    if strategy.type == RATIO:
+        yield from (error.under("shape") for error in shape_errors(strategy.shape or ()))
+
+
+def _weight_errors(resources: Resources) -> Iterator[FieldError]:
+    for at, (name, weight) in enumerate(resources):
         if weight not in WEIGHTS:
             text = f"resource weight of {name} not in valid range (0, 100]"
             yield invalid(f"resources[{at}].weight", weight, text)
+
+
+def _strategy_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
+    if strategy.type not in STRATEGIES:
+        yield unsupported("type", strategy.type, STRATEGIES)
+    yield from _weight_errors(strategy.resources)
     if strategy.type == RATIO and strategy.shape is None:
         yield required("requestedToCapacityRatio", f"must be specified when type is {RATIO}")
     elif strategy.type != RATIO and strategy.shape is not None:
@@ -385,3 +432,7 @@ PLUGIN_1_28 = msgspec.structs.replace(
 )
 PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_26, reasons=REASONS_1_20)
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_24)
+ARGS_1_22 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_22)
+PLUGIN_1_22 = InTreePlugin(
+    NAME, POINTS_1_22, node_resources_fit_1_22, args=ARGS_1_22, reasons=REASONS_1_20, default_weight=1
+)

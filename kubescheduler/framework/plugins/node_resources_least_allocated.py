@@ -16,7 +16,14 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.requested_framework import least_allocated_1_20, least_formula, mean_evidence_1_20
+from priorities.requested_framework import (
+    least_allocated_1_20,
+    least_allocated_1_36,
+    least_formula,
+    mean_evidence_1_20,
+    mean_evidence_1_36,
+    no_devices,
+)
 from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesLeastAllocated"
@@ -36,6 +43,24 @@ def node_resources_least_allocated_1_18(_: Any, handle: Handle) -> ColumnPlugin:
     Upstream: 1.18 NodeResourcesLeastAllocated.
     """
     return node_resources_least_allocated_1_20(None, handle)
+
+
+def node_resources_least_allocated_1_22(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """A resource that a node does not have, and another than cpu and memory that the pod does not ask for, are left out
+    of the mean.
+
+    Upstream: 1.22 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesLeastAllocatedArgs()
+    refuse(weight_errors_1_21(args.resources))
+    resources = tuple(dict(args.resources).items())
+    scoring = PriorityConfig(
+        NAME,
+        partial(least_allocated_1_36, resources),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+        evidence=mean_evidence_1_36(NAME, least_formula, resources, no_devices),
+    )
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 
 def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -114,3 +139,4 @@ PLUGIN_1_18 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_18, de
 ARGS_1_21 = msgspec.structs.replace(ARGS, errors=lambda args: weight_errors_1_21(args.resources))
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_20, args=ARGS, default_weight=1)
 PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_resources_least_allocated_1_21, args=ARGS_1_21, default_weight=1)
+PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, make=node_resources_least_allocated_1_22)

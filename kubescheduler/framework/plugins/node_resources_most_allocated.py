@@ -24,10 +24,13 @@ from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import (
     ShareFormula,
     mean_evidence_1_20,
+    mean_evidence_1_36,
     most_allocated_1_18,
     most_allocated_1_20,
+    most_allocated_1_36,
     most_formula,
     most_formula_1_18,
+    no_devices,
 )
 from priorities.types import PriorityConfig
 
@@ -56,6 +59,24 @@ def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
     Upstream: 1.18 NodeResourcesMostAllocated.
     """
     return _plugin(None, most_allocated_1_18, most_formula_1_18)
+
+
+def node_resources_most_allocated_1_22(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """A resource that a node does not have, and another than cpu and memory that the pod does not ask for, are left out
+    of the mean.
+
+    Upstream: 1.22 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesMostAllocatedArgs()
+    refuse(weight_errors_1_21(args.resources))
+    resources = tuple(dict(args.resources).items())
+    scoring = PriorityConfig(
+        NAME,
+        partial(most_allocated_1_36, resources),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+        evidence=mean_evidence_1_36(NAME, most_formula, resources, no_devices),
+    )
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 
 def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -110,3 +131,4 @@ PLUGIN_1_19 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_19, arg
 ARGS_1_21 = msgspec.structs.replace(ARGS, errors=lambda args: weight_errors_1_21(args.resources))
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_20, args=ARGS, default_weight=1)
 PLUGIN_1_21 = InTreePlugin(NAME, POINTS, node_resources_most_allocated_1_21, args=ARGS_1_21, default_weight=1)
+PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, make=node_resources_most_allocated_1_22)

@@ -13,6 +13,7 @@ from clusterstate.topology.spread_constraints import (
     SYSTEM_DEFAULTS,
     SpreadRules,
     spread_rules_1_20,
+    spread_rules_1_22,
     spread_rules_1_24,
     spread_rules_1_36,
 )
@@ -114,14 +115,24 @@ def pod_topology_spread_1_21(args: PodTopologySpreadArgs | None, handle: Handle)
     return _plugin_1_20(args, handle, _errors_1_21)
 
 
+def pod_topology_spread_1_22(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """Without constraints of its own, a pod is spread among the pods that its services and the controller that owns it
+    select.
+
+    Upstream: 1.22 PodTopologySpread. Raises ConfigError for args that are not valid.
+    """
+    return _plugin_1_20(args, handle, _errors_1_21, spread_rules_1_22)
+
+
 def _plugin_1_20(
     args: PodTopologySpreadArgs | None,
     handle: Handle,
     errors: Callable[[PodTopologySpreadArgs], Iterator[FieldError]],
+    made_of: Callable[[Constraints, str], SpreadRules] = spread_rules_1_20,
 ) -> ColumnPlugin:
     args = args or _build_with(handle.feature_gates)()
     refuse(errors(args))
-    rules = spread_rules_1_20(args.default_constraints, args.defaulting_type)
+    rules = made_of(args.default_constraints, args.defaulting_type)
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
@@ -408,6 +419,7 @@ PLUGIN_1_18 = InTreePlugin(
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_19, args=ARGS_1_19, reasons=REASONS, default_weight=2)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_20, args=ARGS_1_20, reasons=REASONS, default_weight=2)
 PLUGIN_1_21 = InTreePlugin(NAME, POINTS, pod_topology_spread_1_21, args=ARGS_1_21, reasons=REASONS, default_weight=2)
+PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, make=pod_topology_spread_1_22)
 PLUGIN_1_36 = InTreePlugin(
     NAME,
     POINTS,

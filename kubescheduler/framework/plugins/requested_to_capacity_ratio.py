@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import msgspec
 
+from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.args.args_type import (
@@ -27,6 +28,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled
+from priorities.requested_framework import no_devices, ratio_evidence_1_36, requested_to_capacity_ratio_1_36
 from priorities.score_evidence import plugin_evidence
 from priorities.types import PriorityConfig
 
@@ -52,6 +54,26 @@ def requested_to_capacity_ratio_1_18(args: RequestedToCapacityRatioArgs | None, 
     if args is not None and not args.resources:
         args = msgspec.structs.replace(args, resources=CPU_AND_MEMORY)
     return requested_to_capacity_ratio_1_20(args, handle)
+
+
+def requested_to_capacity_ratio_1_22(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
+    """Utilisation is truncated, not rounded up. A resource that a node does not have, and another than cpu and memory
+    that the pod does not ask for, have no say.
+
+    Upstream: 1.22 RequestedToCapacityRatio. Raises ConfigError without args, for a faulty shape, none at all included,
+    and for a weight below 1.
+    """
+    if args is None:
+        raise ConfigError("want args to be of type RequestedToCapacityRatioArgs, got <nil>")
+    refuse(_errors_1_21(args))
+    shape, resources = scaled(args.shape), tuple(dict(args.resources).items())
+    scoring = PriorityConfig(
+        NAME,
+        partial(requested_to_capacity_ratio_1_36, curve(shape), resources),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+        evidence=ratio_evidence_1_36(NAME, shape, resources, no_devices),
+    )
+    return ColumnPlugin(NAME, POINTS, scoring=scoring)
 
 
 def requested_to_capacity_ratio_1_21(args: RequestedToCapacityRatioArgs | None, _: Handle) -> ColumnPlugin:
@@ -152,3 +174,4 @@ ARGS_1_21 = msgspec.structs.replace(ARGS, errors=_errors_1_21)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_20, args=ARGS)
 PLUGIN_1_18 = msgspec.structs.replace(PLUGIN_1_20, make=requested_to_capacity_ratio_1_18)
 PLUGIN_1_21 = InTreePlugin(NAME, POINTS, requested_to_capacity_ratio_1_21, args=ARGS_1_21)
+PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, make=requested_to_capacity_ratio_1_22)

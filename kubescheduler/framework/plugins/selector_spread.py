@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.selectors.pod_owners import default_selector_1_20
+from clusterstate.selectors.pod_owners import default_selector_1_20, default_selector_1_36
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.selector_spread import (
-    SELECTOR_SPREAD_1_20_EVIDENCE,
+    FindSelector,
     is_unselected_1_20,
     matching_pods_1_20,
     not_spread,
     prepare_1_20,
+    selector_spread_evidence_1_20,
     spread_scores_1_20,
 )
 from priorities.types import PriorityConfig
@@ -34,14 +36,27 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 SelectorSpread.
     """
+    return _plugin(default_selector_1_20)
+
+
+def selector_spread_1_22(_: Any, __: Handle) -> ColumnPlugin:
+    """Of controllers only the pod's own counts.
+
+    Upstream: 1.22 SelectorSpread.
+    """
+    return _plugin(default_selector_1_36)
+
+
+def _plugin(find: FindSelector) -> ColumnPlugin:
+    unselected = partial(is_unselected_1_20, find=find)
     scoring = PriorityConfig(
         NAME,
-        matching_pods_1_20,
+        partial(matching_pods_1_20, find=find),
         spread_scores_1_20,
-        Footprint(LOCAL | Reads.SERVICES, pod_key=default_selector_1_20, unaffected_by_pods=is_unselected_1_20),
+        Footprint(LOCAL | Reads.SERVICES, pod_key=find, unaffected_by_pods=unselected),
         constant=not_spread,
-        evidence=SELECTOR_SPREAD_1_20_EVIDENCE,
-        prepare=prepare_1_20,
+        evidence=selector_spread_evidence_1_20(find),
+        prepare=partial(prepare_1_20, find=find),
     )
     return ColumnPlugin(NAME, POINTS, scoring=scoring, score_alone=UNPREPARED)
 
@@ -66,3 +81,4 @@ def default_pod_topology_spread_1_18(_: Any, __: Handle) -> ColumnPlugin:
 
 PLUGIN_1_18 = InTreePlugin(OLD_NAME, POINTS, default_pod_topology_spread_1_18, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, default_weight=1)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS, selector_spread_1_22, default_weight=1)

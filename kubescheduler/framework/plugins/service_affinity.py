@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clusterstate.changes import LOCAL, Reads
+from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
@@ -71,6 +72,16 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
     )
 
 
+def service_affinity_1_22(args: ServiceAffinityArgs | None, handle: Handle) -> ColumnPlugin:
+    """Needs args.
+
+    Upstream: 1.22 ServiceAffinity. Raises ConfigError without args.
+    """
+    if args is None:
+        raise ConfigError("want args to be of type ServiceAffinityArgs, got <nil>")
+    return service_affinity_1_20(args, handle)
+
+
 # --- args --------------------------------------------------------------------------------------
 
 
@@ -89,3 +100,4 @@ ARGS = ArgsType(
 REASONS = (PluginReason("node(s) didn't match service affinity", UNSCHEDULABLE),)
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, service_affinity_1_20, args=ARGS, reasons=REASONS)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS, service_affinity_1_22, args=ARGS, reasons=REASONS)

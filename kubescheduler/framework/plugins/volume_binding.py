@@ -750,6 +750,7 @@ PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_2
 PLUGIN_1_21 = InTreePlugin(
     NAME, POINTS_1_21, volume_binding_1_21, args=ARGS_1_21, reasons=REASONS_1_20, default_weight=1
 )
+PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, args=ARGS_1_24)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)
 PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_32, args=ARGS_1_24, reasons=REASONS_1_24)
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_30)

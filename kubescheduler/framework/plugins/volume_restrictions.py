@@ -47,6 +47,7 @@ def is_missing_claim(reason: str) -> bool:
     return reason.endswith(" not found")
 
 
+ONCE_GATE = "ReadWriteOncePod"
 EVIDENCE = filter_evidence(NAME, explain_disks(exclusive_disks))
 
 
@@ -59,6 +60,28 @@ def volume_restrictions_1_20(_: Any, __: Handle) -> ColumnPlugin:
         NAME, no_disk_conflict, Footprint(Reads.PODS, pod_key=spec_alone), uses_exclusive_disks, evidence=EVIDENCE
     )
     return ColumnPlugin(NAME, POINTS_1_20, rule)
+
+
+def volume_restrictions_1_22(_: Any, handle: Handle) -> ColumnPlugin:
+    """With feature gate ReadWriteOncePod a claim with that access mode that another pod uses refuses the whole pod.
+
+    Upstream: 1.22 VolumeRestrictions.
+    """
+    rule = FitPredicate(
+        NAME,
+        no_disk_conflict,
+        Footprint(Reads.PODS, pod_key=spec_alone, pre_reads=CLAIMS_IN_USE),
+        uses_exclusive_disks,
+        pre_filter=disks.claim_in_use_1_22 if handle.feature_gates.get(ONCE_GATE, False) else None,
+        unresolvable=is_refused_as_a_whole,
+        evidence=EVIDENCE,
+    )
+    return ColumnPlugin(NAME, POINTS_1_36, rule)
+
+
+def is_refused_as_a_whole(reason: str) -> bool:
+    """Taking pods away does not help where no node was looked at."""
+    return is_missing_claim(reason) or reason == CLAIM_IN_USE_1_22
 
 
 def volume_restrictions_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -123,6 +146,12 @@ EVENTS = (
 )
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_restrictions_1_20, reasons=REASONS)
+REASONS_1_22 = (
+    PluginReason(CLAIM_IN_USE_1_22, UNRESOLVABLE, "PreFilter"),
+    PluginReason('persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE, "PreFilter"),
+    *REASONS,
+)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_22, reasons=REASONS_1_22)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_restrictions_1_36, reasons=REASONS_1_36, events=EVENTS)
 REASONS_1_27 = (PluginReason(CLAIM_IN_USE_1_22, UNSCHEDULABLE), *REASONS_1_36[1:])
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=volume_restrictions_1_27, reasons=REASONS_1_27)

@@ -1,0 +1,143 @@
+"""How release 1.22 reads and checks configurations of v1beta2 and v1beta1: the defaults are part of what it checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kubecel.api_names import go_quote
+from kubescheduler.config.component.config_defaults import (
+    FIT,
+    ignored_resources,
+    ordered,
+    with_default_args,
+    with_ignored_1_36,
+)
+from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, merged, validate_1_20
+from kubescheduler.config.component.format_1_36 import merged as merged_in_place
+from kubescheduler.framework.args.field_errors import FieldError, invalid
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
+from kubescheduler.framework.plugins.plugin_record import args_keys
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.config_schema import Written
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+REMOVED = frozenset(
+    {
+        "NodeLabel",
+        "NodePreferAvoidPods",
+        "NodeResourcesLeastAllocated",
+        "NodeResourcesMostAllocated",
+        "RequestedToCapacityRatio",
+        "ServiceAffinity",
+    }
+)
+"""Plugins that v1beta2 does not have any more."""
+
+SCORED_BY_FIT = ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio")
+"""Plugins beside which NodeResourcesFit may not score in v1beta1."""
+
+SCORE_V1BETA1 = (
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+    "InterPodAffinity",
+    "NodeResourcesLeastAllocated",
+    "NodeAffinity",
+    "NodePreferAvoidPods",
+    "PodTopologySpread",
+    "TaintToleration",
+)
+"""The Score plugins of v1beta1, in order."""
+
+
+def merge_1_22(
+    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
+) -> SchedulerConfig:
+    """Puts the defaults of the apiVersion in, and args for every plugin that can have some.
+
+    A default that is enabled again stands in its place in v1beta2, and is there twice in v1beta1, which the framework
+    refuses.
+    """
+    keys, defaults = args_keys(form.plugins, feature_gates), default_lists(form, version, feature_gates)
+
+    def merge(profile: Profile) -> Profile:
+        sets = {point.value: _joined(defaults.get(point, ()), profile, point, version) for point in form.points}
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def _joined(defaults: tuple[Enabled, ...], profile: Profile, point: Point, version: str) -> PluginSet:
+    custom = profile.sets.get(point.value, PluginSet())
+    if version == V1BETA1:
+        return PluginSet(merged(defaults, custom), custom.disabled)
+    return merged_in_place(defaults, custom)
+
+
+def default_lists(
+    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
+) -> dict[Point, tuple[Enabled, ...]]:
+    """The plugins that an apiVersion enables by default. Upstream: 1.22 getDefaultPlugins."""
+    lists = form.providers[DEFAULT_PROVIDER]
+    if version == V1BETA1:
+        lists = {**lists, Point.SCORE: SCORE_V1BETA1}
+    spreads = feature_gates.get(SYSTEM_SPREAD, True)
+    return provider_plugins(lists, form.plugins, feature_gates, selector_spread=not spreads)
+
+
+def finish_1_22(
+    form: ComponentFormat,
+    config: SchedulerConfig,
+    *,
+    provider: str,  # noqa: ARG001  there are none
+    points: PluginPoints,  # noqa: ARG001  profiles name every point
+    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
+) -> SchedulerConfig:
+    """Orders the extenders; what they have ignored stands in place of what NodeResourcesFit was to ignore."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+
+    def finish(profile: Profile) -> Profile:
+        lists = {point: profile.sets[point.value].enabled for point in form.points}
+        plugins = {point: enabled for point, enabled in lists.items() if enabled}
+        return with_ignored_1_36(msgspec.structs.replace(profile, plugins=plugins, sets={}), ignored)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+
+
+def errors_1_22(_: ComponentFormat, __: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.22 ``ValidateKubeSchedulerConfiguration``."""
+    found = validate_1_20(config)
+    for at, profile in enumerate(config.profiles):
+        errors = _removed(profile) if version == V1BETA2 else _conflicts(profile)
+        found += (error.under(f"profiles[{at}]") for error in errors)
+    return found
+
+
+def _removed(profile: Profile) -> Iterator[FieldError]:
+    shown = go_quote(V1BETA2)
+    text = f"was removed in version {shown} (KubeSchedulerConfiguration is version {shown})"
+    for member, plugins in profile.sets.items():
+        for at, plugin in enumerate(plugins.enabled):
+            if plugin.name in REMOVED:
+                yield invalid(f"plugins.{member}.enabled[{at}]", plugin.name, text)
+    for at, (name, _) in enumerate(profile.plugin_config):
+        if name in REMOVED:
+            yield invalid(f"pluginConfig[{at}]", name, text)
+
+
+def _conflicts(profile: Profile) -> Iterator[FieldError]:
+    scoring = [plugin.name for plugin in profile.sets[Point.SCORE.value].enabled]
+    others = " ".join(go_quote(name) for name in scoring if name in SCORED_BY_FIT)
+    if FIT in scoring and others:
+        shown = go_quote(V1BETA1)
+        text = f"was conflict with [{others}] in version {shown} (KubeSchedulerConfiguration is version {shown})"
+        yield invalid(f"plugins.score.enabled[{scoring.index(FIT)}]", FIT, text)

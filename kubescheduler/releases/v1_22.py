@@ -1,0 +1,189 @@
+"""Release 1.22: v1beta2, NodeResourcesFit scores, and balance is of what pods really ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec.structs import replace
+
+from clusterstate.pod_view_1_36 import naming_controllers
+from clusterstate.release_view import ReleaseView
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.format_1_22 import errors_1_22, finish_1_22, merge_1_22
+from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.plugins import (
+    inter_pod_affinity,
+    node_label,
+    node_resources_balanced_allocation,
+    node_resources_fit,
+    node_resources_least_allocated,
+    node_resources_most_allocated,
+    pod_topology_spread,
+    requested_to_capacity_ratio,
+    selector_spread,
+    service_affinity,
+    volume_binding,
+    volume_restrictions,
+)
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
+from kubescheduler.releases import v1_21
+from kubescheduler.releases.changes import after, component, gates, plugins, policies, together
+from kubescheduler.releases.release import Change, ChangeKind, Release
+
+OLDER = v1_21.RELEASE.framework_rules.component.providers[DEFAULT_PROVIDER]
+
+PROVIDERS: Providers = {
+    DEFAULT_PROVIDER: {
+        **OLDER,
+        Point.PRE_FILTER: (
+            "NodeResourcesFit",
+            "NodePorts",
+            "VolumeRestrictions",
+            "PodTopologySpread",
+            "InterPodAffinity",
+            "VolumeBinding",
+            "NodeAffinity",
+        ),
+        Point.SCORE: (
+            "NodeResourcesBalancedAllocation",
+            "ImageLocality",
+            "InterPodAffinity",
+            "NodeResourcesFit",
+            "NodeAffinity",
+            "PodTopologySpread",
+            "TaintToleration",
+        ),
+    }
+}
+"""The plugins of v1beta2, as those of the provider that is left."""
+
+POLICY_PLUGINS = PolicyPlugins("1.22", ALWAYS)
+
+
+def by_named_controllers(older: Release) -> Release:
+    """Pods are alike only if their controllers have the same name."""
+
+    def view(gates: Mapping[str, bool]) -> ReleaseView:
+        found = older.view(gates)
+        return replace(found, pod_key=naming_controllers(found.pod_key))
+
+    return replace(older, view=view)
+
+
+def created(_: str) -> str:
+    """What stands before the texts of what it cannot make."""
+    return "couldn't create scheduler: "
+
+
+CHANGES = (
+    Change(
+        "v1beta2",
+        "Configurations are of v1beta2; those of v1beta1 are still read. A plugin that is enabled with another weight "
+        "need not be disabled first, and plugins that scored resources one by one are gone from v1beta2.",
+        ChangeKind.CONFIGURATION,
+        component(
+            native=V1BETA2,
+            versions=(V1BETA2, V1BETA1),
+            elsewhere={
+                V1: "that is for --release 1.36",
+                V1ALPHA1: "that is for --release 1.16",
+                **dict.fromkeys((V1ALPHA2, V1BETA3), "{} reads v1beta2 and v1beta1"),
+            },
+            merge=merge_1_22,
+            errors=errors_1_22,
+            finish=finish_1_22,
+        ),
+    ),
+    Change(
+        "no-autoscaler-provider",
+        "There are no algorithm providers any more; by default NodePreferAvoidPods does not score, NodeResourcesFit "
+        "scores in place of NodeResourcesLeastAllocated, and VolumeRestrictions takes part in PreFilter.",
+        ChangeKind.POLICY,
+        together(component(providers=PROVIDERS), policies(from_provider=created)),
+    ),
+    Change(
+        "node-resources-fit-scores",
+        "NodeResourcesFit scores by its scoringStrategy, of resources that the node has; the overhead of the pod does "
+        "not count.",
+        ChangeKind.SCORE,
+        plugins(node_resources_fit.PLUGIN_1_22),
+        source="KEP-2458",
+    ),
+    Change(
+        "scores-of-resources-that-nodes-have",
+        "NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio leave out resources that "
+        "a node does not have, and scalar ones that the pod does not ask for; before, they counted with 0.",
+        ChangeKind.SCORE,
+        plugins(
+            node_resources_least_allocated.PLUGIN_1_22,
+            node_resources_most_allocated.PLUGIN_1_22,
+            requested_to_capacity_ratio.PLUGIN_1_22,
+        ),
+    ),
+    Change(
+        "balanced-allocation-of-real-requests",
+        "NodeResourcesBalancedAllocation goes by the standard deviation of what pods really ask for, without defaults, "
+        "of any resources; the gate BalanceAttachedNodeVolumes is gone.",
+        ChangeKind.SCORE,
+        together(plugins(node_resources_balanced_allocation.PLUGIN_1_22), gates(gone=("BalanceAttachedNodeVolumes",))),
+    ),
+    Change(
+        "spreading-by-the-controller-that-owns-the-pod",
+        "PodTopologySpread by default, and SelectorSpread, count the pods that services and the pod's own controller "
+        "select; before, those of every controller whose selector matched the pod.",
+        ChangeKind.SCORE,
+        together(plugins(pod_topology_spread.PLUGIN_1_22, selector_spread.PLUGIN_1_22), by_named_controllers),
+    ),
+    Change(
+        "inter-pod-affinity-gives-one-reason",
+        "InterPodAffinity gives one reason; before, a general one as well. Terms may select namespaces by labels.",
+        ChangeKind.REASON,
+        together(plugins(inter_pod_affinity.PLUGIN_1_22), gates({"PodAffinityNamespaceSelector": BETA})),
+        source="KEP-2249",
+    ),
+    Change(
+        "nominated-node-first",
+        "The node that a pod is nominated to is tried alone first: PreferNominatedNode is on.",
+        ChangeKind.GATE,
+        gates({"PreferNominatedNode": BETA}),
+        source="KEP-1923",
+    ),
+    Change(
+        "read-write-once-pod",
+        "With the feature gate ReadWriteOncePod a claim with that access mode is for one pod at a time.",
+        ChangeKind.GATE,
+        together(plugins(volume_restrictions.PLUGIN_1_22), gates({"ReadWriteOncePod": ALPHA})),
+        source="KEP-2485",
+    ),
+    Change(
+        "volume-binding-has-a-shape",
+        "VolumeBinding's args have a shape, for the feature gate VolumeCapacityPriority.",
+        ChangeKind.CONFIGURATION,
+        plugins(volume_binding.PLUGIN_1_22),
+    ),
+    Change(
+        "policies-need-args",
+        "NodeLabel, ServiceAffinity and RequestedToCapacityRatio need args: a policy that names their algorithms "
+        "without an argument is refused.",
+        ChangeKind.POLICY,
+        together(
+            plugins(node_label.PLUGIN_1_22, service_affinity.PLUGIN_1_22),
+            policies(
+                read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
+                check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+            ),
+        ),
+    ),
+)
+
+RELEASE = after(
+    v1_21.RELEASE,
+    "1.22",
+    CHANGES,
+    version="1.22.6",
+    summary="v1beta2, NodeResourcesFit scores, balance is of what pods really ask for",
+)
