@@ -355,7 +355,7 @@ def test_another_release_than_the_image() -> None:
     assert told_of(moved(manifest, release="1.20"), "input.yaml: Deployment my-scheduler") == []
 
 
-@pytest.mark.parametrize(("version", "between"), [("1.15.3", "1.4 and 1.16"), ("1.17.0", "1.16 and 1.20")])
+@pytest.mark.parametrize(("version", "between"), [("1.14.3", "1.13 and 1.15"), ("1.17.0", "1.16 and 1.18")])
 def test_an_image_of_a_release_that_is_not_there(version: str, between: str) -> None:
     """It is an error that names the neighbours, not the reading of another release; --from says which one it is."""
     manifest = image_of(deployment("--feature-gates=PodPriority=false"), f"kube-scheduler:v{version}")
