@@ -390,8 +390,8 @@ def test_a_configuration_says_its_release() -> None:
     manifest = deployment("--config=/etc/k/config.yaml", mounts={"/etc/k": "settings"})
     assert moved(beta, image_of(manifest, "kube-scheduler:v1.22.6"), release=None).from_release == "1.27"
     alpha = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1alpha1")))
-    with pytest.raises(ConfigError, match=r"its image is of v1\.18\.2: release 1\.18 is not known"):
-        moved(alpha, image_of(manifest, "kube-scheduler:v1.18.2"), release=None)
+    with pytest.raises(ConfigError, match=r"its image is of v1\.17\.2: release 1\.17 is not known"):
+        moved(alpha, image_of(manifest, "kube-scheduler:v1.17.2"), release=None)
 
 
 # --- which container -----------------------------------------------------------------------
