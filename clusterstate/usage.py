@@ -318,6 +318,18 @@ def account_1_28(spec: PodSpec) -> PodUsage:
     return msgspec.structs.replace(usage, nonzero=_cpu_and_memory(total))
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
+def account_1_27(spec: PodSpec) -> PodUsage:
+    """As later, but there are no sidecars: every init container is over before the next begins.
+
+    Upstream: 1.27 PodRequests and calculateResource.
+    """
+    if any(container.restart_policy is not None for container in spec.init_containers):
+        init_containers = tuple(msgspec.structs.replace(c, restart_policy=None) for c in spec.init_containers)
+        spec = msgspec.structs.replace(spec, init_containers=init_containers)
+    return account_1_36(spec)
+
+
 def as_asked(spec: PodSpec) -> RequestsInUse:
     """The requests that the spec itself names."""
     return RequestsInUse(

@@ -18,6 +18,7 @@ from clusterstate.usage import (
     account_1_16,
     account_1_16_with_overhead,
     account_1_20,
+    account_1_27,
     account_1_36,
     amount,
     gated_accounting_1_20,
@@ -373,3 +374,13 @@ def test_amounts_beyond_64_bits_wrap(account: Any) -> None:
     most = resources(memory=2**63 - 1)
     usage: PodUsage = account(PodSpec((Container(requests=most), Container(requests=most))))
     assert usage.used["memory"] == usage.nonzero[1] == -2
+
+
+def test_there_are_no_sidecars_before_1_28() -> None:
+    """An init container that is always restarted counts like any other."""
+    sidecar = Container("s", requests=FrozenMap({"cpu": 300}), restart_policy="Always")
+    plain = Container("s", requests=sidecar.requests)
+    asked = {"cpu": 200}
+    assert account_1_27(spec(asked, init=[sidecar])) == account_1_36(spec(asked, init=[plain]))
+    assert account_1_27(spec(asked, init=[sidecar])).request["cpu"] == 300
+    assert account_1_36(spec(asked, init=[sidecar])).request["cpu"] == 500

@@ -72,6 +72,24 @@ def narrow_1_20(given: Iterator[tuple[str, Answer]], cycle: CycleState) -> PreFi
     return ALL_NODES
 
 
+def narrow_1_24(given: Iterator[tuple[str, Answer]], cycle: CycleState) -> PreFilterOutcome:
+    """The first refusal ends it; names that contradict each other are Unschedulable. Upstream: 1.24 to 1.29
+    RunPreFilterPlugins.
+    """
+
+    def until_refused() -> Iterator[tuple[str, Answer]]:
+        for name, (status, names) in given:
+            yield name, (status, names)
+            if status is not None and status.code is Code.Unschedulable:
+                return
+
+    outcome = narrow_1_36(until_refused(), cycle)
+    if outcome.nodes is not None and not outcome.nodes and outcome.status is not None:
+        mended = Status.unschedulable(outcome.status.message)
+        return msgspec.structs.replace(outcome, status=mended)
+    return outcome
+
+
 def narrow_1_36(given: Iterator[tuple[str, Answer]], cycle: CycleState) -> PreFilterOutcome:
     """Names are intersected, and the last Unschedulable is reported at the end. Upstream: 1.36 RunPreFilterPlugins."""
     rejected: Status | None = None

@@ -160,6 +160,14 @@ def node_affinity_1_24(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
     return _prepared(args, named_nodes_1_24, asks_all)
 
 
+def node_affinity_1_27(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin:
+    """As in 1.24, but a pod is refused as a whole only when every term that names nodes contradicts itself.
+
+    Upstream: 1.27 NodeAffinity. Raises ConfigError for added terms that cannot be parsed.
+    """
+    return _prepared(args, named_nodes, asks_all)
+
+
 def asks_all(added: AddedAffinity, pod: PodInfo) -> bool:
     """PreScore passes no pod over. Raises PriorityError for terms of the pod that cannot be parsed."""
     has_preference(added.preferred, pod)
@@ -325,3 +333,5 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=2,
     events=EVENTS,
 )
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_affinity_1_27)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=node_affinity_1_24)

@@ -13,7 +13,14 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFilterResult
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
-from kubescheduler.framework.deciding.find_nodes import ALL_NODES, Answer, narrow_1_20, narrow_1_36, outside_1_32
+from kubescheduler.framework.deciding.find_nodes import (
+    ALL_NODES,
+    Answer,
+    narrow_1_20,
+    narrow_1_24,
+    narrow_1_36,
+    outside_1_32,
+)
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import make_pod
 from tests.support.deciders import answers, deciding, plugin, pre_filtering, refusing
@@ -194,3 +201,15 @@ def test_post_filter_plugins_see_what_pre_filter_answered() -> None:
     ]
     deciding("1.36", *plugins).schedule(make_pod(), preempt=True)
     assert kept == {"Own": "mine", "A": PreFiltered(reasons=("hopeless",)), "B": None}
+
+
+def test_between_1_24_and_1_29() -> None:
+    """The first refusal ends it, and names that contradict each other are Unschedulable."""
+    given: list[tuple[str, Answer]] = [("A", (None, ONE)), ("B", (None, frozenset({"n2"}))), ("C", (U, None))]
+    text = "node(s) didn't satisfy plugin(s) [A B] simultaneously"
+    assert narrow_1_24(iter(given), CycleState()).status == Status.unschedulable(text)
+    left = iter([("A", (U, None)), ("B", (UAU, None))])
+    assert narrow_1_24(left, CycleState()).status == U.by("A")
+    assert [name for name, _ in left] == ["B"]
+    assert narrow_1_24(iter([("A", (None, ONE)), ("B", (UAU, None))]), CycleState()).status == UAU.by("B")
+    assert narrow_1_24(iter(given[:1]), CycleState()) == PreFilterOutcome(None, ONE, ("A",))

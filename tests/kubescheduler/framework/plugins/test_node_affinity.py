@@ -14,6 +14,8 @@ from kubescheduler.framework.plugins.node_affinity import (
     AddedAffinity,
     NodeAffinityArgs,
     node_affinity_1_20,
+    node_affinity_1_24,
+    node_affinity_1_27,
     node_affinity_1_36,
 )
 from predicates.types import GO_ON, PreFiltered
@@ -229,3 +231,22 @@ def test_both_faults_are_told_at_once() -> None:
         node_affinity_1_36(args((BAD,), PreferredSchedulingTerm(3, BAD)), HANDLE)
     text = f"[{REQUIRED}.nodeSelectorTerms[0].{NEW_FAULT}, {PREFERRED}[0].{NEW_FAULT}]"
     assert refusal.value.problems == (text,)
+
+
+@pytest.mark.parametrize(
+    ("factory", "expected"),
+    [
+        (node_affinity_1_24, PreFiltered(reasons=("pod affinity terms conflict",))),
+        (node_affinity_1_27, PreFiltered(nodes=frozenset({"b"}))),
+    ],
+)
+def test_a_term_that_contradicts_itself_before_1_30(factory: Any, expected: PreFiltered) -> None:
+    """It refuses the pod up to 1.26, later it names no node; nobody is skipped."""
+    name = Requirement("metadata.name", "In", ("a",))
+    other = Requirement("metadata.name", "In", ("b",))
+    terms = (NodeSelectorTerm(match_fields=(name, other)), NodeSelectorTerm(match_fields=(other,)))
+    cluster = Cluster([make_node("a"), make_node("b")])
+    plugin = factory(None, HANDLE)
+    pod = cluster.info(make_pod(affinity=Affinity(NodeAffinity(required=terms))))
+    assert plugin.check.pre_filter(pod, cluster.snapshot) == expected
+    assert plugin.scoring.pre_score(pod, cluster.snapshot)
