@@ -19,6 +19,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evic
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_18,
     PREEMPTION_1_20,
+    PREEMPTION_1_27,
     PREEMPTION_1_31,
     PREEMPTION_1_36,
     CandidateSampling,
@@ -150,6 +151,14 @@ def default_preemption_1_31(args: DefaultPreemptionArgs | None, handle: Handle) 
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_31, handle, evictions=Evictions(handle))
 
 
+def default_preemption_1_27(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
+    """Nodes that were not looked at are tried, too.
+
+    Upstream: 1.27 DefaultPreemption.
+    """
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_27, handle, evictions=Evictions(handle))
+
+
 # --- args --------------------------------------------------------------------------------------
 
 
@@ -213,3 +222,4 @@ PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
 )
 PLUGIN_1_31 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_31)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_27)
