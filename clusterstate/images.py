@@ -215,6 +215,19 @@ class ImageStates:
         return column
 
 
+class ArrivedImageStates(ImageStates):
+    """The same of nodes that arrived one after the other and were not updated since, as in the recordings of 1.25 to
+    1.28: each remembers how many had an image when it came."""
+
+    def put_many(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
+        """As ``put`` of each, one after the other. rows: different ones without a node."""
+        for row, node in zip(rows, nodes, strict=True):
+            self.put(row, node)
+
+    def refresh(self) -> None:
+        """No node is updated only because all have arrived."""
+
+
 class SnapshotImageStates(ImageStates):
     """The same with numbers remembered as they were when a row was last copied for a decision, which is done for rows
     whose node or pods have changed since. Upstream: 1.36 ImageStateSummary.Snapshot.
