@@ -7,7 +7,7 @@ VolumeAttachments hold beside them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 import numpy as np
@@ -155,6 +155,25 @@ def explain_limits(csi_nodes: CSINodeLimits, plugins: Plugins = NO_PLUGINS) -> E
         return LimitsReached(tuple(limits))
 
     return explain
+
+
+def asking_for_claims(check: FitPredicate, applies: Callable[[PodInfo], bool]) -> FitPredicate:
+    """The same, but a claim of the pod that is missing refuses it, and one not its own is an error. applies: to which
+    pods.
+
+
+    Upstream: 1.23 CSILimits and nonCSILimits.
+    """
+
+    def ask(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        problems = csi_use(pod, snapshot.objects, NO_PLUGINS).problems
+        if problems:
+            first = problems[0]
+            text = first.text if first.missing else NodeError(first.text)
+            return {text: np.ones(len(snapshot), np.bool_)}
+        return check.check(pod, snapshot)
+
+    return msgspec.structs.replace(check, check=ask, applies=applies, unresolvable=is_unresolvable)
 
 
 ATTACH_GATE = "AttachVolumeLimit"

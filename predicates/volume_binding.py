@@ -342,6 +342,7 @@ VOLUME_BINDING_1_36 = VolumeBindingRule(
     RULES_1_36,
     ALL_PLUGINS,
 )
+VOLUME_BINDING_1_23 = msgspec.structs.replace(VOLUME_BINDING_1_20, problem=claim_problem_1_36)
 VOLUME_BINDING_1_24 = msgspec.structs.replace(
     VOLUME_BINDING_1_36, texts=BindingTexts(NODE_CONFLICT, VOLUME_BINDING_1_36.texts.volume_lost)
 )

@@ -233,6 +233,16 @@ def parse_1_20(term: PodAffinityTerm, owner_namespace: str) -> Term:
 
 
 @lru_cache(maxsize=16384)
+def parse_1_21(term: PodAffinityTerm, owner_namespace: str) -> Term:
+    """A namespaceSelector keeps the pod's own namespace out, but selects none. Raises SelectorError.
+
+    Upstream: 1.21 newAffinityTerm, feature gate PodAffinityNamespaceSelector off.
+    """
+    own = () if term.namespace_selector is not None else (owner_namespace,)
+    return Term(term.topology_key, frozenset(term.namespaces or own), compile_selector(term.label_selector))
+
+
+@lru_cache(maxsize=16384)
 def parse_1_22(term: PodAffinityTerm, owner_namespace: str) -> Term:
     """With a namespaceSelector. Raises SelectorError. Upstream: 1.22 newAffinityTerm."""
     own = () if term.namespace_selector is not None else (owner_namespace,)
@@ -355,6 +365,7 @@ class TermRules(msgspec.Struct, frozen=True):
 
 TERMS_1_18 = TermRules("1.18", parse_1_20, by_namespace_labels=False, all_errors=False, reports=False)
 TERMS_1_20 = TermRules("1.20", parse_1_20, by_namespace_labels=False, all_errors=False)
+TERMS_1_21 = TermRules("1.21", parse_1_21, by_namespace_labels=False, all_errors=False)
 TERMS_1_22 = TermRules("1.22", parse_1_22, by_namespace_labels=True, all_errors=False, asks_again=False)
 TERMS_1_36 = TermRules("1.36", parse_1_36, by_namespace_labels=True, all_errors=True)
 TERMS_1_24 = msgspec.structs.replace(TERMS_1_36, name="1.24", asks_again=False)

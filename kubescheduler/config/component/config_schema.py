@@ -89,7 +89,7 @@ MEMBERS = {
         "unreserve",
     ),
     V1BETA1: tuple(point for point in _BEFORE_V1 if point != Point.PRE_ENQUEUE.value),
-    V1BETA2: _BEFORE_V1,
+    V1BETA2: (*_BEFORE_V1, MULTI_POINT),
     V1BETA3: (*_BEFORE_V1, MULTI_POINT),
     V1: (*(point.value for point in Point), MULTI_POINT),
 }

@@ -15,7 +15,7 @@ from kubescheduler.config.component.config_defaults import (
     with_default_args,
     with_ignored_1_36,
 )
-from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.component.config_schema import MULTI_POINT, V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, merged, validate_1_20
 from kubescheduler.config.component.format_1_36 import merged as merged_in_place
 from kubescheduler.framework.args.field_errors import FieldError, invalid
@@ -113,9 +113,12 @@ def finish_1_22(
     return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
 
 
-def errors_1_22(_: ComponentFormat, __: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+def errors_1_22(_: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
     """What validation finds. Upstream: 1.22 ``ValidateKubeSchedulerConfiguration``."""
     found = validate_1_20(config)
+    for at, before in enumerate(written.profiles):
+        if MULTI_POINT in (before.plugins or {}):
+            found.append(FieldError(f"profiles[{at}].plugins.{MULTI_POINT}", "1.22 knows no such field"))
     for at, profile in enumerate(config.profiles):
         errors = _removed(profile) if version == V1BETA2 else _conflicts(profile)
         found += (error.under(f"profiles[{at}]") for error in errors)

@@ -85,7 +85,8 @@ def merged_with_defaults(
         everywhere = merged(defaults[MULTI_POINT], sets.get(MULTI_POINT, PluginSet()))
         return {**merged_sets({}, sets), MULTI_POINT: PluginSet(everywhere.enabled, (ALL,))}
     if version == V1BETA2:
-        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet((), (ALL,))}
+        everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
+        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet(everywhere, (ALL,))}
     return merged_sets(defaults, sets)
 
 

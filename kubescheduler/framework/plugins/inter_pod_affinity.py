@@ -8,7 +8,15 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
-from clusterstate.topology.pod_affinity import TERMS_1_18, TERMS_1_20, TERMS_1_22, TERMS_1_24, TERMS_1_36, TermRules
+from clusterstate.topology.pod_affinity import (
+    TERMS_1_18,
+    TERMS_1_20,
+    TERMS_1_21,
+    TERMS_1_22,
+    TERMS_1_24,
+    TERMS_1_36,
+    TermRules,
+)
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
@@ -110,7 +118,7 @@ def inter_pod_affinity_1_22(args: InterPodAffinityArgs | None, handle: Handle) -
 
 
 def _terms(handle: Handle) -> TermRules:
-    return TERMS_1_22 if handle.feature_gates.get(NAMESPACE_GATE, True) else TERMS_1_20
+    return TERMS_1_22 if handle.feature_gates.get(NAMESPACE_GATE, True) else TERMS_1_21
 
 
 def _plugin_1_21(args: InterPodAffinityArgs, rules: TermRules, check: FitPredicate) -> ColumnPlugin:

@@ -15,7 +15,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import has_claims
-from clusterstate.volumes.claims_framework import may_use_csi
+from clusterstate.volumes.claims_framework import leads_to_claims, may_use_csi
 from clusterstate.volumes.csi_migration import migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from kubescheduler.framework.contract.handle import Handle
@@ -42,6 +42,7 @@ from predicates.csi_volumes import (
     PORTWORX,
     CSINodeLimits,
     LimitRules,
+    asking_for_claims,
     csi_limits_1_36,
     csi_limits_before_1_32,
     csi_limits_with_scaling,
@@ -82,6 +83,16 @@ def node_volume_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
             NAME, check, Footprint(READS, pod_key=spec_alone, storage=bound_storage), has_claims, evidence=evidence
         ),
     )
+
+
+def node_volume_limits_1_23(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.20, but a claim of the pod that is missing refuses it.
+
+    Upstream: 1.23 NodeVolumeLimits.
+    """
+    plugin = node_volume_limits_1_20(None, handle)
+    assert plugin.check is not None
+    return msgspec.structs.replace(plugin, check=asking_for_claims(plugin.check, leads_to_claims))
 
 
 def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
@@ -172,6 +183,7 @@ EVENTS = (
 )
 
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, reasons=REASONS)
+PLUGIN_1_23 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_23, reasons=REASONS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, reasons=REASONS_1_36, events=EVENTS)
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_30)
 PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_28, reasons=REASONS)

@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
-from predicates.csi_volumes import is_unresolvable
+from predicates.csi_volumes import asking_for_claims, is_unresolvable
 from predicates.refusal_evidence import Need, Refusal, Unmet, filter_evidence
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.volume_counts import (
@@ -35,6 +35,7 @@ from predicates.volume_counts import (
 )
 
 POINTS = frozenset({Point.FILTER})
+DISKS = (("EBSLimits", EBS), ("GCEPDLimits", GCE_PD), ("AzureDiskLimits", AZURE_DISK), ("CinderLimits", CINDER))
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
 
 
@@ -90,6 +91,22 @@ def cinder_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
     Upstream: 1.20 CinderLimits.
     """
     return _plugin("CinderLimits", CINDER, handle)
+
+
+# --- 1.23 and 1.24, whose feature gates CSIMigration… count -------------------------------------
+
+
+def _asking(name: str, disk: DiskType) -> InTreePlugin:
+    def make(_: Any, handle: Handle) -> ColumnPlugin:
+        plugin = _plugin(name, disk, handle)
+        assert plugin.check is not None
+        return msgspec.structs.replace(plugin, check=asking_for_claims(plugin.check, partial(_may_count, disk)))
+
+    make.__doc__ = f"""As in 1.20, but a claim of the pod that is missing refuses it.
+
+    Upstream: 1.23 {name}.
+    """
+    return InTreePlugin(name, POINTS, make, reasons=REASONS)
 
 
 # --- from 1.24 on ------------------------------------------------------------------------------
@@ -152,8 +169,7 @@ class InTreeRules(msgspec.Struct, frozen=True):
 
     def records(self) -> tuple[InTreePlugin, ...]:
         """EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits."""
-        disks = (("EBSLimits", EBS), ("GCEPDLimits", GCE_PD), ("AzureDiskLimits", AZURE_DISK), ("CinderLimits", CINDER))
-        return tuple(self.record(name, disk) for name, disk in disks)
+        return tuple(self.record(name, disk) for name, disk in DISKS)
 
     def explain(self, disk: DiskType, limit: int | None, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
         """How many disks there would be, or which claim is missing."""
@@ -178,6 +194,7 @@ REASONS_1_30 = (PluginReason('looking up PVC <NAME>: persistentvolumeclaim "<NAM
 _CINDER_ONLY = frozenset({CINDER.provisioner})
 _WITHOUT_GCE = _CINDER_ONLY | {EBS.provisioner, AZURE_DISK.provisioner}
 
+LIMITS_1_23 = tuple(_asking(name, disk) for name, disk in DISKS)
 LIMITS_1_24 = InTreeRules("1.24").records()
 LIMITS_1_26 = InTreeRules("1.26", _CINDER_ONLY).records()
 LIMITS_1_27 = InTreeRules("1.27", _WITHOUT_GCE).records()

@@ -73,6 +73,7 @@ from predicates.types import FitPredicate, NodeError, always
 from predicates.volume_binding import (
     VOLUME_BINDING_1_18,
     VOLUME_BINDING_1_20,
+    VOLUME_BINDING_1_23,
     VOLUME_BINDING_1_24,
     VOLUME_BINDING_1_27,
     VOLUME_BINDING_1_36,
@@ -535,6 +536,18 @@ def capacity_priority(
     )
 
 
+def volume_binding_1_23(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+    """As in 1.24, but in-tree volumes are their CSI drivers' only where the feature gates CSIMigration… say so, and
+    CSIStorageCapacity counts only with its feature gate.
+
+    Upstream: 1.23 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    """
+    gates = handle.feature_gates
+    rules = RULES_1_20_WITH_CAPACITY if gates.get(CAPACITY_GATE_1_20, True) else VOLUME_BINDING_1_23.rules
+    rule = msgspec.structs.replace(VOLUME_BINDING_1_23, plugins=migrating_plugins(gates), rules=rules)
+    return _without_pre_score(rule, args, handle, wait)
+
+
 def volume_binding_1_24(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
     """The reason about a bound volume speaks of a conflict. With feature gate VolumeCapacityPriority nodes score by how
     full the volumes would be; without it every node has 0.
@@ -756,3 +769,4 @@ PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_32, arg
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_30)
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_27, points=POINTS_1_21)
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_27, make=volume_binding_1_24)
+PLUGIN_1_23 = msgspec.structs.replace(PLUGIN_1_24, make=volume_binding_1_23, default_weight=1)

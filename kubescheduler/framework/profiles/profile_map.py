@@ -19,6 +19,7 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Poi
 from kubescheduler.framework.plugins.priority_sort import PrioritySort
 from kubescheduler.framework.running.build_framework import (
     CONSTRUCTION_1_20,
+    CONSTRUCTION_1_23,
     CONSTRUCTION_1_36,
     FrameworkConstruction,
     ValidateArgs,
@@ -133,6 +134,7 @@ class ProfileRules(msgspec.Struct, frozen=True, eq=False):
 
 
 PROFILES_1_20 = ProfileRules(CONSTRUCTION_1_20, profile_1_20)
+PROFILES_1_23 = ProfileRules(CONSTRUCTION_1_23, profile_1_20)
 PROFILES_1_36 = ProfileRules(CONSTRUCTION_1_36, profile_1_36)
 
 

@@ -162,6 +162,8 @@ class FrameworkConstruction(msgspec.Struct, frozen=True, eq=False):
 
 CONSTRUCTION_1_20 = FrameworkConstruction(WEIGHING_ORDER_1_20, weights_1_20, check_required_1_20, REACTIONS_1_20)
 
+CONSTRUCTION_1_23 = FrameworkConstruction(WEIGHING_ORDER_1_20, weights_1_36, check_required_1_20, REACTIONS_1_20)
+
 CONSTRUCTION_1_36 = FrameworkConstruction(
     (*WEIGHING_ORDER_1_20[:-1], Point.PRE_ENQUEUE, Point.QUEUE_SORT, Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE),
     weights_1_36,

@@ -1,0 +1,149 @@
+"""How releases 1.23 and 1.24 read and check configurations of v1beta3 and v1beta2: with multiPoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from kubescheduler.config.component.config_checks import (
+    client_errors,
+    number_errors,
+    parallelism_errors,
+    profile_errors,
+)
+from kubescheduler.config.component.config_defaults import (
+    ignored_resources,
+    ordered,
+    split_host_port,
+    with_default_args,
+    with_ignored_1_36,
+)
+from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2
+from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, election_errors_1_20
+from kubescheduler.config.component.format_1_36 import GONE, merged_sets
+from kubescheduler.config.policy.policy_checks import extender_errors_1_20
+from kubescheduler.framework.args.field_errors import FieldError, invalid
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
+from kubescheduler.framework.plugins.plugin_record import args_keys
+from kubescheduler.framework.profiles.default_plugins import (
+    DEFAULT_PROVIDER,
+    STORAGE_SCORES,
+    enabled_everywhere,
+    provider_plugins,
+)
+
+if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.config_schema import Written
+    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
+WEIGHTS_V1BETA2 = {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1}
+"""The weights that v1beta3 has raised."""
+
+GONE_1_23 = {
+    name: text
+    for name, text in GONE.items()
+    if name not in ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "SelectorSpread")
+}
+"""Plugin that is gone → what to do instead."""
+
+Expand = Callable[[Point, PluginSet, Iterable[Enabled], "PluginPoints"], tuple[Enabled, ...]]
+"""Of (point, its own set, multiPoint, where plugins take part): the plugins that run there."""
+
+
+def merge_1_23(
+    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
+) -> SchedulerConfig:
+    """Puts the defaults of the apiVersion in, and args for every plugin that can have some."""
+    keys, defaults = args_keys(form.plugins, feature_gates), default_sets(form, version, feature_gates)
+
+    def merge(profile: Profile) -> Profile:
+        sets = merged_sets(defaults, profile.sets)
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def default_sets(
+    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
+) -> dict[str, tuple[Enabled, ...]]:
+    """Member of ``plugins`` → the defaults there. Upstream: 1.23 getDefaultPlugins."""
+    spreads = feature_gates.get(SYSTEM_SPREAD, True)
+    if version == V1BETA2:
+        lists = provider_plugins(
+            form.providers[DEFAULT_PROVIDER], form.plugins, feature_gates, selector_spread=not spreads
+        )
+        return {point.value: tuple(map(_as_in_v1beta2, plugins)) for point, plugins in lists.items()}
+    sets = {MULTI_POINT: enabled_everywhere(form.multi_point, form.plugins, feature_gates)}
+    score = (Enabled("VolumeBinding", 1),) if feature_gates.get(STORAGE_SCORES, False) else ()
+    if not spreads:
+        sets[Point.PRE_SCORE.value] = (Enabled("SelectorSpread"),)
+        score = (*score, Enabled("SelectorSpread", 1))
+    return {**sets, Point.SCORE.value: score}
+
+
+def _as_in_v1beta2(plugin: Enabled) -> Enabled:
+    weight = WEIGHTS_V1BETA2.get(plugin.name, plugin.weight) if plugin.weight else 0
+    return Enabled(plugin.name, weight)
+
+
+def finish_1_23(
+    form: ComponentFormat,
+    config: SchedulerConfig,
+    *,
+    provider: str,  # noqa: ARG001  there are none
+    points: PluginPoints,
+    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
+) -> SchedulerConfig:
+    """Orders the extenders and expands multiPoint: first a point's own plugins, then those of multiPoint."""
+    return finished(form, config, points, own_first)
+
+
+def finished(form: ComponentFormat, config: SchedulerConfig, points: PluginPoints, expand: Expand) -> SchedulerConfig:
+    """Orders the extenders and expands multiPoint."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+
+    def finish(profile: Profile) -> Profile:
+        everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
+        lists = {p: expand(p, profile.sets.get(p.value, PluginSet()), everywhere, points) for p in form.points}
+        plugins = {point: enabled for point, enabled in lists.items() if enabled}
+        return with_ignored_1_36(msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere), ignored)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+
+
+def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
+    """The point's own plugins, then those of multiPoint that are not among them.
+
+    One that is twice in multiPoint is there twice, which the framework refuses. Upstream: 1.23 expandMultiPointPlugins.
+    """
+    if ALL in own.disabled:
+        return own.enabled
+    left_out = {*own.disabled, *(plugin.name for plugin in own.enabled)}
+    more = (plugin for plugin in everywhere if plugin.name not in left_out and point in points.get(plugin.name, ()))
+    return (*own.enabled, *more)
+
+
+def errors_1_23(_: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.23 ``ValidateKubeSchedulerConfiguration``."""
+    found = [
+        *client_errors(config),
+        *election_errors_1_20(config.leader_election),
+        *parallelism_errors(config),
+        *profile_errors(config.profiles, lambda _: iter(())),
+        *number_errors(config),
+        *extender_errors_1_20(config.extenders),
+    ]
+    addresses = {
+        "healthzBindAddress": written.healthz_bind_address,
+        "metricsBindAddress": written.metrics_bind_address,
+    }
+    for path, address in addresses.items():
+        if version == V1BETA2 and address and (split_host_port(address) or ("", ""))[1] != "0":
+            found.append(invalid(path, address, "must be empty or with an explicit 0 port"))
+    return found

@@ -1,0 +1,154 @@
+"""Release 1.23: v1beta3 with multiPoint and other weights, and no Policy any more."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.format_1_22 import REMOVED
+from kubescheduler.config.component.format_1_23 import GONE_1_23, errors_1_23, finish_1_23, merge_1_23
+from kubescheduler.config.component.format_1_36 import written_args_1_36, written_sets_1_36
+from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.framework.plugins import node_volume_limits, non_csi_limits, volume_binding
+from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
+from kubescheduler.releases import v1_22
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    framework,
+    gates,
+    plugin,
+    plugins,
+    release_fields,
+    together,
+    without_plugins,
+)
+from kubescheduler.releases.recorded_processes import live_1_36
+from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
+
+MULTI_POINT = (
+    "PrioritySort",
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "EBSLimits",
+    "GCEPDLimits",
+    "NodeVolumeLimits",
+    "AzureDiskLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DefaultPreemption",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+    "DefaultBinder",
+)
+"""The order in which they run by default."""
+
+
+def settled(gates: dict[str, bool]) -> Edit:
+    """Feature gates that objects are read by as if they still were there."""
+
+    def edit(release: Release) -> Release:
+        older = release.view
+        return replace(release, view=lambda others: older({**others, **gates}))
+
+    return edit
+
+
+CHANGES = (
+    Change(
+        "v1beta3-with-multi-point",
+        "Configurations are of v1beta3, whose multiPoint enables a plugin at every point that it has; those of v1beta2 "
+        "are still read and have multiPoint, too. VolumeBinding scores by default, 0 for every node.",
+        ChangeKind.CONFIGURATION,
+        together(
+            component(
+                native=V1BETA3,
+                versions=(V1BETA3, V1BETA2),
+                elsewhere={
+                    V1: "that is for --release 1.36",
+                    V1ALPHA1: "that is for --release 1.16",
+                    **dict.fromkeys((V1ALPHA2, V1BETA1), "{} reads v1beta3 and v1beta2"),
+                },
+                multi_point=MULTI_POINT,
+                merge=merge_1_23,
+                errors=errors_1_23,
+                finish=finish_1_23,
+                written_sets=written_sets_1_36,
+                written_args=written_args_1_36,
+            ),
+            framework(profiles=PROFILES_1_23),
+        ),
+        source="KEP-2891",
+    ),
+    Change(
+        "taint-toleration-weighs-3",
+        "TaintToleration weighs 3 by default, NodeAffinity and InterPodAffinity 2; before, 1. Configurations of "
+        "v1beta2 keep the weights they had.",
+        ChangeKind.WEIGHT,
+        together(
+            plugin("TaintToleration", default_weight=3),
+            plugin("NodeAffinity", default_weight=2),
+            plugin("InterPodAffinity", default_weight=2),
+        ),
+    ),
+    Change(
+        "no-policy",
+        "There are no policies any more, and the plugins are gone that came of them.",
+        ChangeKind.POLICY,
+        together(
+            framework(policies=None),
+            component(gone=GONE_1_23, registered=frozenset()),
+            without_plugins(*sorted(REMOVED)),
+            release_fields(live=live_1_36),
+        ),
+    ),
+    Change(
+        "in-tree-volumes-handed-over",
+        "In-tree EBS, GCE and Azure volumes count as those of CSI drivers where a node has handed their plugin over: "
+        "CSIMigrationAWS, CSIMigrationGCE and CSIMigrationAzureDisk are on.",
+        ChangeKind.GATE,
+        gates(
+            {
+                **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationAzureDisk", "CSIMigrationGCE"), BETA),
+                **dict.fromkeys(("CSIMigrationPortworx", "csiMigrationRBD"), ALPHA),
+            },
+            idle=("CSIMigrationPortworx", "csiMigrationRBD"),
+        ),
+        source="KEP-625",
+    ),
+    Change(
+        "ephemeral-volumes-always",
+        "Ephemeral volumes count always; the gate GenericEphemeralVolume is gone.",
+        ChangeKind.GATE,
+        together(gates(gone=("GenericEphemeralVolume",)), settled({"GenericEphemeralVolume": True})),
+        source="KEP-1698",
+    ),
+    Change(
+        "limits-refuse-missing-claims",
+        "The plugins that limit volumes refuse a pod with a claim that is missing; before, it did not count.",
+        ChangeKind.FILTER,
+        plugins(node_volume_limits.PLUGIN_1_23, *non_csi_limits.LIMITS_1_23),
+    ),
+    Change(
+        "lost-claims-refuse-the-pod",
+        "VolumeBinding refuses a pod with a claim whose volume is lost, and says that the claim of an ephemeral volume "
+        "is waited for.",
+        ChangeKind.FILTER,
+        plugins(volume_binding.PLUGIN_1_23),
+    ),
+)
+
+RELEASE = after(
+    v1_22.RELEASE,
+    "1.23",
+    CHANGES,
+    version="1.23.5",
+    summary="v1beta3 with multiPoint and other weights, no Policy any more",
+)
