@@ -292,6 +292,7 @@ FORMAT = ComponentFormat(
 DECIDING = FrameworkDecisionRules(
     narrow=narrow_1_20,
     outside=nothing_outside,
+    refusal_is_status=True,
     rejected=REJECTED_1_20,
     filter_error=filter_failed_1_20,
     pre_score_skips=frozenset(),

@@ -13,7 +13,7 @@ from kubescheduler.framework.plugins import (
     pod_topology_spread,
     volume_binding,
 )
-from kubescheduler.releases import v1_28, v1_29
+from kubescheduler.releases import v1_27, v1_29
 from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
 
@@ -72,7 +72,7 @@ CHANGES = (
         "scheduling-gates-first",
         "SchedulingGates is first in the default plugins.",
         ChangeKind.ORDER,
-        component(multi_point=("SchedulingGates", *v1_28.MULTI_POINT[:-1])),
+        component(multi_point=("SchedulingGates", *v1_27.MULTI_POINT[:-1])),
     ),
     Change(
         "gates-of-1-30",

@@ -249,6 +249,8 @@ class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """What the PreFilter plugins' answers come to."""
     outside: Callable[[Sequence[str]], Status | None]
     """Of plugins that named nodes: the status of all others; None: they have none."""
+    refusal_is_status: bool
+    """Whether a PreFilter refusal is the status of every node; otherwise no node has one."""
     rejected: frozenset[Code]
     """The codes by which a Filter refuses a node."""
     filter_error: ErrorText

@@ -270,7 +270,8 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         scheduler = self.scheduler
         compiled, found = scheduler.compiled, self.found
         passed, narrowed = found.passed or Filtered(listed), found.narrowed
-        absent = rejected = narrowed.status
+        rejected = narrowed.status
+        absent = rejected if scheduler.rules.refusal_is_status else None
         if rejected is None and narrowed.nodes is not None:
             absent = scheduler.rules.outside(narrowed.plugins)
         verdicts, idle = passed.verdicts, ()
