@@ -397,3 +397,4 @@ PREEMPTION_1_36 = PreemptionRules(
 PREEMPTION_1_31 = msgspec.structs.replace(PREEMPTION_1_36, by_importance=False)
 PREEMPTION_1_27 = msgspec.structs.replace(PREEMPTION_1_31, silent=Code.Success, potential=potential_1_20)
 """Nodes without a status are tried."""
+PREEMPTION_1_25 = msgspec.structs.replace(PREEMPTION_1_27, leaving=leaving_1_20)

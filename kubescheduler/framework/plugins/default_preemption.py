@@ -19,6 +19,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evic
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_18,
     PREEMPTION_1_20,
+    PREEMPTION_1_25,
     PREEMPTION_1_27,
     PREEMPTION_1_31,
     PREEMPTION_1_36,
@@ -159,6 +160,14 @@ def default_preemption_1_27(args: DefaultPreemptionArgs | None, handle: Handle) 
     return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_27, handle, evictions=Evictions(handle))
 
 
+def default_preemption_1_25(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
+    """Any pod of lower priority that leaves the nominated node keeps the pod from preempting.
+
+    Upstream: 1.25 DefaultPreemption.
+    """
+    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_25, handle, evictions=Evictions(handle))
+
+
 # --- args --------------------------------------------------------------------------------------
 
 
@@ -223,3 +232,4 @@ PLUGIN_1_36 = InTreePlugin(
 )
 PLUGIN_1_31 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_31)
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_27)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_25)
