@@ -22,7 +22,7 @@ from kubescheduler.config.component.config_defaults import (
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2
 from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, election_errors_1_20
-from kubescheduler.config.component.format_1_36 import GONE, merged_sets
+from kubescheduler.config.component.format_1_36 import GONE, merged_sets, overriding_first
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import FieldError, invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
@@ -147,3 +147,17 @@ def errors_1_23(_: ComponentFormat, written: Written, config: SchedulerConfig, v
         if version == V1BETA2 and address and (split_host_port(address) or ("", ""))[1] != "0":
             found.append(invalid(path, address, "must be empty or with an explicit 0 port"))
     return found
+
+
+def finish_1_24(
+    form: ComponentFormat,
+    config: SchedulerConfig,
+    *,
+    provider: str,  # noqa: ARG001  there are none
+    points: PluginPoints,
+    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
+) -> SchedulerConfig:
+    """The plugins that take the place of one of multiPoint run first, and every node is asked by all filters."""
+    config = finished(form, config, points, overriding_first)
+    profiles = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=profiles)

@@ -134,11 +134,13 @@ def expanded(sets: Mapping[str, PluginSet], points: PluginPoints) -> dict[Point,
     A plugin that is twice in multiPoint is there twice, which the framework refuses.
     """
     everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
-    lists = {point: _at(point, sets.get(point.value, PluginSet()), everywhere, points) for point in Point}
+    lists = {point: overriding_first(point, sets.get(point.value, PluginSet()), everywhere, points) for point in Point}
     return {point: plugins for point, plugins in lists.items() if plugins}
 
 
-def _at(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
+def overriding_first(
+    point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints
+) -> tuple[Enabled, ...]:
     """First those that take the place of one of multiPoint, then the rest of multiPoint, then the others."""
     if ALL in own.disabled:
         return own.enabled

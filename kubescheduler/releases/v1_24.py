@@ -1,0 +1,78 @@
+"""Release 1.24: every node is asked by all filters, and NodeAffinity narrows the nodes before them."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from kubescheduler.config.component.format_1_23 import finish_1_24
+from kubescheduler.config.gate_records import ALPHA, GA, LOCKED
+from kubescheduler.framework.deciding.find_nodes import always_alone, narrow_1_24
+from kubescheduler.framework.plugins import node_affinity, node_resources_fit, pod_topology_spread, taint_toleration
+from kubescheduler.releases import v1_23
+from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
+from kubescheduler.releases.release import Change, ChangeKind
+
+CHANGES = (
+    Change(
+        "all-filters-run",
+        "Every node is asked by all Filter plugins, whose reasons it gives together; before, the first that refused "
+        "it ended that. Of a point's own plugins those run first that stand in for one of multiPoint.",
+        ChangeKind.FILTER,
+        component(finish=finish_1_24),
+    ),
+    Change(
+        "taints-are-untolerated",
+        "TaintToleration says that a node had an untolerated taint.",
+        ChangeKind.REASON,
+        plugins(taint_toleration.PLUGIN_1_24),
+    ),
+    Change(
+        "node-affinity-narrows-nodes",
+        "NodeAffinity names the only nodes that a pod may go to where its terms do, and no other is looked at.",
+        ChangeKind.FILTER,
+        together(plugins(node_affinity.PLUGIN_1_24), deciding(narrow=narrow_1_24)),
+    ),
+    Change(
+        "pod-topology-spread-counts-eligible-nodes",
+        "PodTopologySpread counts pods on nodes that the pod could go to alone, and rounds its score; constraints have "
+        "minDomains with the feature gate MinDomainsInPodTopologySpread.",
+        ChangeKind.FILTER,
+        together(plugins(pod_topology_spread.PLUGIN_1_24), gates({"MinDomainsInPodTopologySpread": ALPHA})),
+        source="KEP-3022",
+    ),
+    Change(
+        "node-resources-fit-scores-overhead",
+        "NodeResourcesFit counts the overhead of the pod while it scores.",
+        ChangeKind.SCORE,
+        plugins(replace(node_resources_fit.PLUGIN_1_24, args=node_resources_fit.ARGS_1_22)),
+    ),
+    Change(
+        "features-that-are-always-there",
+        "Overhead, storage capacity, namespace selectors, default spreading and trying the nominated node alone first "
+        "cannot be turned off.",
+        ChangeKind.GATE,
+        together(
+            gates(
+                {"CSIMigrationAzureDisk": GA, "CSIMigrationOpenStack": LOCKED, "CSIMigrationRBD": ALPHA},
+                gone=(
+                    "PodAffinityNamespaceSelector",
+                    "PodOverhead",
+                    "PreferNominatedNode",
+                    "CSIStorageCapacity",
+                    "DefaultPodTopologySpread",
+                    "csiMigrationRBD",
+                ),
+                idle=("CSIMigrationRBD",),
+            ),
+            deciding(nominated_first=always_alone),
+        ),
+    ),
+)
+
+RELEASE = after(
+    v1_23.RELEASE,
+    "1.24",
+    CHANGES,
+    version="1.24.4",
+    summary="all filters run, NodeAffinity narrows the nodes before",
+)
