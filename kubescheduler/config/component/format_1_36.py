@@ -85,8 +85,8 @@ def merged_with_defaults(
         everywhere = merged(defaults[MULTI_POINT], sets.get(MULTI_POINT, PluginSet()))
         return {**merged_sets({}, sets), MULTI_POINT: PluginSet(everywhere.enabled, (ALL,))}
     if version == V1BETA2:
-        everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
-        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet(everywhere, (ALL,))}
+        own = sets.get(MULTI_POINT, PluginSet())
+        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet(own.enabled, (ALL,))}
     return merged_sets(defaults, sets)
 
 

@@ -123,6 +123,8 @@ def node_resources_balanced_allocation_1_22(
 
     Upstream: 1.22 NodeResourcesBalancedAllocation.
     """
+    if not handle.feature_gates.get("PodOverhead", True):
+        return node_resources_balanced_allocation_1_27(args, handle)
     formula = partial(balanced_allocation_1_22, amounts=amounts_1_22)
     return _balancing(args, handle, formula, partial(balance_evidence_1_22, amounts=amounts_1_22), goes_on)
 
