@@ -1,293 +1,72 @@
-"""Release 1.26: plugins in profiles, said by a component configuration alone."""
+"""Release 1.26: a node has the reasons of one plugin, inclusion policies of spread constraints count."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from kubescheduler.config.component.format_1_36 import finish_1_36
+from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.framework.plugins import dynamic_resources, node_resources_fit, node_volume_limits, non_csi_limits
+from kubescheduler.releases import v1_25
+from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
+from kubescheduler.releases.release import Change, ChangeKind
 
-from msgspec.structs import replace
-
-from clusterstate.images import ArrivedImageStates
-from clusterstate.manifests.api_checks import CHECKS_1_36
-from clusterstate.manifests.defaulting import default_manifest_1_36
-from clusterstate.manifests.strictness import Accepted
-from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
-from clusterstate.release_view import ReleaseView
-from clusterstate.usage import account_1_20
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_36 import (
-    GONE,
-    errors_1_36,
-    fault_text_1_36,
-    finish_1_36,
-    merge_1_36,
-    version_notes,
-    written_args_1_36,
-    written_sets_1_36,
-)
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
-from kubescheduler.core.filter_results import fit_error_1_36
-from kubescheduler.core.status import REJECTED_1_36
-from kubescheduler.extender.wire import as_told, counted_preemption
-from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import filter_failed_1_36
-from kubescheduler.framework.deciding.find_nodes import narrow_1_24, note_1_36, nothing_outside, wanted_1_36
-from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
-from kubescheduler.framework.deciding.score_plugins import HeapTie
-from kubescheduler.framework.plugins import (
-    default_binder,
-    default_preemption,
-    dynamic_resources,
-    image_locality,
-    inter_pod_affinity,
-    node_affinity,
-    node_name,
-    node_ports,
-    node_resources_balanced_allocation,
-    node_resources_fit,
-    node_unschedulable,
-    node_volume_limits,
-    non_csi_limits,
-    pod_topology_spread,
-    priority_sort,
-    taint_toleration,
-    volume_binding,
-    volume_restrictions,
-    volume_zone,
-)
-from kubescheduler.framework.plugins.plugin_record import by_name
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
-from kubescheduler.releases import v1_4, v1_20
-from kubescheduler.releases.daemon_controllers import passing, selected_1_36
-from kubescheduler.releases.recorded_processes import live_1_36
-from kubescheduler.releases.release import Release
-from kubescheduler.sources.cluster_input import Filling, admission
-from predicates.taints import pod_tolerates_node_taints_1_36
-
-if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
-
-
-def accepted(gates: Mapping[str, bool]) -> Accepted:
-    """Tolerations compare where the gate says so. Upstream: 1.36 validateTolerations."""
-    if gates.get(COMPARISONS, False):
-        return Accepted(checks=CHECKS_1_36)
-    values = {v1_4.TOLERATION: (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")}
-    return Accepted(values, CHECKS_1_36)
-
-
-def queue() -> QueuePolicy:
-    """How pods wait to be tried, and which events help them."""
-    from kubescheduler.queue import queue_policy, queueing_hints
-
-    return replace(
-        v1_20.queue(),
-        backoffs=queue_policy.BackoffsOfErrors,
-        is_over=queue_policy.second_is_past,
-        found_over=queue_policy.second_after,
-        lies_for=300.0,
-        retry_period=lambda longest: int(longest) + 1,
-        present=(
-            "Pod {} is already present in unschedulable queue",
-            "Pod {} is already present in the active queue",
-            "Pod {} is already present in the backoff queue",
-        ),
-        arrival="UnschedulablePodAdd",
-        resources=queueing_hints.RESOURCES,
-        node_actions=queueing_hints.node_actions,
-        pod_actions=queueing_hints.pod_actions,
-        counts=queue_policy.every_event_counts,
-        helps=queue_policy.by_hints,
-        label=queue_policy.label_when_asked,
-        keeps_events=True,
-        tries_early=True,
-        rests_in_backoff=False,
-    )
-
-
-@cache
-def cycle() -> ReleaseCycles:
-    """What happens between choosing a node and binding to it."""
-    from kubescheduler.cycle import cycle_rules, failures
-
-    return replace(
-        v1_20.cycle(),
-        assume_fault=cycle_rules.assume_fault_1_36,
-        passes_over=cycle_rules.passes_over_1_36,
-        undecided=failures.undecided_1_36,
-        chosen=failures.chosen_1_36,
-        pre_flight=cycle_rules.pre_flight_1_36,
-        extenders_bind=cycle_rules.extenders_bind_1_36,
-        nominated=failures.nominated_1_36,
-        in_memory=cycle_rules.in_memory_1_36,
-        fate=cycle_rules.fate_1_36,
-        expires=math.inf,
-        failed_binding_is_event=True,
-        activate_key=cycle_rules.PODS_TO_ACTIVATE,
-    )
-
-
-# --- its plugins, and which of them run by default --------------------------------------------
-
-PLUGINS = by_name(
-    dynamic_resources.PLUGIN_1_26,
-    image_locality.PLUGIN_1_20,
-    taint_toleration.PLUGIN_1_24,
-    node_name.PLUGIN_1_36,
-    node_ports.PLUGIN_1_25,
-    node_affinity.PLUGIN_1_24,
-    pod_topology_spread.PLUGIN_1_24,
-    node_unschedulable.PLUGIN_1_36,
-    node_resources_fit.PLUGIN_1_26,
-    node_resources_balanced_allocation.PLUGIN_1_22,
-    volume_binding.PLUGIN_1_24,
-    volume_restrictions.PLUGIN_1_22,
-    volume_zone.PLUGIN_1_20,
-    node_volume_limits.PLUGIN_1_26,
-    *non_csi_limits.LIMITS_1_26,
-    inter_pod_affinity.PLUGIN_1_25,
-    priority_sort.PLUGIN_1_36,
-    default_binder.PLUGIN_1_36,
-    default_preemption.PLUGIN_1_25,
-)
-
-MULTI_POINT = (
-    "PrioritySort",
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-    "VolumeRestrictions",
-    "EBSLimits",
-    "GCEPDLimits",
-    "NodeVolumeLimits",
-    "AzureDiskLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
-    "DynamicResources",
-    "DefaultPreemption",
-    "NodeResourcesBalancedAllocation",
-    "ImageLocality",
-    "DefaultBinder",
-)
-"""The order in which they run by default, those whose gates are on."""
-
-# --- how it reads, decides and writes ---------------------------------------------------------
-
-FEATURE_GATES: dict[str, Gate] = {
-    **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationAzureDisk", "CSIMigrationGCE"), LOCKED),
-    **dict.fromkeys(("NodeInclusionPolicyInPodTopologySpread", "PodDisruptionConditions"), BETA),
-    **dict.fromkeys(("CSIMigrationPortworx", "MinDomainsInPodTopologySpread"), BETA_OFF),
-    **dict.fromkeys(
-        (
-            "CSIMigrationRBD",
-            "DynamicResourceAllocation",
-            "MatchLabelKeysInPodTopologySpread",
-            "PodSchedulingReadiness",
-            "ReadWriteOncePod",
-            "VolumeCapacityPriority",
-        ),
-        ALPHA,
+CHANGES = (
+    Change(
+        "first-failing-filter-alone",
+        "On a node the first filter that fails ends the run, and its reasons and code are the node's; all ran in 1.25.",
+        ChangeKind.FILTER,
+        component(finish=finish_1_36),
     ),
-}
-IDLE = frozenset({"CSIMigrationPortworx", "CSIMigrationRBD", "PodDisruptionConditions", "PodSchedulingReadiness"})
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_36)
-
-VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36, images=ArrivedImageStates)
-
-
-LATER = dict.fromkeys(
-    ("PodLevelResources", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScaling"), False
-)
-"""Gates that change how pods are read, and that releases before them do not know."""
-
-
-def view(gates: Mapping[str, bool]) -> ReleaseView:
-    """How it reads objects under these feature gates."""
-    return replace(VIEW, pod_key=gated_pod_key_1_36(gates, LATER))
-
-
-MIGRATE = "{} reads v1; kubescheduler migrate makes it from this"
-
-POINTS = tuple(point for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
-
-FORMAT = ComponentFormat(
-    release="1.26",
-    native=V1,
-    versions=(V1,),
-    elsewhere=dict.fromkeys((V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3), MIGRATE),
-    scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
-    plugins=PLUGINS,
-    points=POINTS,
-    multi_point=MULTI_POINT,
-    fault_text=fault_text_1_36,
-    merge=merge_1_36,
-    errors=errors_1_36,
-    finish=finish_1_36,
-    gone=GONE,
-    reported_gone=frozenset({V1BETA2, V1BETA3}),
-    notes=version_notes,
-    written_sets=written_sets_1_36,
-    written_args=written_args_1_36,
-)
-
-DECIDING = replace(
-    v1_20.DECIDING,
-    narrow=narrow_1_24,
-    outside=nothing_outside,
-    refusal_is_status=False,
-    rejected=REJECTED_1_36,
-    filter_error=filter_failed_1_36,
-    pre_score_skips=frozenset(),
-    collect=collect_1_36,
-    note=note_1_36,
-    appends=False,
-    fit_error=fit_error_1_36,
-    wanted=wanted_1_36,
-    nominated_first=True,
-    empties=True,
-    one_is_enough=False,
-    reports_post_filter=True,
+    Change(
+        "pre-filter-refusals-are-no-statuses",
+        "A pod that PreFilter refuses leaves nodes without a status, so preemption tries every node.",
+        ChangeKind.PREEMPTION,
+        deciding(refusal_is_status=False),
+    ),
+    Change(
+        "extended-resources-of-zero",
+        "NodeResourcesFit does not compare extended resources of which a pod asks for 0.",
+        ChangeKind.FILTER,
+        plugins(node_resources_fit.PLUGIN_1_26),
+    ),
+    Change(
+        "spread-inclusion-policies",
+        "nodeAffinityPolicy and nodeTaintsPolicy of spread constraints say which nodes count: the gate is on.",
+        ChangeKind.FILTER,
+        gates({"NodeInclusionPolicyInPodTopologySpread": BETA}),
+        source="KEP-3094",
+    ),
+    Change(
+        "cinder-disks-are-csi-volumes",
+        "Cinder volumes are always those of their CSI driver.",
+        ChangeKind.FILTER,
+        plugins(node_volume_limits.PLUGIN_1_26, *non_csi_limits.LIMITS_1_26),
+    ),
+    Change(
+        "dynamic-resources-can-be-turned-on",
+        "The plugin DynamicResources is registered; its gate is off.",
+        ChangeKind.PLUGIN,
+        together(
+            plugins(dynamic_resources.PLUGIN_1_26),
+            component(multi_point=(*v1_25.MULTI_POINT[:-4], "DynamicResources", *v1_25.MULTI_POINT[-4:])),
+            gates({"DynamicResourceAllocation": ALPHA}),
+        ),
+        source="KEP-3063",
+    ),
+    Change(
+        "gates-of-1-26",
+        "Scheduling gates can be turned on; victims get a condition that says why they end.",
+        ChangeKind.GATE,
+        gates(
+            {"PodDisruptionConditions": BETA, "PodSchedulingReadiness": ALPHA},
+            idle=("PodDisruptionConditions", "PodSchedulingReadiness"),
+        ),
+    ),
 )
 
-FRAMEWORK = replace(
-    v1_20.FRAMEWORK,
-    profiles=PROFILES_1_36,
-    deciding=DECIDING,
-    cycle=cycle,
-    queue=queue,
-    upstream_tie=HeapTie,
-    component=FORMAT,
-    policies=None,
-)
-
-RELEASE: Release = replace(
-    v1_20.RELEASE,
-    name="1.26",
+RELEASE = after(
+    v1_25.RELEASE,
+    "1.26",
+    CHANGES,
     version="1.26.4",
     summary="scheduling gates, one reason a node",
-    gates=GATES,
-    view=view,
-    filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
-    daemons=replace(v1_20.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
-    accepted=accepted,
-    wire=replace(
-        v1_20.RELEASE.wire,
-        preemption=counted_preemption,
-        refusal=as_told,
-        knows_unresolvable=True,
-        counts_violations=True,
-    ),
-    framework=FRAMEWORK,
-    live=live_1_36,
 )

@@ -76,6 +76,20 @@ def finish_1_36(
     return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
 
 
+def finish_1_25(
+    form: ComponentFormat,
+    config: SchedulerConfig,
+    *,
+    provider: str,
+    points: PluginPoints,
+    feature_gates: Mapping[str, bool],
+) -> SchedulerConfig:
+    """The same; every filter runs on every node, also where one has failed. Raises ConfigError likewise."""
+    finished = finish_1_36(form, config, provider=provider, points=points, feature_gates=feature_gates)
+    every = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in finished.profiles)
+    return msgspec.structs.replace(finished, profiles=every)
+
+
 def merged_with_defaults(
     form: ComponentFormat, sets: Mapping[str, PluginSet], version: str, feature_gates: Mapping[str, bool]
 ) -> dict[str, PluginSet]:
