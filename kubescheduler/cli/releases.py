@@ -45,10 +45,21 @@ def releases(between: tuple[str, str] | None, about: str | None, output: str) ->
         raise click.BadParameter(f"{low} came out after {high}; say the older release first", param_hint="--between")
     found = list(changes_between(low, high, about or ""))
     click.echo(changes_table(found) if output == "table" else _shown(changes_document(found), output))
+    _tell_unlisted(low, high)
     if not found:
         said = f" about {about}" if about else ""
         click.echo(f"no change{said} is known after {low} up to {high} of {len(RELEASES)} releases", err=True)
     return 0
+
+
+def _tell_unlisted(low: str, high: str) -> None:
+    """Says on standard error of which releases the changes are not listed one by one."""
+    from clusterstate.versions import number
+    from kubescheduler.releases.lookup import RELEASES
+
+    for name, record in RELEASES.items():
+        if record.made is None and number(low) < number(name) <= number(high):
+            click.echo(f"note: the changes of {name} are not listed one by one: {record.summary}", err=True)
 
 
 def _shown(document: list[dict[str, Any]], output: str) -> str:

@@ -6,12 +6,13 @@ change of the step is taken back alone: those without which the pod stays are wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.comparing import compare
@@ -175,10 +176,14 @@ def _moves(
     objects: Sequence[ClusterObject], pods: Sequence[Pod], before: EngineSpec, after: EngineSpec, preempt: bool
 ) -> Iterable[tuple[str, TimelineMove]]:
     """(pod, its move) of those among the pods that do not merely draw otherwise among equal nodes."""
-    changes = _changes_of_step(before.release, after.release)
-    without: Mapping[str, EngineSpec] = {
-        name: replace(after, release=f"{after.release}{TAKEN_BACK}{name}") for name in changes
-    }
+    without: dict[str, EngineSpec] = {}
+    for name in _changes_of_step(before.release, after.release):
+        spec = replace(after, release=f"{after.release}{TAKEN_BACK}{name}")
+        try:
+            spec.engine(no_notice).scheduler(ClusterCache(spec.release_view()))
+        except ConfigError:
+            continue  # what others of the step build on does not go away alone
+        without[name] = spec
     names = (before.release, after.release, *without)
     found = compare(objects, pods, before, [after, *without.values()], names=names, preempt=preempt)
     for pod in found.pods:

@@ -356,6 +356,8 @@ FRAMEWORK = FrameworkRules(
 RELEASE: Release = replace(
     v1_16.RELEASE,
     name="1.18",
+    changes=(),
+    made=None,
     version="1.18.2",
     summary="profiles, v1alpha2, topology spread constraints count",
     gates=GATES,

@@ -270,6 +270,8 @@ FRAMEWORK = replace(
 RELEASE: Release = replace(
     v1_20.RELEASE,
     name="1.25",
+    changes=(),
+    made=None,
     version="1.25.2",
     summary="v1",
     gates=GATES,

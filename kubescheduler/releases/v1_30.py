@@ -45,7 +45,7 @@ CHANGES = (
         deciding(narrow=narrow_1_36),
     ),
     Change(
-        "missing-claims-refuse-nodes",
+        "missing-claims-are-no-errors-of-limits",
         "A missing claim is a reason of the volume limits, no error.",
         ChangeKind.REASON,
         plugins(node_volume_limits.PLUGIN_1_30, *non_csi_limits.LIMITS_1_30),

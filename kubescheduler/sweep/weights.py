@@ -74,7 +74,9 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
         source, policy = "", _policy_of_provider(spec, known)
     else:
         source, document = found
-        policy = _sourced(source, lambda: rules.parse(document, strict=spec.strict, every_problem=True))
+        policy = _sourced(
+            source, lambda: rules.parse(document, release=spec.release, strict=spec.strict, every_problem=True)
+        )
         for note in policy.notes:
             notice(f"{source}: {note}")
     entries = policy.priorities

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import Any, NamedTuple
 
 from kubescheduler.engine.evaluate_protocol import evaluate
@@ -27,8 +26,11 @@ class Differing(NamedTuple):
 def answer(case: Differing, release: str) -> Any:
     """What a release says at the place."""
     scenario = {"id": "s", "cluster": case.cluster, "queries": [{"id": "q", **case.query}]}
-    [result] = evaluate([json.dumps(scenario).encode()], release)
-    return reduce(lambda found, key: (found or {}).get(key), case.at, result)
+    found: Any
+    [found] = evaluate([json.dumps(scenario).encode()], release)
+    for key in case.at:
+        found = (found or {}).get(key)
+    return found
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Manifest:

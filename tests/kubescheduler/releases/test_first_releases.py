@@ -96,7 +96,7 @@ CASES = {
         ),
         Differing(
             "unbound-csi-claims-count",
-            {"nodes": [node("a", **{"attachable-volumes-csi-d.io": "0"})], **storage("d.io")},
+            {"nodes": [node("a", None, **{"attachable-volumes-csi-d.io": "0"})], **storage("d.io")},
             {"pod": pod("p", volumes=volumes("c"))},
             ("failed", "a"),
             None,
@@ -117,7 +117,7 @@ CASES = {
         ),
         Differing(
             "claims-count-as-disks-of-their-provisioner",
-            {"nodes": [node("a", **{"attachable-volumes-aws-ebs": "0"})], **storage("d.io")},
+            {"nodes": [node("a", None, **{"attachable-volumes-aws-ebs": "0"})], **storage("d.io")},
             {"pod": pod("p", volumes=volumes("c"))},
             ("failed", "a"),
             ["node(s) exceed max volume count"],
