@@ -36,7 +36,13 @@ from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told, counted_preemption
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_36
-from kubescheduler.framework.deciding.find_nodes import narrow_1_24, note_1_36, nothing_outside, wanted_1_36
+from kubescheduler.framework.deciding.find_nodes import (
+    always_alone,
+    narrow_1_24,
+    note_1_36,
+    nothing_outside,
+    wanted_1_36,
+)
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.framework.plugins import (
@@ -250,7 +256,7 @@ DECIDING = replace(
     appends=False,
     fit_error=fit_error_1_36,
     wanted=wanted_1_36,
-    nominated_first=True,
+    nominated_first=always_alone,
     empties=True,
     one_is_enough=False,
     reports_post_filter=True,
