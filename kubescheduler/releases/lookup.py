@@ -47,7 +47,7 @@ def release_named(name: str) -> Release:
 
     Raises ConfigError for one that is not known.
     """
-    release, taken_back, change = name.partition(TAKEN_BACK)
+    release, taken_back, change = name.partition(TAKEN_BACK) if isinstance(name, str) else (name, "", "")
     record = RELEASES[release if release in RELEASE_NAMES else release_of(release)]
     return without(record, change) if taken_back else record
 

@@ -419,7 +419,7 @@ def checking_scheduler(release: str = "1.16", **options: Any) -> Any:
 
 
 THING = "expected a file name, a manifest, YAML or JSON text, or an object, found"
-NO_RELEASE = "release {} is not known; known are 1.4, 1.16, 1.20, 1.36"
+NO_RELEASE = "release {} is not known; known are 1.4, 1.13, 1.15, 1.16, 1.18"
 NO_CLUSTER = "cluster: expected a Cluster, found null; make one with Cluster(…)"
 GATES = "gates: expected a dict of feature gates or text like A=true,B=false, found"
 WHOLE = "expected a whole number, found"

@@ -67,7 +67,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "release": (
         "minutes: 5",
         'minutes: 5\nrelease: "1.37"',
-        "release: 1.37 is not known; known are 1.4, 1.16, 1.20, 1.36; it is newer than all of them, nearest to 1.36",
+        "release: 1.37 is not known; known are 1.4, 1.13, 1.15, 1.16, 1.18; it is newer than all of them, nearest to 1.36",
     ),
     "release as a number": (
         "minutes: 5",
