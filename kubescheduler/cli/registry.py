@@ -70,11 +70,11 @@ def _algorithms(engine: EngineOptions) -> Registry:
     from clusterstate.errors import ConfigError
     from kubescheduler.engine.plugin_options import load_plugins
     from kubescheduler.releases.lookup import RELEASES
-    from kubescheduler.releases.names import FRAMEWORK_RELEASES
+    from kubescheduler.releases.names import FRAMEWORK_RELEASES, spoken
 
     given = [OPTIONS[field] for field in SOURCES if engine.said.get(field) is not None]
     if given:
-        others = " or ".join(FRAMEWORK_RELEASES)
+        others = spoken(FRAMEWORK_RELEASES, "or")
         text = f"release {engine.release} lists all that there is; leave this out, or choose --release {others}"
         raise ConfigError(f"{flag}: {text}" for flag in given)
     load_plugins(engine.plugin)

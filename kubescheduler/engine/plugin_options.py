@@ -15,7 +15,7 @@ from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
 from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, InputError, nearest
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, spoken
 
 if TYPE_CHECKING:
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
@@ -88,8 +88,8 @@ def _makes_a_plugin(name: str) -> bool:
 def no_plugins() -> str:
     """Where predicates and priorities decide, and what to do instead."""
     return (
-        f"predicates and priorities decide in releases {' and '.join(LEGACY_RELEASES)}: name a function that "
-        f"registers some, or choose --release {' or '.join(FRAMEWORK_RELEASES)}"
+        f"predicates and priorities decide in releases {spoken(LEGACY_RELEASES)}: name a function that "
+        f"registers some, or choose --release {spoken(FRAMEWORK_RELEASES, 'or')}"
     )
 
 

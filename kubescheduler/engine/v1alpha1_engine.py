@@ -14,7 +14,7 @@ from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
 from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.releases.names import FRAMEWORK_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, spoken
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -39,7 +39,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
     if read is None:
         raise ConfigError(
             f"--config: release {flags.release} reads no component configuration; give it an --algorithm-provider or "
-            f"a --policy-config-file, or choose --release 1.16, {' or '.join(FRAMEWORK_RELEASES)}"
+            f"a --policy-config-file, or choose --release 1.16 or {spoken(FRAMEWORK_RELEASES, 'or')}"
         )
     if flags.component is not None:
         document, name = configuration_in(flags.component, "config")

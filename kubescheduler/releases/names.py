@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -46,3 +47,15 @@ nodes, and with the scale of scores.
 def place(name: str) -> int:
     """Where a release stands among those there are, one of whose changes may be taken back (``1.28~name``)."""
     return RELEASE_NAMES.index(name.partition(TAKEN_BACK)[0])
+
+
+def spoken(names: Iterable[str], word: str = "and") -> str:
+    """Some of the releases there are, in their order: ``1.4 and 1.18 to 1.36``, where no other is between."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and place(name) == place(runs[-1][-1]) + 1:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    said = [text for run in runs for text in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else run)]
+    return f" {word} ".join((", ".join(said[:-1]), said[-1])) if len(said) > 1 else "".join(said)

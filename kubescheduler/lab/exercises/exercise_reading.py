@@ -51,7 +51,7 @@ from kubescheduler.lab.exercises.reason_checks import (
     Tolerates,
 )
 from kubescheduler.releases.lookup import release_of
-from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES
+from kubescheduler.releases.names import LEGACY_RELEASES, RELEASE_NAMES, spoken
 
 KINDS: dict[str, Callable[[Fields], FilesRule | RunRule]] = {
     "placed": EveryPlaced.read,
@@ -177,7 +177,7 @@ def _scheduler(fields: Fields, release: str) -> SchedulerChoice:
     rules = _code(fields, ".rules", fields.text("rules")) if fields.has("rules") else None
     plugins = [_code(fields, f".plugins[{at}]", text) for at, text in enumerate(fields.texts("plugins"))]
     if rules and release not in LEGACY_RELEASES:
-        fields.fault(".rules", f"predicates and priorities decide in {' and '.join(LEGACY_RELEASES)}; name plugins")
+        fields.fault(".rules", f"predicates and priorities decide in {spoken(LEGACY_RELEASES)}; name plugins")
     if plugins and release in LEGACY_RELEASES:
         fields.fault(".plugins", f"{release} has no plugins; name rules")
     return SchedulerChoice(

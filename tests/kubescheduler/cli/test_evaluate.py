@@ -219,10 +219,10 @@ def test_the_default_provider_is_known_to_every_release(kubescheduler: Run) -> N
 
 def test_gates_without_effect_are_noted(kubescheduler: Run) -> None:
     """A gate away from its default whose feature is not worked out is named in every answer."""
-    gates = {"CSIMigration": True, "EvenPodsSpread": True}
+    gates = {"CSINodeInfo": False, "EvenPodsSpread": True}
     first, second = ask(kubescheduler, "1.16", scenario("a", query("p"), query("q"), featureGates=gates))
     assert first["notes"] == second["notes"]
-    assert [note.partition(" has no effect")[0] for note in first["notes"]] == ["feature gate CSIMigration=true"]
+    assert [note.partition(" has no effect")[0] for note in first["notes"]] == ["feature gate CSINodeInfo=false"]
     assert "notes" not in ask(kubescheduler, "1.16", scenario("a", query("p")))[0]
 
 

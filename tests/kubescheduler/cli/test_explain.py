@@ -66,7 +66,7 @@ def test_a_page(kubescheduler: Run) -> None:
     """What it does, where it takes part, its reasons with their codes, in lines of at most a hundred columns."""
     outcome = kubescheduler("explain", "NodeResourcesFit")
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.startswith("NodeResourcesFit: plugin of 1.20 and 1.36\n\n")
+    assert outcome.out.startswith("NodeResourcesFit: plugin of 1.18 to 1.36\n\n")
     assert "\nIn 1.36 at preFilter, filter, preScore, score; default weight 1.\n" in outcome.out
     assert "\n  Too many pods (Unschedulable)\n" in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 100

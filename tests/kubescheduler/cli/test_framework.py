@@ -303,7 +303,7 @@ def test_registry_of_plugins_as_a_document(kubescheduler: Run, release: str, out
 def test_registry_of_a_legacy_release_has_no_choice(kubescheduler: Run) -> None:
     """It lists all that there is, as YAML too."""
     outcome = kubescheduler("registry", "--algorithm-provider", "X", "--config", "c.yaml")
-    text = "release 1.16 lists all that there is; leave this out, or choose --release 1.20 or 1.36"
+    text = "release 1.16 lists all that there is; leave this out, or choose --release 1.18 to 1.36"
     assert outcome.err == f"error: --algorithm-provider: {text}\nerror: --config: {text}\n"
     assert yaml.safe_load(kubescheduler("registry", "-o", "yaml").out)["release"] == "1.16"
 

@@ -44,7 +44,6 @@ WITHOUT_LEGACY = (
     "kubescheduler.queue.entry",
     "predicates.interpod",
     "predicates.interpod_1_4",
-    "priorities.requested",
 )
 """What 1.36 does without: rules of earlier releases, and what only a loop needs."""
 

@@ -15,6 +15,7 @@ from kubescheduler.lab.exercises import exercise_reading
 from kubescheduler.lab.exercises.check_contract import PodPlacement, RunRule, ScenarioRun, StudentFiles
 from kubescheduler.lab.exercises.exercise_reading import KINDS, read_exercise, work_of
 from kubescheduler.lab.exercises.file_checks import ForbiddenFields
+from kubescheduler.releases.names import RELEASE_NAMES
 
 GOOD = """\
 title: One pod
@@ -67,7 +68,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "release": (
         "minutes: 5",
         'minutes: 5\nrelease: "1.37"',
-        "release: 1.37 is not known; known are 1.4, 1.13, 1.15, 1.16, 1.18; it is newer than all of them, nearest to 1.36",
+        f"release: 1.37 is not known; known are {', '.join(RELEASE_NAMES)}; "
+        "it is newer than all of them, nearest to 1.36",
     ),
     "release as a number": (
         "minutes: 5",
@@ -128,7 +130,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "rules in a framework release": (
         "minutes: 5",
         'minutes: 5\nscheduler: {rules: "pod.yaml:x"}',
-        "scheduler.rules: predicates and priorities decide in 1.4 and 1.16; name plugins",
+        "scheduler.rules: predicates and priorities decide in 1.4 to 1.16; name plugins",
     ),
     "plugins in a legacy release": (
         "minutes: 5",
