@@ -65,6 +65,8 @@ def explain(rule: tuple[str, ...]) -> int:
 
 def shown_page(page: RulePage, screen: Screen) -> str:
     """What there is to know of a rule, filled to the screen's width."""
+    from kubescheduler.releases.names import spoken
+
     head = f"{page.name}: {page.kind} of {spoken(page.releases)}"
     parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(page.text, screen)]
     parts += ["\n".join(screen.filled(fact) for fact in page.facts)] if page.facts else []
