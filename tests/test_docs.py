@@ -32,13 +32,13 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
 from tests.support.configuring.component_build import format_of
 from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import FRAMEWORKS_TRIED, RELEASES_TRIED
 
-IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
+IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORKS_TRIED}
 """Release → its plugins."""
 
 DOCUMENTS = documents()
@@ -128,7 +128,7 @@ def test_how_tos_speak_of_all_releases(path: Path) -> None:
     section = re.search(r"^## In each release\n(.+?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section is not None
     prose = re.sub(r"^```.*?^```$", "", section[1], flags=re.MULTILINE | re.DOTALL)
-    assert named_releases(prose) == set(RELEASE_NAMES)
+    assert named_releases(prose) == set(RELEASES_TRIED)
     if path.name not in NEEDS_A_CLUSTER:
         ran = named_releases("\n".join(block.body for block in blocks(text)))
         assert "1.36" in ran
@@ -138,7 +138,7 @@ def test_how_tos_speak_of_all_releases(path: Path) -> None:
 @pytest.mark.parametrize("path", [*TUTORIALS, ROOT / "README.md", ROOT / "docs" / "tour.md"], ids=name_of)
 def test_tutorials_name_all_releases(path: Path) -> None:
     """A lesson is given in one release, and says how the others are."""
-    assert named_releases(text_of(path)) == set(RELEASE_NAMES)
+    assert named_releases(text_of(path)) == set(RELEASES_TRIED)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_every_rule_is_described() -> None:
         assert all(text and text_blocks(text) in pages[kind] for text in texts.values())
     for kind, texts in (("predicates", predicate_texts_1_4()), ("priorities", priority_texts_1_4())):
         assert all(f"| {cell(text) or 'nothing'} |" in pages[kind] for text in texts.values())
-    assert {*RELEASE_NAMES} == {RELEASE, OLD, "1.20", "1.36"}
+    assert {*RELEASES_TRIED} == {RELEASE, OLD, "1.20", "1.36"}
 
 
 def test_documented_reasons_are_those_of_kube_scheduler() -> None:

@@ -133,7 +133,7 @@ def _plugins() -> Iterator[RulePage]:
                 for release, plugin in having.items()
                 if plugin.make is not newest.make
             },
-            page=f"docs/reference/plugins.md#{name.lower()}",
+            page=f"docs/reference/plugins.md#{name.lower()}" if len(having) > 1 else "docs/reference/plugins.md",
         )
 
 
