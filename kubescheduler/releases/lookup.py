@@ -42,13 +42,13 @@ class ReleaseTable(Mapping[str, Release]):
 RELEASES = ReleaseTable()
 
 
-def release_named(name: str) -> Release:
+def release_named(name: object) -> Release:
     """The record of a release, or of the one that a version is of; ``1.28~name`` is 1.28 without that change of its.
 
     Raises ConfigError for one that is not known.
     """
-    release, taken_back, change = name.partition(TAKEN_BACK) if isinstance(name, str) else (name, "", "")
-    record = RELEASES[release if release in RELEASE_NAMES else release_of(release)]
+    release, taken_back, change = name.partition(TAKEN_BACK) if isinstance(name, str) else ("", "", "")
+    record = RELEASES[release if release in RELEASE_NAMES else release_of(release or name)]
     return without(record, change) if taken_back else record
 
 
