@@ -184,8 +184,7 @@ def compare(
     if output in ("table", "wide", "html") and comparison.differs(tolerated) and not comparison.errors:
         from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 
-        engines = [engine for _, engine in sides]
-        how = {"mode": mode, "preempt": preempt, "ties": ties}
+        engines, how = [engine for _, engine in sides], {"mode": mode, "preempt": preempt, "ties": ties}
         place = " ".join(each if isinstance(each, str) else "CLUSTER" for each in cluster) or "CLUSTER"
         advice = what_now(
             comparison, tolerated, ComparisonInputs(inputs[0], inputs[1][:limit], specs, engines, how, place)

@@ -175,15 +175,19 @@ def _weight(flags: FlagValues, text: str) -> Iterator[str]:
         yield str(invalid("hardPodAffinitySymmetricWeight", weight, text))
 
 
+HIDDEN_SHOWN_1_20, HIDDEN_SHOWN_1_36 = frozenset({"", "1.19"}), frozenset({"", "1.35"})
+"""Of which versions the metrics that are hidden since then can be shown: the one before."""
+
+
 def _hidden_1_20(flags: FlagValues) -> Iterator[str]:
-    if flags["show-hidden-metrics-for-version"] not in ("", "1.19"):
+    if HIDDEN_SHOWN_1_20.isdisjoint({flags["show-hidden-metrics-for-version"]}):
         text = "must be omitted or have the value '1.19'. Only the previous minor version is allowed"
         yield f"--show-hidden-metrics-for-version {text}"
 
 
 def _hidden_1_36(flags: FlagValues) -> Iterator[str]:
     version = flags["show-hidden-metrics-for-version"]
-    if version not in ("", "1.35"):
+    if HIDDEN_SHOWN_1_36.isdisjoint({version}):
         text = "must be omitted or have the value '1.35'; only the previous minor version is allowed"
         yield str(invalid("metrics.showHiddenMetricsForVersion", version, text))
 
