@@ -72,9 +72,9 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 out.append(self.own[name].predicate)
         return out
 
-    def run(self, rows: Mask | None, *, every: bool) -> Filtered:
+    def run(self, rows: Mask | None, *, every: bool, nominated: bool = True) -> Filtered:
         """Judges the listed rows (of ``rows`` only, if given). every: custom plugins judge all rows, not just
-        those that are left.
+        those that are left. nominated: rows are judged with the pods that are nominated there, too.
 
         A row where a plugin errs does not pass; see ``raise_error``. Raises SchedulingError when one errs with pods
         that are nominated.
@@ -92,7 +92,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
             self._narrow_by_own(passed, snapshot)
         if rows is not None:
             passed.feasible, passed.everywhere = passed.feasible[rows[passed.feasible]], False
-        if self.cache.nominated():
+        if nominated and self.cache.nominated():
             self._judge_nominated(passed, looked_at)
         return passed
 

@@ -21,7 +21,6 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import Extender, FilterAnswer, filter_with_extenders
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.lazy_results import NO_VALUES
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.selection import TieBreak
@@ -414,8 +413,9 @@ class Finding(msgspec.Struct, eq=False):
         if self.thorough:
             for name in state.pre:
                 state.ask(name, snapshot, self.host.cache.columns.log)
-            self.passed = filtering.run(None, every=True)
-            self.passed.feasible, self.passed.with_nominated = NO_ROWS, NO_VALUES
+            # Upstream runs no Filter plugin here: what one would say must not end the attempt with an error.
+            self.passed = filtering.run(None, every=True, nominated=False)
+            self.passed.feasible = NO_ROWS
         return NO_ROWS
 
     def _rows(self, names: frozenset[str], size: int) -> Mask:

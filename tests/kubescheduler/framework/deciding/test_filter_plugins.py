@@ -278,6 +278,18 @@ def test_an_error_beside_nominated_pods_names_the_plugin(release: str) -> None:
 
 
 @BOTH
+def test_no_error_beside_nominated_pods_where_pre_filter_refused(release: str) -> None:
+    """Filter plugins are not run then; what they say of the nodes is told beside what decides."""
+    broken = plugin("B", filter=lambda state, pod, info: Status.failure("broken"))
+    scheduler = deciding(release, plugin("A", **answers(pre_filter=UAU, filter=None)), broken)
+    scheduler.cache.nominate(make_pod("other"), "n0")
+    for thorough in (False, True):
+        decision = scheduler.schedule(make_pod(), thorough=thorough)
+        assert decision.error is None
+        assert decision.reasons() == {"n0": ["uau"], "n1": ["uau"], "n2": ["uau"]}
+
+
+@BOTH
 @pytest.mark.parametrize("place", ["ghost", "gone"])
 def test_nominations_to_nodes_that_are_not_there(release: str, place: str) -> None:
     """Nobody looks there; on a node that went away pods may still be."""
