@@ -59,7 +59,9 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
         """
         is_on = self._settled({**self.gates, **self.elsewhere}, given)
         missing = {
-            name: [other for other in needed if not is_on[other]] for name, needed in self.needs.items() if is_on[name]
+            name: [other for other in needed if not is_on.get(other, False)]
+            for name, needed in self.needs.items()
+            if is_on.get(name, False)
         }
         return [
             f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"

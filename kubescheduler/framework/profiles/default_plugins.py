@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 
@@ -40,9 +41,9 @@ def provider_plugins(
 
     def enabled(point: Point, names: Iterable[str]) -> tuple[Enabled, ...]:
         return tuple(
-            Enabled(name, plugins[name].default_weight if point is Point.SCORE else 0)
-            for name in names
-            if _is_on(plugins[name], feature_gates)
+            Enabled(plugin.name, plugin.default_weight if point is Point.SCORE else 0)
+            for plugin in _records(names, plugins)
+            if _is_on(plugin, feature_gates)
         )
 
     more = ("SelectorSpread",) if selector_spread else ()
@@ -58,8 +59,16 @@ def enabled_everywhere(
 
     Gates that are not named have the release's default.
     """
-    records = (plugins[name] for name in names)
+    records = _records(names, plugins)
     return tuple(Enabled(plugin.name, plugin.default_weight) for plugin in records if _is_on(plugin, feature_gates))
+
+
+def _records(names: Iterable[str], plugins: InTree) -> list[InTreePlugin]:
+    """Raises ConfigError for one that is not there, as in a release without a change of its that others build on."""
+    listed = list(names)
+    if missing := [name for name in listed if name not in plugins]:
+        raise ConfigError(f'plugin "{missing[0]}" does not exist')
+    return [plugins[name] for name in listed]
 
 
 def _is_on(plugin: InTreePlugin, feature_gates: Mapping[str, bool]) -> bool:
