@@ -155,14 +155,14 @@ def _carried(old: EngineSpec, new: EngineSpec, notice: Callable[[str], None]) ->
     specs, notes, configures = [old], [], old
     for name in RELEASE_NAMES[place(old.release) + 1 : place(new.release)]:
         problems: list[str] = []
-        for source in dict.fromkeys((configures.text, new.text)):
-            spec = replace(configures if source == configures.text else new, release=name)
+        for source in (configures,) if configures is new else (configures, new):
+            spec = replace(source, release=name)
             try:
                 spec.engine(no_notice)
             except InputError as error:
                 problems.append(error.problems[0])
                 continue
-            if source != configures.text and configures is not new:
+            if source is not configures:
                 notes.append(f"from {name} on, {new.text} configures: {problems[0]}")
                 configures = new
             specs.append(spec)

@@ -367,3 +367,89 @@ def test_running_pods_that_cannot_be_picked(compare: Run, arguments: list[str], 
     """An error, as nothing would be compared."""
     found = compare(*arguments, *SPECS)
     assert (found.status, found.out, message in found.err) == (2, "", True), found.err
+
+
+MOVES = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+spec: {taints: [{key: a, value: b, effect: PreferNoSchedule}]}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}, allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}, allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: full, namespace: default}
+spec: {nodeName: n2, containers: [{name: c, resources: {requests: {cpu: 3800m, memory: 7600Mi}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: default}
+spec:
+  affinity:
+    nodeAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 1, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}
+  containers: [{name: c, image: x, resources: {requests: {cpu: 100m, memory: 100Mi}}}]
+"""
+"""A pod that goes to the emptier node while its soft taint weighs 1, and to the other since it weighs 3."""
+MOVED = """\
+1 of 1 pods go elsewhere at some step from 1.22 to 1.24.
+
+NAMESPACE   WORKLOAD   PODS   MOVED   STEPS
+default     Pod/web    1      1       1.23: n1 to n2 (taint-toleration-weighs-3)
+
+CHANGE                      RELEASE   WHAT IS DIFFERENT
+taint-toleration-weighs-3   1.23      TaintToleration weighs 3 by default, NodeAffinity and InterPodAffinity 2; \
+before, 1. Configurations of v1beta2 keep the weights they had.
+"""
+
+
+def test_the_step_at_which_a_pod_moves(kubescheduler: Run, folder: Path) -> None:
+    """It is named with the change without which the pod stays; nothing moves where there is no such step."""
+    (folder / "moves.yaml").write_text(MOVES)
+    asked = ("compare", "moves.yaml", "--pending", "--steps", "--old")
+    moved = kubescheduler(*asked, "release=1.22", "--new", "release=1.24")
+    assert (moved.status, moved.out) == (1, MOVED)
+    found = json.loads(kubescheduler(*asked, "release=1.22", "--new", "release=1.24", "-o", "json").out)
+    assert found["releases"] == ["1.22", "1.23", "1.24"]
+    [web] = found["pods"]
+    assert web["hosts"] == ["n1", "n2", "n2"]
+    assert [(move["release"], move["changes"], move["cause"]) for move in web["moves"]] == [
+        ("1.23", ["taint-toleration-weighs-3"], "changed-weight")
+    ]
+    stays = kubescheduler(*asked, "release=1.23", "--new", "release=1.24")
+    assert (stays.status, stays.out) == (0, "0 of 1 pods go elsewhere at some step from 1.23 to 1.24.\n")
+
+
+def test_a_release_without_one_of_its_changes(kubescheduler: Run, folder: Path) -> None:
+    """It is a side like any other."""
+    (folder / "moves.yaml").write_text(MOVES)
+    old = "release=1.23~taint-toleration-weighs-3"
+    outcome = kubescheduler("compare", "moves.yaml", "--pending", "--old", old, "--new", "release=1.23")
+    assert outcome.status == 1
+    assert ["default", "web", "n1", "1", "n2", "1", "changed-weight"] in outcome.lines
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        pytest.param(["--new", "release=1.30"], "--new is given once", id="two releases"),
+        pytest.param(["--mode", "sequence"], "--mode sequence: each pod is decided on the same cluster", id="sequence"),
+        pytest.param(["--tie-break", "upstream"], "--tie-break upstream: each release takes", id="ties drawn"),
+        pytest.param(["--ties", "strict"], "--ties strict: what counts is the node", id="strict"),
+        pytest.param(["--tolerate", "tie-break"], "--tolerate: there are no causes to tolerate", id="tolerated"),
+        pytest.param(["-o", "html"], "-o html: steps are shown as table, json or yaml", id="page"),
+        pytest.param(["--old", "release=1.36"], "say the older release first", id="order"),
+    ],
+)
+def test_what_steps_refuse(kubescheduler: Run, folder: Path, more: list[str], message: str) -> None:
+    """It is an error, and nothing is compared."""
+    (folder / "moves.yaml").write_text(MOVES)
+    outcome = kubescheduler("compare", "moves.yaml", "--pending", "--steps", "--new", "release=1.22", *more)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert message in " ".join(outcome.err.split())

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.releases.lookup import RELEASES, newest, release_named
+from kubescheduler.releases.lookup import RELEASES, live_release, newest, recorded_processes, release_named
 from kubescheduler.releases.names import (
     FRAMEWORK_RELEASES,
     LEGACY_RELEASES,
@@ -55,3 +55,24 @@ def test_points_of_plugins() -> None:
     for name in FRAMEWORK_RELEASES:
         rules = RELEASES[name].framework_rules
         assert {point for points in rules.points_by_plugin.values() for point in points} <= {*rules.points}
+
+
+@pytest.mark.parametrize("name", RELEASE_NAMES[1:])
+def test_processes(name: str) -> None:
+    """Every release but 1.4 runs: as itself where its process was recorded, else as one of its kind, and says so."""
+    live, record = live_release(name), RELEASES[name]
+    assert (live.name, live.metrics.version) == (name, live.version)
+    assert live.version == f"v{record.version}"
+    assert bool(live.recorded_note) == (name not in recorded_processes())
+    if live.recorded:
+        kind = RELEASES[live.recorded]
+        assert (kind.framework is None, kind.reads_policies) == (record.framework is None, record.reads_policies)
+        assert live.recorded_note.startswith(
+            f"Release {name} decides; flags, metrics, API groups and writes are those of "
+        )
+
+
+def test_a_release_that_does_not_run() -> None:
+    """It is refused with those that do."""
+    with pytest.raises(ConfigError, match=r"release 1\.4 decides here but does not run; those that run are 1\.13, "):
+        live_release("1.4")

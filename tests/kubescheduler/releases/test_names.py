@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import minor
 from kubescheduler.releases.lookup import RELEASES, release_of
-from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, spoken
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,19 @@ def test_steps_stand_once_in_order() -> None:
     assert STEPS.keys().isdisjoint(RELEASE_NAMES)
     assert [name for name in RELEASE_NAMES[1:] if not RELEASES[name].summary] == []
     assert all(int(a[2:]) < int(b[2:]) for a, b in itertools.pairwise(LIKE_THE_NEXT))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], ""),
+        (["1.20"], "1.20"),
+        (["1.20", "1.21"], "1.20 or 1.21"),
+        (["1.16", "1.18", "1.19"], "1.16 to 1.19"),
+        (["1.4", "1.20", "1.21", "1.22", "1.36"], "1.4, 1.20 to 1.22 or 1.36"),
+        (RELEASE_NAMES, "1.4 to 1.36"),
+    ],
+)
+def test_releases_that_follow_one_another(names: Sequence[str], said: str) -> None:
+    """Three or more are a range."""
+    assert spoken(names, "or") == said
