@@ -1,4 +1,4 @@
-"""Release 1.25: plugins in profiles, said by a component configuration alone."""
+"""Release 1.25: configurations of v1, and PodTopologySpread can be told more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from clusterstate.manifests.strictness import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_20
-from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import (
     GONE,
@@ -25,52 +24,43 @@ from kubescheduler.config.component.format_1_36 import (
     finish_1_25,
     merge_1_36,
     version_notes,
-    written_args_1_36,
-    written_sets_1_36,
 )
-from kubescheduler.config.gate_records import ALPHA, BETA_OFF, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
+from kubescheduler.config.gate_records import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told, counted_preemption
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import filter_failed_1_36
-from kubescheduler.framework.deciding.find_nodes import (
-    always_alone,
-    narrow_1_24,
-    note_1_36,
-    nothing_outside,
-    wanted_1_36,
-)
+from kubescheduler.framework.deciding.find_nodes import note_1_36, wanted_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.framework.plugins import (
-    default_binder,
     default_preemption,
-    image_locality,
     inter_pod_affinity,
-    node_affinity,
     node_name,
     node_ports,
-    node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
     node_volume_limits,
     non_csi_limits,
-    pod_topology_spread,
-    priority_sort,
-    taint_toleration,
     volume_binding,
-    volume_restrictions,
-    volume_zone,
 )
-from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
-from kubescheduler.releases import v1_4, v1_20
+from kubescheduler.releases import v1_4, v1_20, v1_24
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    deciding,
+    framework,
+    gates,
+    plugins,
+    release_fields,
+    together,
+    wire,
+    without_plugins,
+)
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
-from kubescheduler.releases.recorded_processes import live_1_36
-from kubescheduler.releases.release import Release
+from kubescheduler.releases.release import Change, ChangeKind
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.taints import pod_tolerates_node_taints_1_36
 
@@ -138,75 +128,7 @@ def cycle() -> ReleaseCycles:
     )
 
 
-# --- its plugins, and which of them run by default --------------------------------------------
-
-PLUGINS = by_name(
-    image_locality.PLUGIN_1_20,
-    taint_toleration.PLUGIN_1_24,
-    node_name.PLUGIN_1_36,
-    node_ports.PLUGIN_1_25,
-    node_affinity.PLUGIN_1_24,
-    pod_topology_spread.PLUGIN_1_24,
-    node_unschedulable.PLUGIN_1_36,
-    node_resources_fit.PLUGIN_1_24,
-    node_resources_balanced_allocation.PLUGIN_1_22,
-    volume_binding.PLUGIN_1_24,
-    volume_restrictions.PLUGIN_1_22,
-    volume_zone.PLUGIN_1_20,
-    node_volume_limits.PLUGIN_1_25,
-    *non_csi_limits.LIMITS_1_24,
-    inter_pod_affinity.PLUGIN_1_25,
-    priority_sort.PLUGIN_1_36,
-    default_binder.PLUGIN_1_36,
-    default_preemption.PLUGIN_1_25,
-)
-
-MULTI_POINT = (
-    "PrioritySort",
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-    "VolumeRestrictions",
-    "EBSLimits",
-    "GCEPDLimits",
-    "NodeVolumeLimits",
-    "AzureDiskLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
-    "DefaultPreemption",
-    "NodeResourcesBalancedAllocation",
-    "ImageLocality",
-    "DefaultBinder",
-)
-"""The order in which they run by default, those whose gates are on."""
-
-# --- how it reads, decides and writes ---------------------------------------------------------
-
-FEATURE_GATES: dict[str, Gate] = {
-    **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationAzureDisk", "CSIMigrationGCE"), LOCKED),
-    **dict.fromkeys(("CSIMigrationPortworx", "MinDomainsInPodTopologySpread"), BETA_OFF),
-    **dict.fromkeys(
-        (
-            "CSIMigrationRBD",
-            "MatchLabelKeysInPodTopologySpread",
-            "NodeInclusionPolicyInPodTopologySpread",
-            "PodDisruptionConditions",
-            "ReadWriteOncePod",
-            "VolumeCapacityPriority",
-        ),
-        ALPHA,
-    ),
-}
-IDLE = frozenset({"CSIMigrationPortworx", "CSIMigrationRBD", "PodDisruptionConditions"})
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, IDLE, ELSEWHERE_1_36)
-
 VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36, images=ArrivedImageStates)
-
 
 LATER = dict.fromkeys(
     ("PodLevelResources", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScaling"), False
@@ -219,79 +141,115 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
     return replace(VIEW, pod_key=gated_pod_key_1_36(gates, LATER))
 
 
-MIGRATE = "{} reads v1; kubescheduler migrate makes it from this"
-
 POINTS = tuple(point for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 
-FORMAT = ComponentFormat(
-    release="1.25",
-    native=V1,
-    versions=(V1,),
-    elsewhere=dict.fromkeys((V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3), MIGRATE),
-    scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
-    plugins=PLUGINS,
-    points=POINTS,
-    multi_point=MULTI_POINT,
-    fault_text=fault_text_1_36,
-    merge=merge_1_36,
-    errors=errors_1_36,
-    finish=finish_1_25,
-    gone=GONE,
-    reported_gone=frozenset({V1BETA2, V1BETA3}),
-    notes=version_notes,
-    written_sets=written_sets_1_36,
-    written_args=written_args_1_36,
-)
-
-DECIDING = replace(
-    v1_20.DECIDING,
-    narrow=narrow_1_24,
-    outside=nothing_outside,
-    refusal_is_status=True,
-    rejected=REJECTED_1_36,
-    filter_error=filter_failed_1_36,
-    pre_score_skips=frozenset(),
-    collect=collect_1_36,
-    note=note_1_36,
-    appends=False,
-    fit_error=fit_error_1_36,
-    wanted=wanted_1_36,
-    nominated_first=always_alone,
-    empties=True,
-    one_is_enough=False,
-    reports_post_filter=True,
-)
-
-FRAMEWORK = replace(
-    v1_20.FRAMEWORK,
-    profiles=PROFILES_1_36,
-    deciding=DECIDING,
-    cycle=cycle,
-    queue=queue,
-    upstream_tie=HeapTie,
-    component=FORMAT,
-    policies=None,
-)
-
-RELEASE: Release = replace(
-    v1_20.RELEASE,
-    name="1.25",
-    changes=(),
-    made=None,
-    version="1.25.2",
-    summary="v1",
-    gates=GATES,
-    view=view,
-    filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
-    daemons=replace(v1_20.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
-    accepted=accepted,
-    wire=replace(
-        v1_20.RELEASE.wire,
-        preemption=counted_preemption,
-        refusal=as_told,
-        knows_unresolvable=True,
-        counts_violations=True,
+AS_LATER = together(
+    release_fields(
+        view=view,
+        filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
+        daemons=replace(v1_24.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
+        accepted=accepted,
     ),
-    framework=FRAMEWORK,
-    live=live_1_36,
+    wire(preemption=counted_preemption, refusal=as_told, counts_violations=True),
+    framework(profiles=PROFILES_1_36, cycle=cycle, queue=queue, upstream_tie=HeapTie),
+    deciding(
+        rejected=REJECTED_1_36,
+        collect=collect_1_36,
+        note=note_1_36,
+        appends=False,
+        fit_error=fit_error_1_36,
+        wanted=wanted_1_36,
+        empties=True,
+        reports_post_filter=True,
+    ),
+    component(points=POINTS, fault_text=fault_text_1_36, unknown_text=None),
+    plugins(
+        node_name.PLUGIN_1_36,
+        node_ports.PLUGIN_1_25,
+        node_resources_fit.PLUGIN_1_24,
+        node_unschedulable.PLUGIN_1_36,
+        volume_binding.PLUGIN_1_24,
+        inter_pod_affinity.PLUGIN_1_25,
+        default_preemption.PLUGIN_1_25,
+    ),
+)
+"""Messages, queue, cycle, ties and what extenders are asked: from here on as 1.36 has them, before as 1.20 does. They
+came one by one between 1.21 and 1.36, at steps that are not told apart here, so they are no change of this release."""
+
+CHANGES = (
+    Change(
+        "v1",
+        "Configurations are of v1, which refuses SelectorSpread.",
+        ChangeKind.CONFIGURATION,
+        together(
+            component(
+                native=V1,
+                versions=(V1,),
+                elsewhere=dict.fromkeys(
+                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3),
+                    "{} reads v1; kubescheduler migrate makes it from this",
+                ),
+                scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
+                providers={},
+                merge=merge_1_36,
+                errors=errors_1_36,
+                finish=finish_1_25,
+                provider_problem=lambda _, __: None,
+                construction_problems=lambda *_: (),
+                gone=GONE,
+                reported_gone=frozenset({V1BETA2, V1BETA3}),
+                notes=version_notes,
+            ),
+            without_plugins("SelectorSpread"),
+        ),
+        source="KEP-785",
+    ),
+    Change(
+        "inline-in-tree-volumes-count",
+        "In-tree volumes that pods name themselves count for the limits of the CSI drivers that stand in for them.",
+        ChangeKind.FILTER,
+        plugins(node_volume_limits.PLUGIN_1_25, *non_csi_limits.LIMITS_1_24),
+    ),
+    Change(
+        "spread-constraints-can-be-told-more",
+        "Gates turn matchLabelKeys and inclusion policies of spread constraints on; minDomains is beta, and off.",
+        ChangeKind.GATE,
+        gates(
+            {
+                "MatchLabelKeysInPodTopologySpread": ALPHA,
+                "MinDomainsInPodTopologySpread": BETA_OFF,
+                "NodeInclusionPolicyInPodTopologySpread": ALPHA,
+            }
+        ),
+        source="KEP-3094",
+    ),
+    Change(
+        "gates-of-1-25",
+        "Migration of EBS, Azure and GCE volumes, ephemeral storage and budgets can no longer be turned off.",
+        ChangeKind.GATE,
+        gates(
+            {
+                **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationAzureDisk", "CSIMigrationGCE"), LOCKED),
+                "CSIMigrationPortworx": BETA_OFF,
+                "PodDisruptionConditions": ALPHA,
+            },
+            gone=(
+                "CSIMigration",
+                "CSIMigrationOpenStack",
+                "EvenPodsSpread",
+                "LocalStorageCapacityIsolation",
+                "PodDisruptionBudget",
+            ),
+            idle=("PodDisruptionConditions",),
+            elsewhere=ELSEWHERE_1_36,
+        ),
+    ),
+)
+
+RELEASE = after(
+    AS_LATER(v1_24.RELEASE),
+    "1.25",
+    CHANGES,
+    version="1.25.2",
+    summary="v1, constraints of PodTopologySpread can be told more",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubescheduler.config.component.format_1_36 import finish_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.framework.plugins import dynamic_resources, node_resources_fit, node_volume_limits, non_csi_limits
-from kubescheduler.releases import v1_25
+from kubescheduler.releases import v1_23, v1_25
 from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
 
@@ -47,7 +47,7 @@ CHANGES = (
         ChangeKind.PLUGIN,
         together(
             plugins(dynamic_resources.PLUGIN_1_26),
-            component(multi_point=(*v1_25.MULTI_POINT[:-4], "DynamicResources", *v1_25.MULTI_POINT[-4:])),
+            component(multi_point=(*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])),
             gates({"DynamicResourceAllocation": ALPHA}),
         ),
         source="KEP-3063",

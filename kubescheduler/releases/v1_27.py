@@ -38,7 +38,7 @@ CHANGES = (
         ChangeKind.SCORE,
         together(
             viewing(accounting=account_1_27),
-            plugins(node_resources_balanced_allocation.PLUGIN_1_25),
+            plugins(node_resources_balanced_allocation.PLUGIN_1_27),
         ),
     ),
     Change(

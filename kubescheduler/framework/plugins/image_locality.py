@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -13,7 +15,8 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.plugins.signed_fields import sign_images
 from priorities import image_locality as rule
-from priorities.types import PriorityConfig
+from priorities.score_evidence import RuleEvidence
+from priorities.types import Map, PriorityConfig
 
 NAME = "ImageLocality"
 POINTS = frozenset({Point.SCORE})
@@ -25,14 +28,7 @@ def image_locality_1_18(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.18 ImageLocality.
     """
-    scoring = PriorityConfig(
-        NAME,
-        rule.image_locality_1_18,
-        footprint=Footprint(READS, pod_key=spec_alone),
-        constant=rule.no_container,
-        evidence=rule.IMAGE_LOCALITY_1_18_EVIDENCE,
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return _plugin(rule.image_locality_1_18, rule.no_container, rule.IMAGE_LOCALITY_1_18_EVIDENCE)
 
 
 def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
@@ -40,14 +36,7 @@ def image_locality_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 ImageLocality.
     """
-    scoring = PriorityConfig(
-        NAME,
-        rule.image_locality_1_20,
-        footprint=Footprint(READS, pod_key=spec_alone),
-        constant=rule.no_container,
-        evidence=rule.IMAGE_LOCALITY_1_20_EVIDENCE,
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return _plugin(rule.image_locality_1_20, rule.no_container, rule.IMAGE_LOCALITY_1_20_EVIDENCE)
 
 
 def image_locality_1_30(_: Any, __: Handle) -> ColumnPlugin:
@@ -55,14 +44,7 @@ def image_locality_1_30(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.30 ImageLocality.
     """
-    scoring = PriorityConfig(
-        NAME,
-        rule.image_locality_1_30,
-        footprint=Footprint(READS, pod_key=spec_alone),
-        constant=rule.no_image_1_30,
-        evidence=rule.IMAGE_LOCALITY_1_30_EVIDENCE,
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
+    return _plugin(rule.image_locality_1_30, rule.no_image_1_30, rule.IMAGE_LOCALITY_1_30_EVIDENCE)
 
 
 def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
@@ -71,13 +53,12 @@ def image_locality_1_36(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.36 ImageLocality.
     """
-    scoring = PriorityConfig(
-        NAME,
-        rule.image_locality_1_36,
-        footprint=Footprint(READS, pod_key=spec_alone),
-        constant=rule.no_image,
-        evidence=rule.IMAGE_LOCALITY_1_36_EVIDENCE,
-    )
+    return _plugin(rule.image_locality_1_36, rule.no_image, rule.IMAGE_LOCALITY_1_36_EVIDENCE)
+
+
+def _plugin(score: Map, constant: Callable[[PodInfo], int | None], evidence: RuleEvidence) -> ColumnPlugin:
+    footprint = Footprint(READS, pod_key=spec_alone)
+    scoring = PriorityConfig(NAME, score, footprint=footprint, constant=constant, evidence=evidence)
     return ColumnPlugin(NAME, POINTS, scoring=scoring, sign=sign_images)
 
 

@@ -197,4 +197,3 @@ PLUGIN_1_22 = InTreePlugin(NAME, POINTS_1_20, node_resources_balanced_allocation
 PLUGIN_1_33 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_33, args=ARGS, default_weight=1)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_resources_balanced_allocation_1_36, args=ARGS, default_weight=1)
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_balanced_allocation_1_27)
-PLUGIN_1_25 = PLUGIN_1_27

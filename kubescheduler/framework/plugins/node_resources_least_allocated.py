@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from clusterstate.footprint import Footprint
+from clusterstate.growable import IntArray
+from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
 from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
@@ -17,6 +20,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import (
+    ShareFormula,
     least_allocated_1_20,
     least_allocated_1_36,
     least_formula,
@@ -52,15 +56,28 @@ def node_resources_least_allocated_1_22(args: NodeResourcesLeastAllocatedArgs | 
     Upstream: 1.22 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesLeastAllocatedArgs()
-    refuse(weight_errors_1_21(args.resources))
-    resources = tuple(dict(args.resources).items())
+    return mean_of_present_1_22(NAME, args.resources, least_allocated_1_36, least_formula)
+
+
+def mean_of_present_1_22(
+    name: str,
+    given: Resources,
+    score: Callable[[Resources, PodInfo, Snapshot], IntArray],
+    formula: ShareFormula,
+) -> ColumnPlugin:
+    """Of NodeResourcesLeastAllocated and NodeResourcesMostAllocated of 1.22, the last weight of a resource counting.
+
+    Raises ConfigError for a weight outside 1-100.
+    """
+    refuse(weight_errors_1_21(given))
+    resources = tuple(dict(given).items())
     scoring = PriorityConfig(
-        NAME,
-        partial(least_allocated_1_36, resources),
+        name,
+        partial(score, resources),
         footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_36(NAME, least_formula, resources, no_devices),
+        evidence=mean_evidence_1_36(name, formula, resources, no_devices),
     )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return ColumnPlugin(name, POINTS, scoring=scoring)
 
 
 def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:

@@ -19,18 +19,20 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
-from kubescheduler.framework.plugins.node_resources_least_allocated import weight_errors, weight_errors_1_21
+from kubescheduler.framework.plugins.node_resources_least_allocated import (
+    mean_of_present_1_22,
+    weight_errors,
+    weight_errors_1_21,
+)
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import (
     ShareFormula,
     mean_evidence_1_20,
-    mean_evidence_1_36,
     most_allocated_1_18,
     most_allocated_1_20,
     most_allocated_1_36,
     most_formula,
     most_formula_1_18,
-    no_devices,
 )
 from priorities.types import PriorityConfig
 
@@ -68,15 +70,7 @@ def node_resources_most_allocated_1_22(args: NodeResourcesMostAllocatedArgs | No
     Upstream: 1.22 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesMostAllocatedArgs()
-    refuse(weight_errors_1_21(args.resources))
-    resources = tuple(dict(args.resources).items())
-    scoring = PriorityConfig(
-        NAME,
-        partial(most_allocated_1_36, resources),
-        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_36(NAME, most_formula, resources, no_devices),
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return mean_of_present_1_22(NAME, args.resources, most_allocated_1_36, most_formula)
 
 
 def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
