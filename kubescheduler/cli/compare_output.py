@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, noted, table
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, document_text, noted, table
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
@@ -32,7 +32,7 @@ def rendered_comparison(
     screen: what tables are shown on. advice: what can be done now, for people.
     """
     if output in ("json", "yaml"):
-        yield _document(comparison.as_dict(), output)
+        yield document_text(comparison.as_dict(), output)
     elif output == "junit":
         from kubescheduler.report.junit import junit
 
@@ -44,16 +44,6 @@ def rendered_comparison(
     else:
         now = ["\n".join(["What now:", *(screen.filled(f"- {line}") for line in advice)])] if advice else []
         yield "\n\n".join([*_tables(comparison, tolerated, screen, wide=output == "wide"), *now]) + "\n"
-
-
-def _document(document: Mapping[str, Any], output: str) -> str:
-    import msgspec
-
-    from kubescheduler.sources.sanitize import json_text, yaml_dumper
-
-    if output == "json":
-        return json_text(document, 2) + "\n"
-    return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(document)))
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:
@@ -237,7 +227,7 @@ def _spread(spread: ServiceSpread | None) -> Sequence[str]:
 def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> str:
     """At which step pods move; output: table, json or yaml. The table has a row for each workload that moves."""
     if output != "table":
-        return _document(found.document(), output)
+        return document_text(found.document(), output)
     first, last, moved = found.releases[0], found.releases[-1], found.moved
     back = sum(pod.came_back for pod in moved)
     blocks = [

@@ -303,3 +303,14 @@ def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
         first = False
     if first:
         yield "items: []\n"
+
+
+def document_text(document: Any, output: str) -> str:
+    """A document as json or yaml, its end included; records are shown as data."""
+    import msgspec
+
+    from kubescheduler.sources.sanitize import json_text, yaml_dumper
+
+    if output == "json":
+        return json_text(document, 2) + "\n"
+    return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(document)))

@@ -42,24 +42,18 @@ def registry(engine: EngineOptions, output: str) -> int:
       kubescheduler registry --release 1.36 --config scheduler.yaml
       kubescheduler registry --release 1.20 --policy-config-file policy.json
     """
+    from kubescheduler.cli.output import document_text
     from kubescheduler.releases.lookup import RELEASES
 
     if RELEASES[engine.release].framework is not None:
         plugins = profiles_of(engine)
-        shown = plugins_table(plugins) if output == "table" else _text(plugins_document(plugins), output)
+        shown = plugins_table(plugins) + "\n" if output == "table" else document_text(plugins_document(plugins), output)
     else:
         known = _algorithms(engine)
-        shown = registry_table(known) if output == "table" else _text(registry_document(engine.release, known), output)
-    click.echo(shown)
+        document = registry_document(engine.release, known)
+        shown = registry_table(known) + "\n" if output == "table" else document_text(document, output)
+    click.echo(shown, nl=False)
     return 0
-
-
-def _text(document: dict[str, Any], output: str) -> str:
-    from kubescheduler.sources.sanitize import json_text, yaml_dumper
-
-    if output == "json":
-        return json_text(document, 2)
-    return yaml_dumper()(document).rstrip("\n")
 
 
 # --- predicates, priorities, providers -------------------------------------------------------

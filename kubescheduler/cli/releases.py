@@ -35,8 +35,10 @@ def releases(between: tuple[str, str] | None, about: str | None, output: str) ->
       kubescheduler releases --between 1.18 1.31
       kubescheduler releases --about PodTopologySpread
     """
+    from kubescheduler.cli.output import document_text
+
     if between is None and about is None:
-        click.echo(_shown(releases_document(), output) if output != "table" else releases_table())
+        click.echo(releases_table() if output == "table" else document_text(releases_document(), output), nl=False)
         return 0
     from kubescheduler.releases.lookup import RELEASES, changes_between
 
@@ -44,7 +46,7 @@ def releases(between: tuple[str, str] | None, about: str | None, output: str) ->
     if RELEASE_NAMES.index(low) > RELEASE_NAMES.index(high):
         raise click.BadParameter(f"{low} came out after {high}; say the older release first", param_hint="--between")
     found = list(changes_between(low, high, about or ""))
-    click.echo(changes_table(found) if output == "table" else _shown(changes_document(found), output))
+    click.echo(changes_table(found) if output == "table" else document_text(changes_document(found), output), nl=False)
     _tell_unlisted(low, high)
     if not found:
         said = f" about {about}" if about else ""
@@ -60,12 +62,6 @@ def _tell_unlisted(low: str, high: str) -> None:
     for name, record in RELEASES.items():
         if record.made is None and number(low) < number(name) <= number(high):
             click.echo(f"note: the changes of {name} are not listed one by one: {record.summary}", err=True)
-
-
-def _shown(document: list[dict[str, Any]], output: str) -> str:
-    from kubescheduler.sources.sanitize import json_text, yaml_dumper
-
-    return json_text(document, 2) if output == "json" else yaml_dumper()(document).rstrip("\n")
 
 
 def releases_document() -> list[dict[str, Any]]:
@@ -103,7 +99,7 @@ def releases_table() -> str:
         versions = ", ".join(each["configuration"]) or NONE
         policies = "yes" if each["policies"] else "no"
         rows.append((each["release"], each["recorded"], each["decidesBy"], versions, policies, each["runsAs"] or NONE))
-    return table(rows, screen_of(sys.stdout), keys=1)
+    return table(rows, screen_of(sys.stdout), keys=1) + "\n"
 
 
 def changes_document(found: Sequence[tuple[Release, Change]]) -> list[dict[str, Any]]:
@@ -121,4 +117,4 @@ def changes_table(found: Sequence[tuple[Release, Change]]) -> str:
 
     rows = [("RELEASE", "CHANGE", "KIND", "WHAT IS DIFFERENT")]
     rows += [(release.name, each.name, each.kind.value, each.text) for release, each in found]
-    return table(rows, screen_of(sys.stdout), gives_way=3, keys=2)
+    return table(rows, screen_of(sys.stdout), gives_way=3, keys=2) + "\n"

@@ -359,19 +359,6 @@ def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str],
     return victims_by_uid(extender, name, uids, violations, search.cache)
 
 
-PREEMPTION_1_18 = PreemptionRules(
-    leaving_1_20,
-    Code.Success,
-    potential_1_20,
-    pick_1_16,
-    needs_victims=False,
-    by_importance=False,
-    explains=False,
-    fruitless_clears=False,
-    honours_policy=False,
-    retries_hopeless=False,
-)
-
 PREEMPTION_1_20 = PreemptionRules(
     leaving_1_20,
     Code.Success,
@@ -382,6 +369,8 @@ PREEMPTION_1_20 = PreemptionRules(
     explains=False,
     fruitless_clears=False,
 )
+
+PREEMPTION_1_18 = msgspec.structs.replace(PREEMPTION_1_20, pick=pick_1_16, honours_policy=False, retries_hopeless=False)
 
 PREEMPTION_1_36 = PreemptionRules(
     leaving_1_36,

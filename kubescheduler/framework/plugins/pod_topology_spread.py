@@ -43,6 +43,8 @@ from priorities.types import PriorityConfig
 NAME = "PodTopologySpread"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE})
 DEFAULTING_GATE = "DefaultPodTopologySpread"
+UNREAD_1_18 = 'error reading "{}PodTopologySpread" from cycleState: not found'
+UNREAD_1_36 = 'reading "{}PodTopologySpread" from cycleState: not found'
 LIST, SYSTEM = "List", "System"
 ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
@@ -67,14 +69,7 @@ def pod_topology_spread_1_18(args: PodTopologySpreadArgs | None, _: Handle) -> C
     args = args or _build_1_19()
     refuse(_errors_1_20(args))
     rules = spread_rules_1_20(args.default_constraints, LIST)
-    return ColumnPlugin(
-        name=NAME,
-        points=POINTS,
-        check=predicates.pod_topology_spread_1_18(rules),
-        scoring=priorities.pod_topology_spread_1_18(rules),
-        filter_alone='error reading "PreFilterPodTopologySpread" from cycleState: not found',
-        score_alone='error reading "PreScorePodTopologySpread" from cycleState: not found',
-    )
+    return _plugin(rules, predicates.pod_topology_spread_1_18, priorities.pod_topology_spread_1_18, UNREAD_1_18)
 
 
 def pod_topology_spread_1_19(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -87,14 +82,7 @@ def pod_topology_spread_1_19(args: PodTopologySpreadArgs | None, handle: Handle)
     args = args or _build_with_1_19(handle.feature_gates)()
     refuse(_errors_1_20(args))
     rules = spread_rules_1_20(args.default_constraints, LIST)
-    return ColumnPlugin(
-        name=NAME,
-        points=POINTS,
-        check=predicates.pod_topology_spread_1_19(rules),
-        scoring=priorities.pod_topology_spread_1_20(rules),
-        filter_alone='error reading "PreFilterPodTopologySpread" from cycleState: not found',
-        score_alone='error reading "PreScorePodTopologySpread" from cycleState: not found',
-    )
+    return _plugin(rules, predicates.pod_topology_spread_1_19, priorities.pod_topology_spread_1_20, UNREAD_1_18)
 
 
 def pod_topology_spread_1_20(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -133,14 +121,7 @@ def _plugin_1_20(
     args = args or _build_with(handle.feature_gates)()
     refuse(errors(args))
     rules = made_of(args.default_constraints, args.defaulting_type)
-    return ColumnPlugin(
-        name=NAME,
-        points=POINTS,
-        check=predicates.pod_topology_spread_1_20(rules),
-        scoring=priorities.pod_topology_spread_1_20(rules),
-        filter_alone='error reading "PreFilterPodTopologySpread" from cycleState: not found',
-        score_alone='error reading "PreScorePodTopologySpread" from cycleState: not found',
-    )
+    return _plugin(rules, predicates.pod_topology_spread_1_20, priorities.pod_topology_spread_1_20, UNREAD_1_18)
 
 
 def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> ColumnPlugin:
@@ -159,7 +140,7 @@ def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> C
     """
     args = args or PodTopologySpreadArgs()
     rules = spread_rules_1_36(args.default_constraints, args.defaulting_type)
-    return _plugin_1_24(rules, predicates.pod_topology_spread_1_36, priorities.pod_topology_spread_1_36)
+    return _plugin(rules, predicates.pod_topology_spread_1_36, priorities.pod_topology_spread_1_36)
 
 
 def pod_topology_spread_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -170,7 +151,7 @@ def pod_topology_spread_1_24(args: PodTopologySpreadArgs | None, handle: Handle)
     Upstream: 1.24 PodTopologySpread.
     """
     rules = _rules_1_24(args, handle)
-    return _plugin_1_24(rules, predicates.pod_topology_spread_1_24, priorities.pod_topology_spread_1_24)
+    return _plugin(rules, predicates.pod_topology_spread_1_24, priorities.pod_topology_spread_1_24)
 
 
 def pod_topology_spread_1_27(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -179,7 +160,7 @@ def pod_topology_spread_1_27(args: PodTopologySpreadArgs | None, handle: Handle)
     Upstream: 1.27 PodTopologySpread.
     """
     rules = _rules_1_24(args, handle)
-    return _plugin_1_24(rules, predicates.pod_topology_spread_1_27, priorities.pod_topology_spread_1_27)
+    return _plugin(rules, predicates.pod_topology_spread_1_27, priorities.pod_topology_spread_1_27)
 
 
 def pod_topology_spread_1_28(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -188,7 +169,7 @@ def pod_topology_spread_1_28(args: PodTopologySpreadArgs | None, handle: Handle)
     Upstream: 1.28 PodTopologySpread.
     """
     rules = _rules_1_24(args, handle)
-    return _plugin_1_24(rules, predicates.pod_topology_spread_1_28, priorities.pod_topology_spread_1_28)
+    return _plugin(rules, predicates.pod_topology_spread_1_28, priorities.pod_topology_spread_1_28)
 
 
 def pod_topology_spread_1_30(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
@@ -197,7 +178,7 @@ def pod_topology_spread_1_30(args: PodTopologySpreadArgs | None, handle: Handle)
     Upstream: 1.30 PodTopologySpread.
     """
     rules = _rules_1_24(args, handle)
-    return _plugin_1_24(rules, predicates.pod_topology_spread_1_30, priorities.pod_topology_spread_1_28)
+    return _plugin(rules, predicates.pod_topology_spread_1_30, priorities.pod_topology_spread_1_28)
 
 
 def _rules_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> SpreadRules:
@@ -205,19 +186,21 @@ def _rules_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> SpreadRul
     return spread_rules_1_24(args.default_constraints, args.defaulting_type, handle.feature_gates)
 
 
-def _plugin_1_24(
+def _plugin(
     rules: SpreadRules,
     check: Callable[[SpreadRules], FitPredicate],
     scoring: Callable[[SpreadRules], PriorityConfig],
+    unread: str = UNREAD_1_36,
 ) -> ColumnPlugin:
+    """unread: the text where the state of a point is missing, with ``{}`` for the point."""
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
         check=check(rules),
         scoring=scoring(rules),
         sign=never_signed if rules.defaults else sign_no_constraints,
-        filter_alone='reading "PreFilterPodTopologySpread" from cycleState: not found',
-        score_alone='reading "PreScorePodTopologySpread" from cycleState: not found',
+        filter_alone=unread.format("PreFilter"),
+        score_alone=unread.format("PreScore"),
     )
 
 
