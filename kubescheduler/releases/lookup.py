@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,13 +44,14 @@ RELEASES = ReleaseTable()
 
 
 def release_named(name: object) -> Release:
-    """The record of a release, or of the one that a version is of; ``1.28~name`` is 1.28 without that change of its.
+    """The record of a release, or of the one that a version is of; ``1.28~name`` is 1.28 without that change of its,
+    ``1.28~name~other`` without both.
 
     Raises ConfigError for one that is not known.
     """
-    release, taken_back, change = name.partition(TAKEN_BACK) if isinstance(name, str) else ("", "", "")
+    release, *taken_back = name.split(TAKEN_BACK) if isinstance(name, str) else ("",)
     record = RELEASES[release if release in RELEASE_NAMES else release_of(release or name)]
-    return without(record, change) if taken_back else record
+    return reduce(without, taken_back, record)
 
 
 def daemons_among(names: Iterable[str]) -> DaemonController:

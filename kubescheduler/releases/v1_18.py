@@ -11,8 +11,6 @@ from msgspec.structs import replace
 from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.strictness import Accepted
 from clusterstate.node_order import zone_key_stable
-from clusterstate.release_view import ReleaseView
-from clusterstate.usage import account_1_16, account_1_16_with_overhead
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
@@ -25,9 +23,10 @@ from kubescheduler.config.component.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, ReleaseGates
+from kubescheduler.config.gate_records import BETA, BETA_OFF, LOCKED
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
+from kubescheduler.config.policy.policy_1_16 import hard_weight_error
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20, EVEN_SPREAD, PRIORITIES, SELECTOR_SPREAD
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
@@ -86,9 +85,19 @@ from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    framework,
+    gates,
+    policies,
+    release_fields,
+    viewing,
+    wire,
+)
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20
 from kubescheduler.releases.recorded_processes import live_1_20
-from kubescheduler.releases.release import FrameworkRules, PolicyRules, Release
+from kubescheduler.releases.release import Change, ChangeKind, Edit, FrameworkRules, PolicyRules, Release
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:
@@ -240,34 +249,10 @@ PROVIDERS: Providers = {
 
 # --- how it reads, decides and writes ---------------------------------------------------------
 
-FEATURE_GATES: dict[str, Gate] = {
-    "EvenPodsSpread": BETA,
-    "ResourceLimitsPriorityFunction": ALPHA,
-    "NonPreemptingPriority": ALPHA,
-    "CSINodeInfo": LOCKED,
-    "PodOverhead": BETA,
-    "PodDisruptionBudget": BETA,
-    "CSIMigration": BETA,
-    "CSIMigrationAWS": BETA_OFF,
-    "CSIMigrationGCE": BETA_OFF,
-    "CSIMigrationAzureDisk": ALPHA,
-    "CSIMigrationOpenStack": BETA_OFF,
-    "BalanceAttachedNodeVolumes": ALPHA,
-}
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA_AND_BETA, elsewhere=ELSEWHERE_1_20)
-
-VIEW = replace(v1_16.VIEW, accounting=account_1_16_with_overhead, zone_key=zone_key_stable)
-
-
-def view(gates: Mapping[str, bool]) -> ReleaseView:
-    """How it reads objects under these feature gates."""
-    return VIEW if gates.get("PodOverhead", True) else replace(VIEW, accounting=account_1_16)
-
-
 FORMAT = ComponentFormat(
     release="1.18",
     native=V1ALPHA2,
-    versions=(V1ALPHA2,),
+    versions=(),
     reads_any_args=True,
     elsewhere={
         V1: "that is for --release 1.36",
@@ -337,7 +322,7 @@ POLICIES = PolicyRules(
     read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
     check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
     profile=profile_for_provider_1_20,
-    hard_weight_error=hard_weight_error_1_20,
+    hard_weight_error=hard_weight_error,
     from_provider=from_provider_1_20,
     from_policy=FROM_POLICY_1_20,
     defaults=DEFAULT_LISTS_1_18,
@@ -347,27 +332,120 @@ FRAMEWORK = FrameworkRules(
     profiles=PROFILES_1_20,
     deciding=DECIDING,
     cycle=cycle,
-    queue=queue,
+    queue=v1_16.queue,
     upstream_tie=reservoir_tie,
     component=FORMAT,
     policies=POLICIES,
 )
 
-RELEASE: Release = replace(
+# --- what it changed ----------------------------------------------------------------------------
+
+
+def by_plugins(older: Release) -> Release:
+    """Decides by plugins, no longer by predicates and priorities."""
+    rules = replace(FRAMEWORK, component=replace(FORMAT, release=older.name))
+    return replace(older, legacy=None, framework=rules, top_score=100, live=live_1_20)
+
+
+def where_plugins_decide(edit: Edit) -> Edit:
+    """An edit of the rules of plugins; nothing where predicates and priorities decide."""
+    return lambda release: release if release.framework is None else edit(release)
+
+
+CHANGES = (
+    Change(
+        "even-pods-spread-by-default",
+        "topologySpreadConstraints of pods count: the feature gate EvenPodsSpread is on.",
+        ChangeKind.FILTER,
+        gates({"EvenPodsSpread": BETA}),
+        source="KEP-895",
+    ),
+    Change(
+        "pod-overhead-by-default",
+        "A pod asks for its overhead too: the feature gate PodOverhead is on.",
+        ChangeKind.GATE,
+        gates({"PodOverhead": BETA}),
+        source="KEP-688",
+    ),
+    Change(
+        "gates-of-1-18",
+        "AttachVolumeLimit, BlockVolume, CSINodeInfo, PodPriority, StorageObjectInUseProtection and "
+        "TaintNodesByCondition can no longer be turned off, PodDisruptionBudget can; CSIMigration is on, those of its "
+        "drivers are off.",
+        ChangeKind.GATE,
+        gates(
+            {
+                "CSIMigration": BETA,
+                **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationGCE", "CSIMigrationOpenStack"), BETA_OFF),
+                "CSINodeInfo": LOCKED,
+                "PodDisruptionBudget": BETA,
+            },
+            gone=(
+                "AttachVolumeLimit",
+                "BlockVolume",
+                "PodPriority",
+                "StorageObjectInUseProtection",
+                "TaintNodesByCondition",
+            ),
+            stages=ALL_ALPHA_AND_BETA,
+            elsewhere=ELSEWHERE_1_20,
+        ),
+    ),
+    Change(
+        "nodes-in-turn-by-zone-label-without-beta",
+        "Where not all nodes are looked at, they come from zones in turn by their labels without beta, too.",
+        ChangeKind.ORDER,
+        viewing(zone_key=zone_key_stable),
+    ),
+    Change(
+        "extenders-answer-with-nodes-they-were-sent",
+        "An extender may answer with the nodes that it was sent alone; before, with any node there is.",
+        ChangeKind.FILTER,
+        wire(status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
+    ),
+    Change(
+        "leader-elected-by-endpoints-and-lease",
+        "Where a configuration says nothing, the resource locks of the leader election are endpoints and a Lease, and "
+        "profiling is on.",
+        ChangeKind.CONFIGURATION,
+        release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
+    ),
+    Change(
+        "plugins-in-profiles",
+        "Plugins in profiles decide: scores run from 0 to 100, and a node has a status code and the reasons of the "
+        "first plugin that refuses it, in their own words.",
+        ChangeKind.PLUGIN,
+        by_plugins,
+        source="KEP-624",
+    ),
+    Change(
+        "configurations-of-v1alpha2",
+        "Component configurations are v1alpha2, with profiles.",
+        ChangeKind.CONFIGURATION,
+        component(versions=(V1ALPHA2,)),
+        source="KEP-1451",
+    ),
+    Change(
+        "hard-weight-of-0",
+        "hardPodAffinitySymmetricWeight may be 0; before, at least 1.",
+        ChangeKind.POLICY,
+        where_plugins_decide(policies(hard_weight_error=hard_weight_error_1_20)),
+    ),
+    Change(
+        "back-off-by-attempts",
+        "A pod that fits nowhere waits longer with each attempt that the queue counts; before, a table of pods said "
+        "how long.",
+        ChangeKind.QUEUE,
+        where_plugins_decide(framework(queue=queue)),
+    ),
+)
+
+RELEASE = after(
     v1_16.RELEASE,
-    name="1.18",
-    changes=(),
-    made=None,
+    "1.18",
+    CHANGES,
     version="1.18.2",
     summary="profiles, v1alpha2, topology spread constraints count",
-    gates=GATES,
-    view=view,
     daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
     accepted=accepted,
-    top_score=100,
-    wire=replace(v1_16.WIRE, status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
-    process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}},
-    legacy=None,
-    framework=FRAMEWORK,
-    live=live_1_20,
 )

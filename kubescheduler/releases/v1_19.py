@@ -59,7 +59,7 @@ def provider(name: str) -> dict[Point, tuple[str, ...]]:
 
 
 PROVIDERS: Providers = {name: provider(name) for name in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)}
-POINTS, VIEW = v1_18.POINTS, replace(v1_18.VIEW, accounting=account_1_20)
+POINTS, VIEW = v1_18.POINTS, replace(v1_18.RELEASE.default_view, accounting=account_1_20)
 queue, cycle = v1_18.queue, v1_18.cycle
 
 

@@ -72,8 +72,8 @@ CHANGES = (
     ),
     Change(
         "inter-pod-affinity-scores-from-lowest-to-highest",
-        "InterPodAffinity scores between the lowest and the highest sum of the nodes that fit; before, 0 was always "
-        "between the two. Its general reason speaks of rules.",
+        "InterPodAffinity scores between the lowest and the highest sum of the nodes that fit, where 0 was always "
+        "between the two, and its general reason speaks of rules.",
         ChangeKind.SCORE,
         plugins(inter_pod_affinity.PLUGIN_1_21),
     ),

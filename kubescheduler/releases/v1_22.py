@@ -82,8 +82,8 @@ def created(_: str) -> str:
 CHANGES = (
     Change(
         "v1beta2",
-        "Configurations are of v1beta2; those of v1beta1 are still read. A plugin that is enabled with another weight "
-        "need not be disabled first, and plugins that scored resources one by one are gone from v1beta2.",
+        "Configurations are of v1beta2, or still of v1beta1; in v1beta2 a plugin that is enabled with another weight "
+        "need not be disabled first, and plugins that scored resources one by one are gone.",
         ChangeKind.CONFIGURATION,
         component(
             native=V1BETA2,
@@ -140,7 +140,7 @@ CHANGES = (
     ),
     Change(
         "inter-pod-affinity-gives-one-reason",
-        "InterPodAffinity gives one reason; before, a general one as well. Terms may select namespaces by labels.",
+        "InterPodAffinity gives one reason, without a general one, and its terms may select namespaces by labels.",
         ChangeKind.REASON,
         together(plugins(inter_pod_affinity.PLUGIN_1_22), gates({"PodAffinityNamespaceSelector": BETA})),
         source="KEP-2249",

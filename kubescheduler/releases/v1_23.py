@@ -19,7 +19,6 @@ from kubescheduler.releases.changes import (
     gates,
     plugin,
     plugins,
-    release_fields,
     together,
     without_plugins,
 )
@@ -64,8 +63,8 @@ def settled(gates: dict[str, bool]) -> Edit:
 CHANGES = (
     Change(
         "v1beta3-with-multi-point",
-        "Configurations are of v1beta3, whose multiPoint enables a plugin at every point that it has; those of v1beta2 "
-        "are still read and have multiPoint, too. VolumeBinding scores by default, 0 for every node.",
+        "Configurations are of v1beta3, or still of v1beta2, and have multiPoint, which enables plugins at every point "
+        "that they have; VolumeBinding scores by default, 0 for every node.",
         ChangeKind.CONFIGURATION,
         together(
             component(
@@ -89,8 +88,8 @@ CHANGES = (
     ),
     Change(
         "taint-toleration-weighs-3",
-        "TaintToleration weighs 3 by default, NodeAffinity and InterPodAffinity 2; before, 1. Configurations of "
-        "v1beta2 keep the weights they had.",
+        "TaintToleration weighs 3 by default, NodeAffinity and InterPodAffinity 2; before, and in configurations of "
+        "v1beta2, 1.",
         ChangeKind.WEIGHT,
         together(
             plugin("TaintToleration", default_weight=3),
@@ -106,7 +105,6 @@ CHANGES = (
             framework(policies=None),
             component(gone=GONE_1_23, registered=frozenset()),
             without_plugins(*sorted(REMOVED)),
-            release_fields(live=live_1_36),
         ),
     ),
     Change(
@@ -151,4 +149,5 @@ RELEASE = after(
     CHANGES,
     version="1.23.5",
     summary="v1beta3 with multiPoint and other weights, no Policy any more",
+    live=live_1_36,
 )

@@ -15,8 +15,8 @@ from kubescheduler.releases.release import Change, ChangeKind
 CHANGES = (
     Change(
         "all-filters-run",
-        "Every node is asked by all Filter plugins, whose reasons it gives together; before, the first that refused "
-        "it ended that. Of a point's own plugins those run first that stand in for one of multiPoint.",
+        "Every node is asked by all Filter plugins, whose reasons it gives together, where the first that refused it "
+        "ended that; of a point's own plugins those run first that stand in for one of multiPoint.",
         ChangeKind.FILTER,
         component(finish=finish_1_24),
     ),

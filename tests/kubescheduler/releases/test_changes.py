@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from clusterstate.errors import ConfigError
 from kubescheduler.config.component import default_config
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.releases import changes, v1_20, v1_36
+from kubescheduler.releases.lookup import RELEASES, release_named
 from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
 from tests.support.build import make_pod
 
@@ -81,3 +83,26 @@ def test_in_the_order_of_the_list() -> None:
     newer = changes.after(v1_36.RELEASE, "1.37", twice)
     assert weights(newer)["ImageLocality"] == 6
     assert newer.changes == twice
+
+
+def test_one_chain() -> None:
+    """From 1.13 on every release is made of the one before it, and says of each change one sentence."""
+    assert [name for name, record in RELEASES.items() if record.made is None] == ["1.4", "1.13"]
+    texts = [change.text for record in RELEASES.values() for change in record.changes]
+    assert [text for text in texts if not text.endswith(".") or ". " in text] == []
+
+
+def test_names_are_for_one_change() -> None:
+    """A name says which release is meant, too."""
+    names = [change.name for record in RELEASES.values() for change in record.changes]
+    assert len(names) == len({*names})
+
+
+def test_several_taken_back() -> None:
+    """What is left are the other changes, in their order; of nothing left comes the release before."""
+    first, *others = (change.name for change in v1_36.RELEASE.changes)
+    assert [change.name for change in release_named(f"1.36~{first}").changes] == others
+    none = release_named("~".join(("1.36", first, *others)))
+    assert (none.changes, weights(none)) == ((), weights(RELEASES["1.35"]))
+    with pytest.raises(ConfigError, match=r"release 1\.36~.* has no change elsewhere"):
+        release_named(f"1.36~{first}~elsewhere")
