@@ -31,6 +31,7 @@ from kubescheduler.releases.release import Change, Edit, Release
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from kubescheduler.config.gate_records import Gate
+    from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from predicates.types import FitPredicateFactory
     from priorities.types import PriorityConfigFactory
@@ -183,6 +184,17 @@ def plugins(*records: InTreePlugin) -> Edit:
     return lambda release: component(plugins={**release.framework_rules.plugins, **new})(release)
 
 
+def provider_lists(edit: Callable[[Point, tuple[str, ...]], tuple[str, ...]]) -> Edit:
+    """The plugins of every provider at a point, in the order they run."""
+
+    def whole(release: Release) -> Release:
+        older = release.framework_rules.component.providers
+        newer = {name: {point: edit(point, names) for point, names in lists.items()} for name, lists in older.items()}
+        return component(providers=newer)(release)
+
+    return whole
+
+
 def at_every_point(*records: InTreePlugin) -> Edit:
     """New plugins, last in the default list."""
 
@@ -194,7 +206,7 @@ def at_every_point(*records: InTreePlugin) -> Edit:
 
 
 def without_plugins(*names: str) -> Edit:
-    """Plugins that are gone, from the default list too."""
+    """Plugins that are gone, from the default lists too."""
 
     def edit(release: Release) -> Release:
         form = release.framework_rules.component
@@ -202,4 +214,4 @@ def without_plugins(*names: str) -> Edit:
         everywhere = tuple(name for name in form.multi_point if name not in names)
         return component(plugins=kept, multi_point=everywhere)(release)
 
-    return edit
+    return together(provider_lists(lambda _, listed: tuple(name for name in listed if name not in names)), edit)

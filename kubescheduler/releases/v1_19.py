@@ -29,7 +29,6 @@ from kubescheduler.framework.plugins import (
     selector_spread,
     volume_binding,
 )
-from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_18
 from kubescheduler.releases.changes import (
     after,
@@ -37,6 +36,7 @@ from kubescheduler.releases.changes import (
     gates,
     plugins,
     policies,
+    provider_lists,
     release_fields,
     together,
     without_plugins,
@@ -44,21 +44,21 @@ from kubescheduler.releases.changes import (
 from kubescheduler.releases.release import Change, ChangeKind
 
 
-def provider(name: str) -> dict[Point, tuple[str, ...]]:
-    """The plugins of a provider at each point."""
-    older = v1_18.PROVIDERS[name]
-    gone = ("DefaultPodTopologySpread", "PodTopologySpread", "NodeResourceLimits")
-    score = tuple(plugin for plugin in older[Point.SCORE] if plugin not in gone)
-    return {
-        **older,
-        Point.PRE_FILTER: ("NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"),
-        Point.FILTER: (*older[Point.FILTER][:-2], "PodTopologySpread", "InterPodAffinity"),
-        Point.PRE_SCORE: ("InterPodAffinity", "PodTopologySpread", "TaintToleration"),
-        Point.SCORE: (*score[:-1], "PodTopologySpread", "TaintToleration"),
-    }
+def spreading_first(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
+    """PodTopologySpread before InterPodAffinity, and before TaintToleration where they score."""
+    spread, next_ = "PodTopologySpread", "TaintToleration" if "SCORE" in point.name else "InterPodAffinity"
+    if spread not in names:
+        return names
+    others = tuple(name for name in names if name != spread)
+    at = others.index(next_)
+    return (*others[:at], spread, *others[at:])
 
 
-PROVIDERS: Providers = {name: provider(name) for name in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)}
+def claims_before_filter(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
+    """VolumeBinding is asked in PreFilter, too."""
+    return (*names, "VolumeBinding") if point is Point.PRE_FILTER else names
+
+
 POINTS, VIEW = v1_18.POINTS, replace(v1_18.RELEASE.default_view, accounting=account_1_20)
 queue, cycle = v1_18.queue, v1_18.cycle
 
@@ -106,7 +106,11 @@ CHANGES = (
         "selector-spread-has-its-name",
         "The plugin DefaultPodTopologySpread is called SelectorSpread.",
         ChangeKind.PLUGIN,
-        together(without_plugins("DefaultPodTopologySpread"), plugins(selector_spread.PLUGIN_1_20)),
+        together(
+            without_plugins("DefaultPodTopologySpread"),
+            plugins(selector_spread.PLUGIN_1_20),
+            gates({"DefaultPodTopologySpread": ALPHA}),
+        ),
     ),
     Change(
         "no-resource-limits",
@@ -120,9 +124,9 @@ CHANGES = (
         "node without the topology key is refused for good.",
         ChangeKind.SCORE,
         together(
-            gates({"EvenPodsSpread": LOCKED, "DefaultPodTopologySpread": ALPHA}),
+            gates({"EvenPodsSpread": LOCKED}),
             plugins(pod_topology_spread.PLUGIN_1_19),
-            component(providers=PROVIDERS),
+            provider_lists(spreading_first),
         ),
     ),
     Change(
@@ -166,6 +170,7 @@ CHANGES = (
         ChangeKind.FILTER,
         together(
             plugins(volume_binding.PLUGIN_1_19),
+            provider_lists(claims_before_filter),
             gates({"CSIStorageCapacity": ALPHA, "CSIMigrationAzureDisk": BETA_OFF}),
         ),
     ),

@@ -20,15 +20,14 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_zone,
 )
-from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_19
 from kubescheduler.releases.changes import (
     after,
-    component,
     deciding,
     gates,
     plugins,
     policies,
+    provider_lists,
     release_fields,
     together,
 )
@@ -53,10 +52,6 @@ FILTERS = (
 )
 """Of the providers, in the order they run."""
 
-PROVIDERS: Providers = {
-    name: {**v1_19.PROVIDERS[name], Point.FILTER: FILTERS} for name in (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
-}
-
 VIEW = v1_19.VIEW
 
 
@@ -73,7 +68,7 @@ CHANGES = (
         "NodeName, TaintToleration, NodeAffinity and NodePorts filter before NodeResourcesFit: the first plugin that "
         "refuses a node says why, and whether preemption may help there.",
         ChangeKind.ORDER,
-        component(providers=PROVIDERS),
+        provider_lists(lambda point, names: FILTERS if point is Point.FILTER else names),
     ),
     Change(
         "pod-topology-spread-stands-in-for-selector-spread",
@@ -147,4 +142,4 @@ RELEASE = after(
 queue, cycle, POINTS = v1_19.queue, v1_19.cycle, v1_19.POINTS
 FRAMEWORK, GATES = RELEASE.framework_rules, RELEASE.gates
 FORMAT, DECIDING, POLICIES = FRAMEWORK.component, FRAMEWORK.deciding, FRAMEWORK.policy_rules
-PLUGINS = FORMAT.plugins
+PLUGINS, PROVIDERS = FORMAT.plugins, FORMAT.providers

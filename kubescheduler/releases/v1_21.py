@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_36
@@ -23,32 +21,20 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.changes import (
     after,
-    component,
     deciding,
     gates,
     plugin,
     plugins,
+    provider_lists,
     together,
     wire,
 )
-from kubescheduler.releases.release import Change, ChangeKind, Release
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.profiles.default_plugins import Providers
+from kubescheduler.releases.release import Change, ChangeKind
 
 
-def prepared(providers: Providers) -> Providers:
+def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
     """NodeAffinity is asked before Filter and before Score, too."""
-    more = ("NodeAffinity",)
-    return {
-        name: {**lists, **{point: (*lists[point], *more) for point in (Point.PRE_FILTER, Point.PRE_SCORE)}}
-        for name, lists in providers.items()
-    }
-
-
-def node_affinity_prepares(older: Release) -> Release:
-    """The default lists with NodeAffinity in PreFilter and PreScore."""
-    return component(providers=prepared(older.framework_rules.component.providers))(older)
+    return (*names, "NodeAffinity") if point in (Point.PRE_FILTER, Point.PRE_SCORE) else names
 
 
 CHANGES = (
@@ -62,7 +48,7 @@ CHANGES = (
         "node-affinity-reads-preferences-in-pre-score",
         "NodeAffinity takes part in PreFilter and PreScore by default; preferences that cannot be parsed fail there.",
         ChangeKind.PLUGIN,
-        node_affinity_prepares,
+        provider_lists(prepared),
     ),
     Change(
         "node-name-names-the-node",

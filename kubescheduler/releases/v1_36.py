@@ -36,7 +36,7 @@ CHANGES = (
         "node-declared-features-by-default",
         "NodeDeclaredFeatures refuses nodes that do not declare the features a pod needs; it was off.",
         ChangeKind.FILTER,
-        together(plugins(node_declared_features.PLUGIN_1_36), gates({"NodeDeclaredFeatures": BETA})),
+        together(plugins(node_declared_features.PLUGIN_1_36), gates({"NodeDeclaredFeatures": BETA}, needs=NEEDS_1_36)),
         source="KEP-5328",
     ),
     Change(
@@ -74,7 +74,6 @@ CHANGES = (
             },
             idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
             elsewhere=ELSEWHERE_1_36,
-            needs=NEEDS_1_36,
         ),
     ),
     Change(

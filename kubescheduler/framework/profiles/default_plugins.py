@@ -35,15 +35,15 @@ def provider_plugins(
     *,
     selector_spread: bool = False,
 ) -> dict[Point, tuple[Enabled, ...]]:
-    """A provider's plugins with the release's weights, without those whose gates are off. Gates that are not named have
-    the release's default. selector_spread: the gate DefaultPodTopologySpread is off.
+    """A provider's plugins with the release's weights, without those whose gates are off, where they take part. Gates
+    that are not named have the release's default. selector_spread: the gate DefaultPodTopologySpread is off.
     """
 
     def enabled(point: Point, names: Iterable[str]) -> tuple[Enabled, ...]:
         return tuple(
             Enabled(plugin.name, plugin.default_weight if point is Point.SCORE else 0)
             for plugin in _records(names, plugins)
-            if _is_on(plugin, feature_gates)
+            if _is_on(plugin, feature_gates) and point in plugin.points
         )
 
     more = ("SelectorSpread",) if selector_spread else ()
