@@ -37,6 +37,7 @@ MANY = 200
 """Pods that take long enough to compare for a progress bar."""
 
 SPEC = "KEY=VALUE,…"
+STEPS_SHOWN = ("table", "json", "yaml", "html")
 
 
 @click.command(
@@ -199,13 +200,13 @@ def _check_steps(
 ) -> None:
     """What has no meaning, or is not there, where steps are asked for."""
     refused = {
-        "--new is given once: the release at the end": len(new) != 1,
-        "--mode sequence: each pod is decided on the same cluster": mode != "independent",
-        "--tie-break upstream: each release takes the first by name": tie_break != "first",
-        "--ties strict: what counts is the node": ties != "loose",
-        "--tolerate: there are no causes to tolerate": bool(tolerate),
-        f"-o {output}: steps are shown as table, json or yaml": output not in ("table", "json", "yaml"),
-        "--mirror: a recorded day is of one release": mirror is not None,
+        "one --new: the steps lead to one release": len(new) != 1,
+        "no --mode sequence: earlier choices would move pods, not the changes of a step": mode != "independent",
+        "no --tie-break upstream: chance would move pods, not the changes of a step": tie_break != "first",
+        "no --ties strict: a pod moves where its node is another": ties != "loose",
+        "no --tolerate: every pod that moves counts, whatever the cause": bool(tolerate),
+        f"no -o {output}: steps are shown as table, json, yaml or html": output not in STEPS_SHOWN,
+        "no --mirror: the cluster of a recorded day changes, steps need one that stays": mirror is not None,
     }
     if problems := [text for text, wrong in refused.items() if wrong]:
         raise click.UsageError("\n".join(f"with --steps, {problem}" for problem in problems))

@@ -225,17 +225,17 @@ def _spread(spread: ServiceSpread | None) -> Sequence[str]:
 
 
 def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> str:
-    """At which step pods move; output: table, json or yaml. The table has a row for each workload that moves."""
+    """At which step pods move; output: table, json, yaml or html. The table has a row for each workload that moves."""
+    if output == "html":
+        from kubescheduler.report.timeline_report import render_timeline
+
+        return render_timeline(found)
     if output != "table":
         return document_text(found.document(), output)
+    from kubescheduler.comparison.release_steps import headline
+
     first, last, moved = found.releases[0], found.releases[-1], found.moved
-    back = sum(pod.came_back for pod in moved)
-    blocks = [
-        screen.filled(
-            f"{len(moved)} of {len(found.pods)} pods go elsewhere at some step from {first} to {last}"
-            + (f", {back} of them come back." if back else ".")
-        )
-    ]
+    blocks = [screen.filled(f"{headline(found)}.")]
     if found.notes:
         blocks.append(noted(found.notes, screen).removesuffix("\n"))
     rows = [("NAMESPACE", "WORKLOAD", "PODS", "MOVED", "STEPS")]

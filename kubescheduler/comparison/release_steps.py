@@ -16,7 +16,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.comparing import compare
-from kubescheduler.comparison.outcomes import Cause, Outcome
+from kubescheduler.comparison.comparison import change_document
+from kubescheduler.comparison.node_groups import Grouping, groupings
+from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
@@ -37,12 +39,28 @@ class TimelineMove(msgspec.Struct, frozen=True):
     """The node before; None for none."""
     new: str | None
     """The node after."""
-    cause: Cause
-    text: str
-    """One sentence for people."""
+    change: HostChange
+    """Why, with each rule's part of the two totals."""
     changes: tuple[str, ...]
     """Names of the release's changes without any one of which the pod would go where it went before; none where
     several have a part, or what configures the scheduler."""
+
+    @property
+    def cause(self) -> Cause:
+        """The one primary cause."""
+        return self.change.cause
+
+    @property
+    def text(self) -> str:
+        """One sentence for people."""
+        return self.change.text
+
+    def document(self) -> dict[str, Any]:
+        """As data."""
+        why = change_document(self.change)
+        del why["moves"]  # no runs draw among equal totals
+        hosts = {"before": self.before, "release": self.release, "old": self.old, "new": self.new}
+        return {**hosts, "changes": list(self.changes), **why}
 
 
 class PodTimeline(msgspec.Struct, frozen=True):
@@ -70,6 +88,8 @@ class Timeline(msgspec.Struct, frozen=True):
     pods: tuple[PodTimeline, ...]
     notes: tuple[str, ...]
     """What configures which release, and which were left out."""
+    groupings: tuple[Grouping, ...] = ()
+    """The ways to group the nodes for people, that which says most first."""
 
     @property
     def moved(self) -> list[PodTimeline]:
@@ -85,6 +105,12 @@ class Timeline(msgspec.Struct, frozen=True):
             for release, outcome in zip(self.releases, pod.outcomes, strict=True)
             if outcome.error
         ]
+
+    def _repr_html_(self) -> str:
+        """A small static page: which pods move at which step, and by which changes."""
+        from kubescheduler.notebook.views import timeline_html
+
+        return timeline_html(self)
 
     def workloads(self) -> dict[tuple[str, str], list[PodTimeline]]:
         """(namespace, workload) → its pods, those first of which most move."""
@@ -105,7 +131,7 @@ class Timeline(msgspec.Struct, frozen=True):
                     "workload": pod.workload,
                     "hosts": [outcome.host for outcome in pod.outcomes],
                     "cameBack": pod.came_back,
-                    "moves": [{**msgspec.to_builtins(move), "cause": str(move.cause)} for move in pod.moves],
+                    "moves": [move.document() for move in pod.moves],
                 }
                 for pod in self.pods
             ],
@@ -145,6 +171,7 @@ def timeline(
         tuple(spec.release for spec in specs),
         tuple(PodTimeline(each.pod, each.workload, each.outcomes, tuple(moves[each.pod])) for each in found.pods),
         (*notes, *found.notes),
+        groupings(objects),
     )
 
 
@@ -195,7 +222,7 @@ def _moves(
                 if not outcome.error and outcome.host == pod.outcomes[0].host
             )
             hosts = (pod.outcomes[0].host, pod.outcomes[1].host)
-            yield pod.pod, TimelineMove(before.release, after.release, *hosts, change.cause, change.text, stays)
+            yield pod.pod, TimelineMove(before.release, after.release, *hosts, change, stays)
 
 
 def _changes_of_step(before: str, after: str) -> list[str]:
@@ -203,3 +230,13 @@ def _changes_of_step(before: str, after: str) -> list[str]:
     if place(after) != place(before) + 1:
         return []
     return [change.name for change in release_named(after).changes if change.kind not in SAYS_ONLY]
+
+
+def headline(found: Timeline) -> str:
+    """``12 of 40 pods go elsewhere at some step from 1.18 to 1.31, 2 of them come back``, without a full stop."""
+    moved, count = len(found.moved), len(found.pods)
+    back = sum(pod.came_back for pod in found.moved)
+    pods, go = "pod" if moved == count == 1 else "pods", "goes" if moved == 1 else "go"
+    ends = f"from {found.releases[0]} to {found.releases[-1]}"
+    first = f"{moved:,} of {count:,} {pods} {go} elsewhere at some step {ends}"
+    return first + (f", {back:,} of them {'comes' if back == 1 else 'come'} back" if back else "")

@@ -14,6 +14,7 @@ from kubescheduler.notebook.static_tables import WIDTH, html_page, html_table, h
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.comparison.outcomes import HostChange
+    from kubescheduler.comparison.release_steps import Timeline
     from kubescheduler.core.decision import Decision
     from kubescheduler.simulation.simulation_report import Report
 
@@ -202,6 +203,44 @@ def _whys(changes: Sequence[HostChange]) -> list[str]:
     """The cause and the sentence of every new column."""
     causes = [str(change.cause) for change in changes]
     return [", ".join(causes), " ".join(change.text for change in changes)]
+
+
+def timeline_html(found: Timeline) -> str:
+    """A small static page of the steps between releases: a row for each workload that moves and release at whose step
+    it does, and what the changes are that move pods."""
+    from kubescheduler.comparison.release_steps import headline
+    from kubescheduler.releases.lookup import changes_between
+
+    said = [html_text(note) for note in found.notes]
+    rows: list[list[object]] = []
+    for (namespace, workload), pods in found.workloads().items():
+        steps = Counter(
+            (move.release, move.old or "no node", move.new or "no node", ", ".join(move.changes) or str(move.cause))
+            for pod in pods
+            for move in pod.moves
+        )
+        back = sum(pod.came_back for pod in pods)
+        for (release, old, new, why), count in sorted(steps.items(), key=lambda item: _step_order(found, item)):
+            rows.append([f"{namespace}/{workload}".removeprefix("/"), release, count, old, new, why, back or None])
+    header = ["workload", "release", "pods", "from", "to", "by", "come back in the end"]
+    more = f"and {len(rows) - MOST_PODS} more" if len(rows) > MOST_PODS else ""
+    named = {(move.release, name) for pod in found.moved for move in pod.moves for name in move.changes}
+    texts = [
+        [change.name, release.name, change.text]
+        for release, change in changes_between(found.releases[0], found.releases[-1])
+        if (release.name, change.name) in named
+    ]
+    return html_page(
+        headline(found),
+        *said,
+        html_table(header, rows[:MOST_PODS]) + html_text(more) if rows else "",
+        html_table(["change", "release", "what is different"], texts) if texts else "",
+    )
+
+
+def _step_order(found: Timeline, step: tuple[tuple[str, str, str, str], int]) -> tuple[int, int, tuple[str, ...]]:
+    """Oldest first, then those of most pods."""
+    return found.releases.index(step[0][0]), -step[1], step[0]
 
 
 # --- simulations -----------------------------------------------------------------------------

@@ -6,30 +6,17 @@ content security policy lets nothing but these very styles and scripts take part
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
-from importlib.resources import files
 from typing import Any
-
-import msgspec
 
 from kubescheduler.comparison.comparison import ALONE, Comparison, WorkloadSummary, by_controller, headline
 from kubescheduler.comparison.effects import Effects, ServiceSpread
-from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause, Contribution, HostChange, Outcome
+from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause
+from kubescheduler.report.detail_data import change_data, outcome_data
 from kubescheduler.report.html_charts import bar, binned, diverging, histogram, zone_bars
-from kubescheduler.sources.sanitize import escaped, json_shown
-
-MOST_NAMES = 10
-"""Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
-
-MOST_EXACT = 2**53 - 1
-
-UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Inside a JSON string the escape means the same; outside of strings none of them occurs."""
+from kubescheduler.report.single_file import embedded, page
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:
@@ -40,8 +27,8 @@ def payload(comparison: Comparison) -> dict[str, Any]:
     pods = [
         {
             "pod": pod.pod,
-            "outcomes": [_outcome(outcome) for outcome in pod.outcomes],
-            "changes": [_change(change, terms, texts) for change in pod.changes],
+            "outcomes": [outcome_data(outcome) for outcome in pod.outcomes],
+            "changes": [change_data(change, terms, texts) for change in pod.changes],
             **({} if pod.workload.startswith(ALONE) else {"workload": pod.workload}),
             **({} if pod.runs_on is None else {"runsOn": pod.runs_on}),
         }
@@ -53,79 +40,6 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "terms": list(terms),
         "texts": list(texts),
         "pods": pods,
-    }
-
-
-def embedded(data: Any) -> str:
-    """As JSON that can stand in a ``<script type="application/json">`` whatever names it holds."""
-    text = msgspec.json.encode(data).decode()
-    for character, written in UNSAFE.items():
-        text = text.replace(character, written)
-    return json_shown(text)
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    return _filled(
-        {
-            "host": outcome.host,
-            "total": _exact(outcome.total),
-            "tied": _some(outcome.tied) if len(outcome.tied) > 1 else None,
-            "fits": outcome.fits,
-            "nodes": outcome.nodes,
-            "message": outcome.message,
-            "error": outcome.error,
-            "evicts": _some(outcome.evicts),
-            "evictsFrom": outcome.evicts_from,
-        }
-    )
-
-
-def _change(
-    change: HostChange, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]
-) -> dict[str, Any]:
-    fields = {
-        "text": change.text,
-        "terms": [_term(term, terms, texts) for term in change.contributions],
-        "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
-        "moves": None if change.moves is None else [change.moves.moved, change.moves.runs],
-        "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
-    }
-    return {
-        "cause": change.cause,
-        **_filled(fields),
-        **(
-            {"old": _exact(change.old_difference), "new": _exact(change.new_difference)} if change.contributions else {}
-        ),
-    }
-
-
-def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]) -> list[Any]:
-    number = terms.setdefault((term.old_name, term.new_name), len(terms))
-    amounts = (term.old, term.new, term.old_weight, term.new_weight)
-    scores = [pair and tuple(map(_exact, pair)) for pair in (term.old_scores, term.new_scores)]
-    evidence = [
-        [[texts.setdefault(sentence, len(texts)) for sentence in pair] for pair in side]
-        for side in (term.old_evidence, term.new_evidence)
-    ]
-    return [number, *map(_exact, amounts), *scores, *(evidence if any(evidence) else ())]
-
-
-def _exact(value: int | None) -> int | str | None:
-    """As text where a script's numbers would be rounded."""
-    return value if value is None or abs(value) <= MOST_EXACT else str(value)
-
-
-def _some(names: Iterable[str]) -> list[Any] | None:
-    """[how many, the first of them]."""
-    listed = list(names)
-    return [len(listed), listed[:MOST_NAMES]] if listed else None
-
-
-def _filled(fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in fields.items()
-        if value is not None and value is not False and value not in ("", [], {})
     }
 
 
@@ -440,7 +354,6 @@ def _name(found: WorkloadSummary) -> str:
 
 
 TEMPLATE, STYLE, SCRIPTS = "report.html", "report.css", ("report_detail.js", "report_address.js", "report.js")
-MARK = re.compile(r"\{\{ (\w+) \}\}")
 
 MODES_TOLD = {
     INDEPENDENT: "Every pod was decided on its own, on the same cluster.",
@@ -451,11 +364,8 @@ MODES_TOLD = {
 def render(comparison: Comparison, tolerated: Collection[Cause] = (), advice: Sequence[str] = ()) -> str:
     """The whole document. The same comparison gives the same text. tolerated: causes that are marked so. advice: what
     can be done now."""
-    style, scripts = _asset(STYLE), [_asset(name) for name in SCRIPTS]
     parts = {
-        "policy": _policy(style, scripts),
         "title": escape(_title(comparison)),
-        "style": style,
         "heading": _heading(comparison),
         "chooser": _chooser(comparison),
         "glance": _per_column(comparison, glance),
@@ -470,9 +380,8 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = (), advice: Se
         "services": services(comparison),
         "old": escape(comparison.titles[0]),
         "data": embedded(payload(comparison)),
-        "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
-    return escaped(MARK.sub(lambda mark: parts[mark[1]], _asset(TEMPLATE)))
+    return page(TEMPLATE, (STYLE,), SCRIPTS, parts)
 
 
 def _advice(lines: Sequence[str]) -> str:
@@ -481,23 +390,6 @@ def _advice(lines: Sequence[str]) -> str:
         return ""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<section aria-labelledby="now">\n<h2 id="now">What now</h2>\n<ul class="now">{items}</ul>\n</section>'
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, scripts: list[str]) -> str:
-    """Names the styles and scripts of this page by their digests; everything else is refused, addresses too."""
-    runs = " ".join(_digest(script) for script in scripts)
-    return (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {runs}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _title(comparison: Comparison) -> str:

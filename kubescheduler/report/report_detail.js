@@ -57,8 +57,9 @@ const Detail = (() => {
     return element("td", {role: "cell", "data-label": label, class: kind}, text);
   }
 
+  // A column of bars has no name.
   function head(...names) {
-    const heads = names.map((name) => element("th", {scope: "col", role: "columnheader"}, name));
+    const heads = names.map((name) => name ? element("th", {scope: "col", role: "columnheader"}, name) : element("td", {role: "cell"}));
     return element("thead", {role: "rowgroup"}, element("tr", {role: "row"}, ...heads));
   }
 
@@ -174,5 +175,5 @@ const Detail = (() => {
     ].filter((part) => part !== null);
   }
 
-  return {element, parts, plain};
+  return {drawn, element, parts, plain};
 })();

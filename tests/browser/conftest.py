@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.release_steps import Timeline
 from kubescheduler.report.html_report import render
+from kubescheduler.report.timeline_report import render_timeline
 from tests.support.pages.browsers import MISSING, launched
 from tests.support.pages.lab_page import MILLISECONDS, LabPages, RunningLab, running_lab
 from tests.support.pages.layout_faults import WIDE, Opens, Page
@@ -39,9 +41,9 @@ def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
     faults: list[str] = []
     contexts: list[Any] = []
 
-    def opened(found: Comparison, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+    def opened(found: Comparison | Timeline, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
         file = tmp_path / f"report-{len(contexts)}.html"
-        file.write_text(render(found), encoding="utf-8")
+        file.write_text(render_timeline(found) if isinstance(found, Timeline) else render(found), encoding="utf-8")
         contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
         page = contexts[-1].new_page()
         page.set_default_timeout(MILLISECONDS)

@@ -398,7 +398,7 @@ spec:
 """
 """A pod that goes to the emptier node while its soft taint weighs 1, and to the other since it weighs 3."""
 MOVED = """\
-1 of 1 pods go elsewhere at some step from 1.22 to 1.24.
+1 of 1 pod goes elsewhere at some step from 1.22 to 1.24.
 
 NAMESPACE   WORKLOAD   PODS   MOVED   STEPS
 default     Pod/web    1      1       1.23: n1 to n2 (taint-toleration-weighs-3)
@@ -422,6 +422,9 @@ def test_the_step_at_which_a_pod_moves(kubescheduler: Run, folder: Path) -> None
     assert [(move["release"], move["changes"], move["cause"]) for move in web["moves"]] == [
         ("1.23", ["taint-toleration-weighs-3"], "changed-weight")
     ]
+    page = kubescheduler(*asked, "release=1.22", "--new", "release=1.24", "-o", "html")
+    assert page.status == 1
+    assert "<title>1 of 1 pod goes elsewhere at some step from 1.22 to 1.24</title>" in page.out
     stays = kubescheduler(*asked, "release=1.23", "--new", "release=1.24")
     assert (stays.status, stays.out) == (0, "0 of 1 pods go elsewhere at some step from 1.23 to 1.24.\n")
 
@@ -438,12 +441,12 @@ def test_a_release_without_one_of_its_changes(kubescheduler: Run, folder: Path) 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        pytest.param(["--new", "release=1.30"], "--new is given once", id="two releases"),
-        pytest.param(["--mode", "sequence"], "--mode sequence: each pod is decided on the same cluster", id="sequence"),
-        pytest.param(["--tie-break", "upstream"], "--tie-break upstream: each release takes", id="ties drawn"),
-        pytest.param(["--ties", "strict"], "--ties strict: what counts is the node", id="strict"),
-        pytest.param(["--tolerate", "tie-break"], "--tolerate: there are no causes to tolerate", id="tolerated"),
-        pytest.param(["-o", "html"], "-o html: steps are shown as table, json or yaml", id="page"),
+        pytest.param(["--new", "release=1.30"], "one --new: the steps lead to one", id="two releases"),
+        pytest.param(["--mode", "sequence"], "no --mode sequence: earlier choices", id="sequence"),
+        pytest.param(["--tie-break", "upstream"], "no --tie-break upstream: chance would", id="ties drawn"),
+        pytest.param(["--ties", "strict"], "no --ties strict: a pod moves where", id="strict"),
+        pytest.param(["--tolerate", "tie-break"], "no --tolerate: every pod that moves", id="tolerated"),
+        pytest.param(["-o", "junit"], "no -o junit: steps are shown as table, json, yaml or html", id="junit"),
         pytest.param(["--old", "release=1.36"], "say the older release first", id="order"),
     ],
 )

@@ -9,7 +9,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler import Cluster
 from kubescheduler import timeline as asked
-from kubescheduler.comparison.outcomes import Cause
+from kubescheduler.comparison.outcomes import Cause, HostChange
 from kubescheduler.comparison.release_steps import Timeline, TimelineMove, timeline
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.changes import without
@@ -98,7 +98,7 @@ def test_in_python() -> None:
 def test_workloads_that_move_most_come_first() -> None:
     """Then by name; a pod that comes back says so."""
     found = steps(NODES, [make_pod("x"), make_pod("y")])
-    move = TimelineMove("1.20", "1.36", "a", "b", Cause.CHANGED_WEIGHT, "text", ())
+    move = TimelineMove("1.20", "1.36", "a", "b", HostChange(Cause.CHANGED_WEIGHT, "text"), ())
     first, second = found.pods
     away = replace(second, moves=(move,))
     again = replace(found, pods=(first, away))

@@ -16,6 +16,7 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.notebook.views import arrow_table, data_frame
 from kubescheduler.simulation.simulation_report import Report
 from tests.support.releases_tried import RELEASES_TRIED
+from tests.support.timelines import made_timeline, renamed
 
 NASTY = '<script>alert("x")</script>&'
 
@@ -143,6 +144,19 @@ def test_comparisons() -> None:
     assert found.to_arrow().num_rows == 2
 
 
+def test_timelines() -> None:
+    """The page has a row for each workload and step, and the changes that move pods; of foreign names nothing runs."""
+    found = made_timeline(4, 3)
+    page = page_of(found)
+    assert "9 of 12 pods go elsewhere at some step from 1.18 to 1.26" in page.text
+    assert "shop/Deployment/app-1" in page.text
+    assert "shop/Deployment/app-0" not in page.text
+    assert page.text.count("taint-toleration-weighs-3") == 4
+    assert "TaintToleration weighs 3" in page.text
+    assert NASTY in page_of(renamed(found, NASTY)).text
+    assert "<table" not in made_timeline(1)._repr_html_()
+
+
 def test_simulations() -> None:
     """The page has counts, waits and reasons; the frame has a row for each pod."""
     found = report_of()
@@ -170,7 +184,9 @@ def test_foreign_text_is_escaped() -> None:
         assert "script" not in page.tags
 
 
-@pytest.mark.parametrize("shown", [decision_of("1.36"), comparison_of(), report_of()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "shown", [decision_of("1.36"), comparison_of(), report_of(), made_timeline()], ids=lambda s: type(s).__name__
+)
 def test_pages_have_no_colours_of_their_own(shown: Any) -> None:
     """Text keeps the page's colour and backgrounds are translucent, so that light and dark pages both read well."""
     text = shown._repr_html_()

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import kubescheduler.report
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import Cause, PodComparison
+from kubescheduler.report.detail_data import MOST_NAMES
 from kubescheduler.report.html_charts import (
     BINS,
     BOTTOM,
@@ -34,7 +35,8 @@ from kubescheduler.report.html_charts import (
     histogram,
     mean_line,
 )
-from kubescheduler.report.html_report import MOST_NAMES, embedded, payload, render, signed
+from kubescheduler.report.html_report import payload, render, signed
+from kubescheduler.report.single_file import embedded
 from kubescheduler.sources.sanitize import escaped
 from tests.support.comparisons import compared_pod, comparison, effects, every_cause, three_columns
 
@@ -376,7 +378,7 @@ def test_template_is_shipped() -> None:
     patterns = parser["options.package_data"]["kubescheduler.report"].replace(",", " ").split()
     folder = Path(kubescheduler.report.__file__).parent
     files = [path.name for path in folder.iterdir() if path.suffix in ASSETS]
-    assert len(files) == 5
+    assert len(files) == 9
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 

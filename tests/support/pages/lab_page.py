@@ -13,7 +13,6 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ import attrs
 from kubescheduler.lab.exercises.checking import CheckedExercise, Standing, check_work
 from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
+from tests.support.pages.layout_faults import inaccessible
 from tests.support.processes.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
@@ -210,12 +210,10 @@ def let_go(page: Page) -> None:
 def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:
     """What axe-core finds on the page as it stands, in each colour scheme: rule, element, and why."""
     out = []
-    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         settled(page)
-        for one in page.evaluate("axe.run({resultTypes: ['violations']}).then(found => found.violations)"):
-            out += [f"{scheme}: {one['id']}: {node['html'][:200]}: {node['failureSummary']}" for node in one["nodes"]]
+        out += [f"{scheme}: {fault}" for fault in inaccessible(page)]
     page.emulate_media(color_scheme=None)
     return out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import resources
 from typing import Any
 
 import attrs
@@ -70,6 +71,13 @@ FOUND = """() => {
 def layout_faults(page: Any) -> list[str]:
     """Of the part of a page that is in view; of an open dialog alone where there is one."""
     return list(page.evaluate(FOUND))
+
+
+def inaccessible(page: Any) -> list[str]:
+    """What axe-core finds on the page as it stands: rule, element, and why."""
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(found => found.violations)")
+    return [f"{one['id']}: {node['html'][:200]}: {node['failureSummary']}" for one in found for node in one["nodes"]]
 
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}

@@ -1,0 +1,80 @@
+"""Outcomes and changes of pods as plain data that ``report_detail.js`` shows: what is empty is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome
+
+MOST_NAMES = 10
+"""Tied nodes and evicted pods that are named; of the others only the number is kept. Thousands of nodes may tie."""
+
+MOST_EXACT = 2**53 - 1
+
+
+def outcome_data(outcome: Outcome) -> dict[str, Any]:
+    """Where a pod goes, as report_detail.js shows it."""
+    return _filled(
+        {
+            "host": outcome.host,
+            "total": _exact(outcome.total),
+            "tied": _some(outcome.tied) if len(outcome.tied) > 1 else None,
+            "fits": outcome.fits,
+            "nodes": outcome.nodes,
+            "message": outcome.message,
+            "error": outcome.error,
+            "evicts": _some(outcome.evicts),
+            "evictsFrom": outcome.evicts_from,
+        }
+    )
+
+
+def change_data(
+    change: HostChange, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]
+) -> dict[str, Any]:
+    """Why it goes elsewhere, as report_detail.js shows it; terms and texts that are new get the next number."""
+    fields = {
+        "text": change.text,
+        "terms": [_term(term, terms, texts) for term in change.contributions],
+        "steps": [[step.cause, step.names, _exact(step.by), _exact(step.lead)] for step in change.steps],
+        "moves": None if change.moves is None else [change.moves.moved, change.moves.runs],
+        "reasons": {check: list(texts) for check, texts in (change.evidence or change.reasons).items()},
+    }
+    return {
+        "cause": change.cause,
+        **_filled(fields),
+        **(
+            {"old": _exact(change.old_difference), "new": _exact(change.new_difference)} if change.contributions else {}
+        ),
+    }
+
+
+def _term(term: Contribution, terms: dict[tuple[str | None, str | None], int], texts: dict[str, int]) -> list[Any]:
+    number = terms.setdefault((term.old_name, term.new_name), len(terms))
+    amounts = (term.old, term.new, term.old_weight, term.new_weight)
+    scores = [pair and tuple(map(_exact, pair)) for pair in (term.old_scores, term.new_scores)]
+    evidence = [
+        [[texts.setdefault(sentence, len(texts)) for sentence in pair] for pair in side]
+        for side in (term.old_evidence, term.new_evidence)
+    ]
+    return [number, *map(_exact, amounts), *scores, *(evidence if any(evidence) else ())]
+
+
+def _exact(value: int | None) -> int | str | None:
+    """As text where a script's numbers would be rounded."""
+    return value if value is None or abs(value) <= MOST_EXACT else str(value)
+
+
+def _some(names: Iterable[str]) -> list[Any] | None:
+    """[how many, the first of them]."""
+    listed = list(names)
+    return [len(listed), listed[:MOST_NAMES]] if listed else None
+
+
+def _filled(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and value not in ("", [], {})
+    }
