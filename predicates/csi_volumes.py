@@ -463,7 +463,8 @@ class LimitRules(msgspec.Struct, frozen=True):
 
 
 LIMITS_1_36 = LimitRules()
-LIMITS_1_30 = LimitRules(ALL_PLUGINS - {PORTWORX}, frozenset({PORTWORX}), of_nodes=True, attached=False)
+LIMITS_1_32 = LimitRules(ALL_PLUGINS - {PORTWORX}, frozenset({PORTWORX}))
+LIMITS_1_30 = msgspec.structs.replace(LIMITS_1_32, of_nodes=True, attached=False)
 LIMITS_1_28 = msgspec.structs.replace(LIMITS_1_30, missing_is_error=True)
 
 
@@ -479,8 +480,8 @@ LIMITS_1_26 = _less(LIMITS_1_27, "kubernetes.io/aws-ebs", "kubernetes.io/azure-d
 LIMITS_1_25 = _less(LIMITS_1_26, "kubernetes.io/cinder")
 
 
-def csi_limits_before_1_32(rules: LimitRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """As ``csi_limits_1_36``, by the rules of releases 1.25 to 1.31, on each node as it has handed plugins over."""
+def csi_limits_before_1_36(rules: LimitRules, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """As ``csi_limits_1_36``, by the rules of releases 1.25 to 1.35, on each node as it has handed plugins over."""
     verdict: Verdict = {}
     for migrated, rows in migrated_groups(snapshot, rules.handed_over):
         here = msgspec.structs.replace(rules, plugins=rules.plugins | migrated)

@@ -25,6 +25,8 @@ from clusterstate.topology.spread_counts import SOFT
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 HONOR = "Honor"
+KEEPS_OUT = ("NoSchedule", "NoExecute")
+EVERY_EFFECT = (*KEEPS_OUT, "PreferNoSchedule")
 SYSTEM = "System"
 MOST_REMEMBERED = 4096
 
@@ -45,8 +47,8 @@ class SpreadConstraint(msgspec.Struct, frozen=True, cache_hash=True):
     """With fewer domains the smallest count is taken as 0 (1.36)."""
     honours_affinity: bool = True
     """Whether nodes that the pod's node affinity does not match are left out (1.36: can be switched off)."""
-    honours_taints: bool = False
-    """Whether nodes with taints that the pod does not tolerate are left out (1.36)."""
+    honoured_taints: tuple[str, ...] = ()
+    """The effects of taints that leave nodes out where the pod does not tolerate them (1.25)."""
 
 
 Constraints = tuple[SpreadConstraint, ...]
@@ -119,10 +121,16 @@ def spread_rules_1_36(defaults: tuple[TopologySpreadConstraint, ...], defaulting
 
 
 def spread_rules_1_24(
-    defaults: tuple[TopologySpreadConstraint, ...], defaulting_type: str, feature_gates: Mapping[str, bool]
+    defaults: tuple[TopologySpreadConstraint, ...],
+    defaulting_type: str,
+    feature_gates: Mapping[str, bool],
+    honoured_taints: tuple[str, ...] = (),
 ) -> SpreadRules:
-    """The rules of a profile with these PodTopologySpreadArgs; gates decide which fields of constraints are read."""
-    fields = SpreadFields.under(feature_gates)
+    """The rules of a profile with these PodTopologySpreadArgs; gates decide which fields of constraints are read.
+
+    honoured_taints: the effects that ``nodeTaintsPolicy`` is about, where they are not those that keep pods out.
+    """
+    fields = SpreadFields.under(feature_gates, honoured_taints or KEEPS_OUT)
     rules = spread_rules_1_36(defaults, defaulting_type)
     if fields == ALL_FIELDS:
         return rules
@@ -135,14 +143,17 @@ class SpreadFields(msgspec.Struct, frozen=True):
     min_domains: bool = True
     match_label_keys: bool = True
     inclusion_policies: bool = True
+    honoured_taints: tuple[str, ...] = KEEPS_OUT
+    """The effects of taints that ``nodeTaintsPolicy`` is about."""
 
     @classmethod
-    def under(cls, feature_gates: Mapping[str, bool]) -> SpreadFields:
+    def under(cls, feature_gates: Mapping[str, bool], honoured_taints: tuple[str, ...] = KEEPS_OUT) -> SpreadFields:
         """Those whose gates are on. Upstream: 1.24 to 1.32 feature.Features."""
         return cls(
             feature_gates.get("MinDomainsInPodTopologySpread", True),  # no gate any more since 1.30
             feature_gates.get("MatchLabelKeysInPodTopologySpread", False),
             feature_gates.get("NodeInclusionPolicyInPodTopologySpread", False),
+            honoured_taints,
         )
 
 
@@ -156,7 +167,11 @@ def compile_1_24(fields: SpreadFields, constraint: TopologySpreadConstraint, lab
     if not fields.inclusion_policies:
         constraint = msgspec.structs.replace(constraint, node_affinity_policy=None, node_taints_policy=None)
     compiled = compile_1_36(constraint, labels)
-    return compiled if fields.min_domains else msgspec.structs.replace(compiled, min_domains=0)
+    return msgspec.structs.replace(
+        compiled,
+        min_domains=compiled.min_domains if fields.min_domains else 0,
+        honoured_taints=fields.honoured_taints if compiled.honoured_taints else (),
+    )
 
 
 def compile_1_20(constraint: TopologySpreadConstraint, _: Labels) -> SpreadConstraint:
@@ -181,12 +196,11 @@ def compile_1_36(constraint: TopologySpreadConstraint, labels: Labels) -> Spread
         selector=selector,
         min_domains=1 if constraint.min_domains is None else constraint.min_domains,
         honours_affinity=constraint.node_affinity_policy in (None, HONOR),
-        honours_taints=constraint.node_taints_policy == HONOR,
+        honoured_taints=KEEPS_OUT if constraint.node_taints_policy == HONOR else (),
     )
 
 
 """Selectors of which it is remembered what they count."""
-KEEPS_OUT = ("NoSchedule", "NoExecute")
 
 Selectors = tuple[Matcher, ...]
 
@@ -307,11 +321,11 @@ def picked_nodes(pod: PodInfo, whole: Snapshot) -> Mask | None:
 def included_nodes(pod: PodInfo, whole: Snapshot, constraint: SpreadConstraint) -> Mask | None:
     """(N,) bool: the nodes that the constraint's inclusion policies let count; None: all. Release 1.36."""
     out = picked_nodes(pod, whole) if constraint.honours_affinity else None
-    if constraint.honours_taints:
-        tolerations = pod.spec.tolerations
+    if constraint.honoured_taints:
+        tolerations, effects = pod.spec.tolerations, constraint.honoured_taints
 
         def is_open(taints: tuple[Taint, ...] | None) -> bool:
-            return all(any_tolerates(tolerations, t) for t in taints or () if t.effect in KEEPS_OUT)
+            return all(any_tolerates(tolerations, t) for t in taints or () if t.effect in effects)
 
         free: Mask = whole.spread(_taints, is_open)
         out = free if out is None else out & free

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kubescheduler.cli.common_options import RELEASE
+from kubescheduler.cli.common_options import FEATURE_GATES, RELEASE
 from kubescheduler.cli.help_groups import CheckedCommand
 
 
@@ -14,7 +14,8 @@ from kubescheduler.cli.help_groups import CheckedCommand
     epilog="Exit status: 0 every line has its answer, or an error in place of it: see the member error; 2 wrong usage.",
 )
 @RELEASE
-def evaluate(release: str) -> None:
+@FEATURE_GATES
+def evaluate(release: str, feature_gates: str) -> None:
     """Answer scenarios (JSON Lines on standard input) with one JSON line per query.
 
     Objects are taken as an API server stores them: nothing is defaulted. A bad query is answered with its error.
@@ -33,7 +34,7 @@ def evaluate(release: str) -> None:
 
     out = sys.stdout.buffer
     try:
-        for result in answers(text_lines(sys.stdin.buffer), release):
+        for result in answers(text_lines(sys.stdin.buffer), release, feature_gates or ""):
             out.write(json_text(result).encode() + b"\n")
             out.flush()
     except TooLongError as error:

@@ -99,6 +99,11 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
             raise ConfigError(f"--feature-gates: {problem}" for problem in problems)
         return values
 
+    def given_and_known(self, text: str) -> dict[str, bool]:
+        """The pairs alone of ``--feature-gates``. Raises ConfigError as ``parse`` does."""
+        self.parse(text)
+        return self.given(text)
+
     def of_document(self, given: Mapping[str, Any]) -> FrozenMap[str, bool]:
         """Every gate of the release after a document's ``featureGates``; raises as ``parse`` does."""
         resolved = self.resolve(given)

@@ -32,14 +32,18 @@ if TYPE_CHECKING:
     from kubescheduler.releases.release import Release
 
 
-def evaluate(lines: Iterable[bytes], release: str) -> Iterator[dict[str, Any]]:
-    """Results for scenarios given as JSON Lines, in order. A bad query or line gives a result with ``error``."""
+def evaluate(lines: Iterable[bytes], release: str, feature_gates: str = "") -> Iterator[dict[str, Any]]:
+    """Results for scenarios given as JSON Lines, in order. A bad query or line gives a result with ``error``.
+
+    feature_gates: what every scenario starts from, as the flag has them. Raises ConfigError for faults in it.
+    """
+    at_start = release_named(release).gates.given_and_known(feature_gates)
     for line in lines:
         if line.strip():
-            yield from _scenario_results(line, release)
+            yield from _scenario_results(line, release, at_start)
 
 
-def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
+def _scenario_results(line: bytes, release: str, at_start: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
     name: Any = ""
     queries: list[Any] = [None]
     try:
@@ -47,7 +51,7 @@ def _scenario_results(line: bytes, release: str) -> Iterator[dict[str, Any]]:
         name = document.get("id", "")
         queries = queries_of(document)
         check_scenario(document)
-        scenario = Scenario.of(document, release_named(release))
+        scenario = Scenario.of(document, release_named(release), at_start)
     except Exception as error:
         for query in queries:
             yield _failed(name, id_of(query), release, error)
@@ -73,6 +77,9 @@ def _failed(scenario: Any, query: Any, release: str, error: Exception) -> dict[s
 
 
 # --- a scenario -------------------------------------------------------------------------------
+
+
+TOO_LATE = "{} reads feature gates when it starts: give --feature-gates to the command"
 
 
 class ScenarioFlags(EngineFlags, frozen=True, eq=False):
@@ -111,9 +118,18 @@ class Scenario(msgspec.Struct, eq=False):
     _asked: dict[bytes, Asked] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], release: Release) -> Scenario:
-        """Decodes the cluster as it is stored: nothing is defaulted, unless the release itself does it."""
-        gates = release.gates.of_document(document.get("featureGates") or {})
+    def of(cls, document: Mapping[str, Any], release: Release, at_start: Mapping[str, bool] = {}) -> Scenario:
+        """Decodes the cluster as it is stored: nothing is defaulted, unless the release itself does it.
+
+        at_start: gates that are not at their defaults when the release starts.
+        """
+        said = document.get("featureGates") or {}
+        gates = release.gates.of_document({**at_start, **said})
+        notes = release.gates.notes(gates)
+        if release.reads_gates_at_start:
+            late = [name for name in said if gates.get(name) != at_start.get(name, release.gates.known(name).default)]
+            notes = [f"featureGates: {name}: {TOO_LATE.format(release.name)}" for name in late]
+            gates = release.gates.of_document(at_start)
         objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=release.decoding))
         return cls(
             name=str(document.get("id", "")),
@@ -121,7 +137,7 @@ class Scenario(msgspec.Struct, eq=False):
             cache=ClusterCache.of(objects, release.view(gates)),
             objects=objects,
             flags=ScenarioFlags(release.name, feature_gates=gates),
-            notes=tuple(release.gates.notes(gates)),
+            notes=tuple(notes),
             sequence=bool(document.get("sequence")),
         )
 

@@ -77,6 +77,10 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """The rules of a release that decides by plugins in profiles."""
     live: Callable[[], LiveRelease] | None = None
     """Its process, read when one runs; None for a release that decides here but does not run."""
+    reads_gates_at_start: bool = False
+    """Scenarios of ``evaluate`` speak of feature gates too late, as they did when the release was recorded: plugins
+    have been registered by then, for which the release reads them once. Flags of a scheduler count.
+    Upstream: 1.22 and later NewInTreeRegistry."""
     version: str = ""
     """The version whose answers were recorded: 1.36.2."""
     summary: str = ""

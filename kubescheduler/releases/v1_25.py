@@ -43,6 +43,7 @@ from kubescheduler.framework.plugins import (
     node_unschedulable,
     node_volume_limits,
     non_csi_limits,
+    pod_topology_spread,
     volume_binding,
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
@@ -149,6 +150,7 @@ AS_LATER = together(
         filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
         daemons=replace(v1_24.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
         accepted=accepted,
+        reads_gates_at_start=True,
     ),
     wire(preemption=counted_preemption, refusal=as_told, counts_violations=True),
     framework(profiles=PROFILES_1_36, cycle=cycle, queue=queue, upstream_tie=HeapTie),
@@ -214,12 +216,15 @@ CHANGES = (
         "spread-constraints-can-be-told-more",
         "Gates turn matchLabelKeys and inclusion policies of spread constraints on; minDomains is beta, and off.",
         ChangeKind.GATE,
-        gates(
-            {
-                "MatchLabelKeysInPodTopologySpread": ALPHA,
-                "MinDomainsInPodTopologySpread": BETA_OFF,
-                "NodeInclusionPolicyInPodTopologySpread": ALPHA,
-            }
+        together(
+            plugins(pod_topology_spread.PLUGIN_1_25),
+            gates(
+                {
+                    "MatchLabelKeysInPodTopologySpread": ALPHA,
+                    "MinDomainsInPodTopologySpread": BETA_OFF,
+                    "NodeInclusionPolicyInPodTopologySpread": ALPHA,
+                }
+            ),
         ),
         source="KEP-3094",
     ),

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kubescheduler.config.component.format_1_36 import finish_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
-from kubescheduler.framework.plugins import dynamic_resources, node_resources_fit, node_volume_limits, non_csi_limits
+from kubescheduler.framework.plugins import (
+    default_preemption,
+    dynamic_resources,
+    node_resources_fit,
+    node_volume_limits,
+    non_csi_limits,
+    pod_topology_spread,
+    scheduling_gates,
+)
 from kubescheduler.releases import v1_23, v1_25
 from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
+
+MULTI_POINT = (*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])
 
 CHANGES = (
     Change(
@@ -23,6 +35,17 @@ CHANGES = (
         deciding(refusal_is_status=False),
     ),
     Change(
+        "victims-get-a-condition",
+        "Victims get the condition DisruptionTarget before they are deleted, and their event does not name the pod: "
+        "PodDisruptionConditions is on.",
+        ChangeKind.PREEMPTION,
+        together(
+            plugins(default_preemption.PLUGIN_1_26),
+            gates({"PodDisruptionConditions": BETA}, idle=("PodDisruptionConditions",)),
+        ),
+        source="KEP-3329",
+    ),
+    Change(
         "extended-resources-of-zero",
         "NodeResourcesFit does not compare extended resources of which a pod asks for 0.",
         ChangeKind.FILTER,
@@ -30,9 +53,10 @@ CHANGES = (
     ),
     Change(
         "spread-inclusion-policies",
-        "nodeAffinityPolicy and nodeTaintsPolicy of spread constraints say which nodes count: the gate is on.",
+        "nodeAffinityPolicy and nodeTaintsPolicy of spread constraints say which nodes count: the gate is on. Taints "
+        "of effect PreferNoSchedule do not leave nodes out any more.",
         ChangeKind.FILTER,
-        gates({"NodeInclusionPolicyInPodTopologySpread": BETA}),
+        together(plugins(pod_topology_spread.PLUGIN_1_24), gates({"NodeInclusionPolicyInPodTopologySpread": BETA})),
         source="KEP-3094",
     ),
     Change(
@@ -47,19 +71,21 @@ CHANGES = (
         ChangeKind.PLUGIN,
         together(
             plugins(dynamic_resources.PLUGIN_1_26),
-            component(multi_point=(*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])),
+            component(multi_point=MULTI_POINT),
             gates({"DynamicResourceAllocation": ALPHA}),
         ),
         source="KEP-3063",
     ),
     Change(
         "gates-of-1-26",
-        "Scheduling gates can be turned on; victims get a condition that says why they end.",
+        "The plugin SchedulingGates holds pods back that have scheduling gates; its gate is off.",
         ChangeKind.GATE,
-        gates(
-            {"PodDisruptionConditions": BETA, "PodSchedulingReadiness": ALPHA},
-            idle=("PodDisruptionConditions", "PodSchedulingReadiness"),
+        together(
+            plugins(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness", gate_default=False)),
+            component(multi_point=(*MULTI_POINT, "SchedulingGates")),
+            gates({"PodSchedulingReadiness": ALPHA}),
         ),
+        source="KEP-3521",
     ),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from clusterstate.usage import account_1_27
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.core.status import Code
@@ -10,6 +12,7 @@ from kubescheduler.framework.plugins import (
     inter_pod_affinity,
     node_affinity,
     node_resources_balanced_allocation,
+    node_resources_fit,
     node_volume_limits,
     non_csi_limits,
     pod_topology_spread,
@@ -19,7 +22,7 @@ from kubescheduler.framework.plugins import (
     volume_zone,
 )
 from kubescheduler.releases import v1_26
-from kubescheduler.releases.changes import after, at_every_point, deciding, gates, plugins, together, viewing
+from kubescheduler.releases.changes import after, deciding, gates, plugins, together, viewing
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -38,7 +41,7 @@ CHANGES = (
         ChangeKind.SCORE,
         together(
             viewing(accounting=account_1_27),
-            plugins(node_resources_balanced_allocation.PLUGIN_1_27),
+            plugins(node_resources_balanced_allocation.PLUGIN_1_27, node_resources_fit.PLUGIN_1_27),
         ),
     ),
     Change(
@@ -100,7 +103,10 @@ CHANGES = (
         "scheduling-gates-by-default",
         "Pods with scheduling gates wait: PodSchedulingReadiness is on.",
         ChangeKind.QUEUE,
-        together(at_every_point(scheduling_gates.PLUGIN_1_36), gates({"PodSchedulingReadiness": BETA})),
+        together(
+            plugins(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness")),
+            gates({"PodSchedulingReadiness": BETA}),
+        ),
         source="KEP-3521",
     ),
     Change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.gate_records import BETA, BETA_OFF
-from kubescheduler.framework.plugins import volume_zone
+from kubescheduler.framework.plugins import default_preemption, volume_zone
 from kubescheduler.releases import v1_28
 from kubescheduler.releases.changes import after, gates, plugins, viewing
 from kubescheduler.releases.release import Change, ChangeKind
@@ -28,6 +28,12 @@ CHANGES = (
         "A volume with a beta zone label also fits nodes that have the label without beta.",
         ChangeKind.FILTER,
         plugins(volume_zone.PLUGIN_1_36),
+    ),
+    Change(
+        "events-of-victims-name-the-uid",
+        "The event of a preempted pod says the uid of the pod that took its place.",
+        ChangeKind.REASON,
+        plugins(default_preemption.PLUGIN_1_29),
     ),
     Change(
         "gates-of-1-29",

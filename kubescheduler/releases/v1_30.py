@@ -11,6 +11,7 @@ from kubescheduler.framework.plugins import (
     node_volume_limits,
     non_csi_limits,
     pod_topology_spread,
+    scheduling_gates,
     volume_binding,
 )
 from kubescheduler.releases import v1_27, v1_29
@@ -78,7 +79,10 @@ CHANGES = (
         "gates-of-1-30",
         "Scheduling gates and minDomains can no longer be turned off.",
         ChangeKind.GATE,
-        gates(gone=("MinDomainsInPodTopologySpread", "PodSchedulingReadiness")),
+        together(
+            plugins(scheduling_gates.PLUGIN_1_36),
+            gates(gone=("MinDomainsInPodTopologySpread", "PodSchedulingReadiness")),
+        ),
     ),
 )
 
@@ -89,3 +93,4 @@ RELEASE = after(
     version="1.30.1",
     summary="ImageLocality counts init containers",
 )
+MULTI_POINT = RELEASE.framework_rules.component.multi_point

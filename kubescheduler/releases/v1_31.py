@@ -5,8 +5,10 @@ from __future__ import annotations
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import nothing_outside
 from kubescheduler.releases import v1_30
-from kubescheduler.releases.changes import after, deciding, gates, without_plugins
+from kubescheduler.releases.changes import after, component, deciding, gates
 from kubescheduler.releases.release import Change, ChangeKind
+
+IN_TREE_LIMITS = frozenset({"EBSLimits", "GCEPDLimits", "AzureDiskLimits"})
 
 CHANGES = (
     Change(
@@ -14,7 +16,7 @@ CHANGES = (
         "EBSLimits, GCEPDLimits and AzureDiskLimits are gone from the default plugins: in-tree disks count as those of "
         "their CSI drivers.",
         ChangeKind.PLUGIN,
-        without_plugins("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
+        component(multi_point=tuple(name for name in v1_30.MULTI_POINT if name not in IN_TREE_LIMITS)),
     ),
     Change(
         "nodes-left-out-have-no-status",

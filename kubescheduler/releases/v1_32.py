@@ -7,7 +7,7 @@ from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import outside_1_32
 from kubescheduler.framework.plugins import default_preemption, node_volume_limits, volume_binding
 from kubescheduler.releases import v1_31
-from kubescheduler.releases.changes import after, deciding, gates, plugins, viewing
+from kubescheduler.releases.changes import after, deciding, gates, plugins, viewing, without_plugins
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -34,13 +34,19 @@ CHANGES = (
         "csi-limits-of-csi-nodes-alone",
         "CSINodes alone limit CSI volumes, not the node's allocatable; attached volumes that no pod uses count.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_36),
+        plugins(node_volume_limits.PLUGIN_1_32),
     ),
     Change(
         "victims-by-importance",
         "Of the victims on a node the one with the highest priority comes first, whether a budget protects it or not.",
         ChangeKind.PREEMPTION,
         plugins(default_preemption.PLUGIN_1_36),
+    ),
+    Change(
+        "no-plugins-for-in-tree-disks",
+        "EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits do not exist any more.",
+        ChangeKind.PLUGIN,
+        without_plugins("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
     ),
     Change(
         "gates-of-1-32",
@@ -53,7 +59,7 @@ CHANGES = (
                 **dict.fromkeys(("DRAAdminAccess", "PodLevelResources", "SchedulerAsyncPreemption"), ALPHA),
             },
             gone=("DRAControlPlaneController",),
-            idle=("DRAAdminAccess", "SchedulerAsyncPreemption"),
+            idle=("DRAAdminAccess",),
         ),
     ),
 )

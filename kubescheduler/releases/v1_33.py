@@ -55,7 +55,7 @@ CHANGES = (
                 "SchedulerPopFromBackoffQ": BETA,
                 **dict.fromkeys(("DRADeviceTaints", "DRAPartitionableDevices", "DRAPrioritizedList"), ALPHA),
             },
-            idle=("SchedulerAsyncPreemption", "SchedulerPopFromBackoffQ"),
+            idle=("SchedulerPopFromBackoffQ",),
         ),
     ),
 )

@@ -80,7 +80,6 @@ CHANGES = (
                 "SchedulerQueueingHints": LOCKED,
                 "VolumeAttributesClass": GA,
             },
-            gone=("CSIMigrationPortworx",),
             idle=("SchedulerAsyncAPICalls",),
         ),
     ),

@@ -25,7 +25,7 @@ CHANGES = (
         "dynamic-resources-scores",
         "DynamicResources scores, with weight 2: of requests with alternatives the better ones score higher.",
         ChangeKind.SCORE,
-        plugins(dynamic_resources.PLUGIN_1_36),
+        plugins(dynamic_resources.PLUGIN_1_35),
         source="KEP-4816",
     ),
     Change(

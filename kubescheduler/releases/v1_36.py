@@ -9,9 +9,11 @@ from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
+    dynamic_resources,
     image_locality,
     node_declared_features,
     node_resources_balanced_allocation,
+    node_volume_limits,
     pod_group_pods_count,
     topology_placement_generator,
 )
@@ -48,32 +50,42 @@ CHANGES = (
         source="KEP-5419",
     ),
     Change(
+        "portworx-volumes-are-csi-volumes",
+        "Portworx volumes are always those of their CSI driver, whatever a CSINode says.",
+        ChangeKind.FILTER,
+        plugins(node_volume_limits.PLUGIN_1_36),
+    ),
+    Change(
         "dynamic-resources-by-default",
         "Extended resources of device classes, device taints, partitionable devices, binding conditions and consumable "
         "capacity are on.",
         ChangeKind.GATE,
-        gates(
-            {
-                **dict.fromkeys(
-                    (
-                        "DRAConsumableCapacity",
-                        "DRADeviceBindingConditions",
-                        "DRADeviceTaints",
-                        "DRAExtendedResource",
-                        "DRAPartitionableDevices",
+        together(
+            plugins(dynamic_resources.PLUGIN_1_36),
+            gates(
+                {
+                    **dict.fromkeys(
+                        (
+                            "DRAConsumableCapacity",
+                            "DRADeviceBindingConditions",
+                            "DRADeviceTaints",
+                            "DRAExtendedResource",
+                            "DRAPartitionableDevices",
+                        ),
+                        BETA,
                     ),
-                    BETA,
-                ),
-                **dict.fromkeys(
-                    ("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"), ALPHA
-                ),
-                "DRAAdminAccess": LOCKED,
-                "DRADeviceTaintRules": BETA_OFF,
-                "DRAPrioritizedList": GA,
-                "VolumeAttributesClass": LOCKED,
-            },
-            idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
-            elsewhere=ELSEWHERE_1_36,
+                    **dict.fromkeys(
+                        ("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"), ALPHA
+                    ),
+                    "DRAAdminAccess": LOCKED,
+                    "DRADeviceTaintRules": BETA_OFF,
+                    "DRAPrioritizedList": GA,
+                    "VolumeAttributesClass": LOCKED,
+                },
+                gone=("CSIMigrationPortworx",),
+                idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
+                elsewhere=ELSEWHERE_1_36,
+            ),
         ),
     ),
     Change(
@@ -96,6 +108,7 @@ RELEASE = after(
     "1.36",
     CHANGES,
     version="1.36.2",
+    reads_gates_at_start=False,
     summary="NodeResourcesBalancedAllocation has another formula",
 )
 

@@ -149,7 +149,11 @@ def evict_1_16(handle: Handle, pod: Pod, found: Preemption) -> None:
         waiting = handle.waiting_pod(victim.metadata.uid)
         if waiting is not None:
             waiting.reject("DefaultPreemption", PREEMPTED)
-        _report(handle, victim, f"Preempted by {pod.key} on node {node}", pod)
+        _report(handle, victim, by_key(pod, node), pod)
+
+
+Evict = Callable[[Handle, Pod, Preemption], Status | None]
+"""Takes the victims of the chosen node away for a pod; None: it worked."""
 
 
 def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
@@ -160,6 +164,57 @@ def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
         return Status.failure(str(error))
     clear_nominations(handle, found.cleared)
     return None
+
+
+class Eviction(msgspec.Struct, frozen=True):
+    """Victims are taken away at once; one that waits is rejected instead. Upstream: 1.22 to 1.32 prepareCandidate."""
+
+    note: Callable[[Pod, str], str]
+    """Of (the pod that preempts, the node): what a victim's event says."""
+    reason: str = ""
+    """The reason of the condition that victims get before; empty: none."""
+
+    def __call__(self, handle: Handle, pod: Pod, found: Preemption) -> Status | None:
+        """The first victim that cannot be deleted ends it."""
+        node = found.chosen[0]
+        try:
+            for victim in found.candidates[node].pods:
+                waiting = handle.waiting_pod(victim.metadata.uid)
+                if waiting is not None:
+                    waiting.reject("DefaultPreemption", PREEMPTED)
+                else:
+                    self._delete(handle, victim, pod)
+                _report(handle, victim, self.note(pod, node), pod)
+        except SchedulingError as error:
+            return Status.failure(str(error))
+        clear_nominations(handle, found.cleared)
+        return None
+
+    def _delete(self, handle: Handle, victim: Pod, pod: Pod) -> None:
+        if handle.client is not None and self.reason:
+            handle.client.patch_pod_status(victim, _disruption(pod, self.reason))
+        _delete(handle, victim)
+
+
+def by_key(pod: Pod, node: str) -> str:
+    """Names the pod."""
+    return f"Preempted by {pod.key} on node {node}"
+
+
+def by_a_pod(_: Pod, node: str) -> str:
+    """Does not name the pod."""
+    return f"Preempted by a pod on node {node}"
+
+
+def by_uid(pod: Pod, node: str) -> str:
+    """Says the pod's uid."""
+    return f"Preempted by pod {pod.metadata.uid} on node {node}"
+
+
+evict_1_22 = Eviction(by_key)
+evict_1_26 = Eviction(by_a_pod, "PreemptionByKubeScheduler")
+evict_1_27 = Eviction(by_a_pod, "PreemptionByScheduler")
+evict_1_29 = Eviction(by_uid, "PreemptionByScheduler")
 
 
 class Evictions(msgspec.Struct, frozen=True, eq=False):
@@ -195,7 +250,7 @@ class Evictions(msgspec.Struct, frozen=True, eq=False):
 
     def _preempt(self, pod: Pod, node: str, victim: Pod) -> None:
         handle, uid = self.handle, victim.metadata.uid
-        note = f"Preempted by pod {pod.metadata.uid} on node {node}"
+        note = by_uid(pod, node)
         waiting, binding = handle.waiting_pod(uid), handle.pod_in_pre_bind(uid)
         if waiting is not None and waiting.preempt("DefaultPreemption", PREEMPTED):
             return _report(handle, victim, note + IN_MEMORY, pod)
@@ -207,9 +262,9 @@ class Evictions(msgspec.Struct, frozen=True, eq=False):
         return _report(handle, victim, note, pod)
 
 
-def _disruption(pod: Pod) -> dict[str, object]:
+def _disruption(pod: Pod, reason: str = "PreemptionByScheduler") -> dict[str, object]:
     message = f"{pod.spec.scheduler_name}: preempting to accommodate a higher priority pod"
-    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": message}
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
     return {"conditions": [condition]}
 
 

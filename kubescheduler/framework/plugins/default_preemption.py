@@ -15,7 +15,15 @@ from kubescheduler.framework.args.document_schema import INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.post_filter_plugins import Evictions, evict_1_20
+from kubescheduler.framework.deciding.post_filter_plugins import (
+    Evict,
+    Evictions,
+    evict_1_20,
+    evict_1_22,
+    evict_1_26,
+    evict_1_27,
+    evict_1_29,
+)
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_18,
     PREEMPTION_1_20,
@@ -36,6 +44,7 @@ NAME = "DefaultPreemption"
 POINTS_1_20 = frozenset({Point.POST_FILTER})
 POINTS_1_36 = POINTS_1_20 | {Point.PRE_ENQUEUE}
 BUDGETS_GATE = "PodDisruptionBudget"
+ASYNC_GATE = "SchedulerAsyncPreemption"
 BUSY = "waiting for the preemption for this pod to be finished"
 
 
@@ -61,6 +70,8 @@ class DefaultPreemption(msgspec.Struct, frozen=True, eq=False):
     """How many candidates are enough, where nodes are sampled; otherwise every node is tried."""
     rules: PreemptionRules
     handle: Handle
+    evicted: Evict = evict_1_20
+    """How victims are taken away."""
     points: frozenset[Point] = POINTS_1_20
     name: str = NAME
 
@@ -73,7 +84,7 @@ class DefaultPreemption(msgspec.Struct, frozen=True, eq=False):
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
         """Takes the victims of the chosen node away for the pod."""
-        return evict_1_20(self.handle, pod, found)
+        return self.evicted(self.handle, pod, found)
 
 
 class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
@@ -81,10 +92,11 @@ class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
 
     points: frozenset[Point] = POINTS_1_36
     evictions: Evictions
+    in_background: bool
 
     def evict(self, pod: Pod, found: Preemption) -> Status | None:
-        """Takes the victims away in the background."""
-        return self.evictions.evict(pod, found)
+        """Takes the victims away, in the background with feature gate SchedulerAsyncPreemption."""
+        return self.evictions.evict(pod, found) if self.in_background else super().evict(pod, found)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Holds the pod back until the last of its victims is gone, or going."""
@@ -136,36 +148,65 @@ def default_preemption_1_36(args: DefaultPreemptionArgs | None, handle: Handle) 
     one where it hurts least: fewest violations of disruption budgets, then lowest highest priority of the victims,
     lowest sum of priorities, fewest victims, latest start. Only nodes with code Unschedulable are tried. The pod's
     message says why there is no candidate. Victims are taken away in the background, and PreEnqueue holds the pod back
-    until then.
+    until then; with feature gate SchedulerAsyncPreemption off they are taken away at once.
 
     Upstream: 1.36 DefaultPreemption.
     """
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_36, handle, evictions=Evictions(handle))
+    return AsyncPreemption(
+        args or DefaultPreemptionArgs(),
+        PREEMPTION_1_36,
+        handle,
+        evict_1_29,
+        evictions=Evictions(handle),
+        in_background=handle.feature_gates.get(ASYNC_GATE, True),
+    )
 
 
-def default_preemption_1_31(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
-    """Of the victims on a node those whom budgets protect come first, so that the first may not be the one with the
-    highest priority.
+def default_preemption_1_31(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """Victims are taken away at once. Of those on a node they come first whom budgets protect, so that the first may
+    not be the one with the highest priority.
 
     Upstream: 1.31 DefaultPreemption.
     """
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_31, handle, evictions=Evictions(handle))
+    return _at_once(PREEMPTION_1_31, evict_1_29, args, handle)
 
 
-def default_preemption_1_27(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
+def default_preemption_1_29(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
     """Nodes that were not looked at are tried, too.
+
+    Upstream: 1.29 DefaultPreemption.
+    """
+    return _at_once(PREEMPTION_1_27, evict_1_29, args, handle)
+
+
+def default_preemption_1_27(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """As in 1.29, but the event of a victim does not name the pod.
 
     Upstream: 1.27 DefaultPreemption.
     """
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_27, handle, evictions=Evictions(handle))
+    return _at_once(PREEMPTION_1_27, evict_1_27, args, handle)
 
 
-def default_preemption_1_25(args: DefaultPreemptionArgs | None, handle: Handle) -> AsyncPreemption:
-    """Any pod of lower priority that leaves the nominated node keeps the pod from preempting.
+def default_preemption_1_26(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """As in 1.27, but any pod of lower priority that leaves the nominated node keeps the pod from preempting.
+
+    Upstream: 1.26 DefaultPreemption.
+    """
+    return _at_once(PREEMPTION_1_25, evict_1_26, args, handle)
+
+
+def default_preemption_1_25(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """As in 1.26, but victims get no condition that says why they end.
 
     Upstream: 1.25 DefaultPreemption.
     """
-    return AsyncPreemption(args or DefaultPreemptionArgs(), PREEMPTION_1_25, handle, evictions=Evictions(handle))
+    return _at_once(PREEMPTION_1_25, evict_1_22, args, handle)
+
+
+def _at_once(
+    rules: PreemptionRules, evict: Evict, args: DefaultPreemptionArgs | None, handle: Handle
+) -> DefaultPreemption:
+    return DefaultPreemption(args or DefaultPreemptionArgs(), rules, handle, evict)
 
 
 # --- args --------------------------------------------------------------------------------------
@@ -230,6 +271,10 @@ PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
 )
-PLUGIN_1_31 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_31)
-PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_27)
-PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_36, make=default_preemption_1_25)
+PLUGIN_1_31 = InTreePlugin(
+    NAME, POINTS_1_20, default_preemption_1_31, args=ARGS_1_36, reasons=REASONS_1_36[:-1], events=EVENTS
+)
+PLUGIN_1_29 = msgspec.structs.replace(PLUGIN_1_31, make=default_preemption_1_29)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_31, make=default_preemption_1_27)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_31, make=default_preemption_1_26)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_31, make=default_preemption_1_25)

@@ -37,7 +37,7 @@ from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import GO_DURATION, Field
-from kubescheduler.framework.args.field_errors import INVALID, FieldError
+from kubescheduler.framework.args.field_errors import INVALID, FieldError, forbidden, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.go_durations import SECOND, format_duration
 from kubescheduler.framework.contract.handle import Handle
@@ -334,13 +334,16 @@ POINTS = frozenset(
 POINTS_1_34 = POINTS - {Point.SCORE}
 
 
+DEFAULT_BINDING = 600 * SECOND
+
+
 class DynamicResourcesArgs(msgspec.Struct, frozen=True):
     """1.36; durations in nanoseconds."""
 
     filter_timeout: int = 10 * SECOND
     """How long Filter may take for one node; 0: as long as it takes."""
-    binding_timeout: int = 600 * SECOND
-    """How long PreBind waits."""
+    binding_timeout: int | None = DEFAULT_BINDING
+    """How long PreBind waits; None where the feature gates do not let it be given (1.35)."""
 
 
 def timer_of(clock: Callable[[], float], nanoseconds: int) -> Timer:
@@ -376,7 +379,7 @@ class DynamicResources:
         self.rules = DeviceRules(
             features=DeviceFeatures.of(gates),
             timer=timer_of(handle.clock, timeout),
-            binding_timeout=args.binding_timeout / SECOND,
+            binding_timeout=(args.binding_timeout or DEFAULT_BINDING) / SECOND,
             today=today,
         )
         self.check = dynamic_resources(self.rules)
@@ -507,12 +510,31 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
     return DynamicResources(_given(args), handle, handle.today)
 
 
+def dynamic_resources_1_35(args: Any, handle: Handle) -> DynamicResources:
+    """As in 1.36, but `bindingTimeout` may be given only with the feature gates of binding conditions.
+
+    Upstream: 1.35 DynamicResources. Raises ConfigError for args of another plugin, and for the timeout.
+    """
+    given = _given(args)
+    if given.binding_timeout is not None and not _binds(handle.feature_gates):
+        refuse([forbidden("bindingTimeout", BINDING_IS_OFF)])
+    return DynamicResources(given, handle, handle.today)
+
+
 def dynamic_resources_1_34(args: Any, handle: Handle) -> DynamicResources:
     """Scores nothing.
 
     Upstream: 1.34 DynamicResources. Raises ConfigError for args of another plugin.
     """
     return DynamicResources(_given(args), handle, handle.today, POINTS_1_34)
+
+
+BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
+BINDING_IS_OFF = f"{' or '.join(BINDING_GATES)} feature gate is disabled"
+
+
+def _binds(feature_gates: Mapping[str, bool]) -> bool:
+    return all(feature_gates.get(gate, False) for gate in BINDING_GATES)
 
 
 def _given(args: Any) -> DynamicResourcesArgs:
@@ -528,7 +550,7 @@ def _given(args: Any) -> DynamicResourcesArgs:
 def _errors(args: DynamicResourcesArgs) -> Iterator[FieldError]:
     if args.filter_timeout < 0:
         yield _invalid_duration("filterTimeout", args.filter_timeout, "must be zero or positive")
-    if args.binding_timeout < SECOND:
+    if args.binding_timeout is not None and args.binding_timeout < SECOND:
         yield _invalid_duration("bindingTimeout", args.binding_timeout, "must be at least 1 second")
 
 
@@ -546,6 +568,14 @@ ARGS = ArgsType(
     errors=_errors,
     checked_with_config=True,
 )
+
+
+def _build_1_35(feature_gates: Mapping[str, bool]) -> Callable[..., DynamicResourcesArgs]:
+    return DynamicResourcesArgs if _binds(feature_gates) else partial(DynamicResourcesArgs, binding_timeout=None)
+
+
+ARGS_1_35 = msgspec.structs.replace(ARGS, build_with=_build_1_35)
+ARGS_1_34 = msgspec.structs.replace(ARGS, fields=ARGS.fields[:1])
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -588,5 +618,8 @@ PLUGIN_1_36 = InTreePlugin(
     gate="DynamicResourceAllocation",
     events=EVENTS,
 )
-PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_34, make=dynamic_resources_1_34, default_weight=0)
-PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_34, gate_default=False)
+PLUGIN_1_35 = msgspec.structs.replace(PLUGIN_1_36, make=dynamic_resources_1_35, args=ARGS_1_35)
+PLUGIN_1_34 = msgspec.structs.replace(
+    PLUGIN_1_36, points=POINTS_1_34, make=dynamic_resources_1_34, args=ARGS_1_34, default_weight=0
+)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_34, args=None, gate_default=False)

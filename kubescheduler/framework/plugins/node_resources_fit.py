@@ -430,7 +430,8 @@ PLUGIN_1_28 = msgspec.structs.replace(
     make=node_resources_fit_1_28,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE), *REASONS_1_20),
 )
-PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_26, reasons=REASONS_1_20)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_26, reasons=REASONS_1_20)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_27, points=POINTS_1_22)
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_24)
 ARGS_1_22 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_22)
 PLUGIN_1_22 = InTreePlugin(

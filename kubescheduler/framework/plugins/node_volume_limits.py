@@ -39,12 +39,13 @@ from predicates.csi_volumes import (
     LIMITS_1_27,
     LIMITS_1_28,
     LIMITS_1_30,
+    LIMITS_1_32,
     PORTWORX,
     CSINodeLimits,
     LimitRules,
     asking_for_claims,
     csi_limits_1_36,
-    csi_limits_before_1_32,
+    csi_limits_before_1_36,
     csi_limits_with_scaling,
     explain_limits,
     explain_limits_1_36,
@@ -106,6 +107,15 @@ def node_volume_limits_1_36(_: Any, handle: Handle) -> ColumnPlugin:
     return _counting(check, explain_limits_1_36)
 
 
+def node_volume_limits_1_32(_: Any, handle: Handle) -> ColumnPlugin:
+    """As in 1.36, but Portworx volumes count where the CSINode says that their plugin has been handed over.
+
+    Upstream: 1.32 NodeVolumeLimits.
+    """
+    scaling = handle.feature_gates.get(SCALING, False)
+    return _by_rules(msgspec.structs.replace(LIMITS_1_32, scaling=scaling), handle)
+
+
 def node_volume_limits_1_30(_: Any, handle: Handle) -> ColumnPlugin:
     """The node's allocatable `attachable-volumes-csi-…` limits drivers of which the CSINode says nothing. Volumes that
     no pod there uses do not count.
@@ -150,7 +160,7 @@ def node_volume_limits_1_25(_: Any, handle: Handle) -> ColumnPlugin:
 def _by_rules(rules: LimitRules, handle: Handle) -> ColumnPlugin:
     if not handle.feature_gates.get(PORTWORX_GATE, False):
         rules = msgspec.structs.replace(rules, handed_over=rules.handed_over - {PORTWORX})
-    return _counting(partial(csi_limits_before_1_32, rules), partial(explain_limits_by, rules))
+    return _counting(partial(csi_limits_before_1_36, rules), partial(explain_limits_by, rules))
 
 
 def _counting(check: Callable[[PodInfo, Snapshot], Verdict], explain: Explain) -> ColumnPlugin:
@@ -185,8 +195,9 @@ EVENTS = (
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_20, reasons=REASONS)
 PLUGIN_1_23 = InTreePlugin(NAME, POINTS_1_20, node_volume_limits_1_23, reasons=REASONS)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, node_volume_limits_1_36, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_32)
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_30)
 PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=node_volume_limits_1_28, reasons=REASONS)
-PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_28, make=node_volume_limits_1_27)
-PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_28, make=node_volume_limits_1_26, points=POINTS_1_20)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_28, make=node_volume_limits_1_27, points=POINTS_1_20)
+PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_27, make=node_volume_limits_1_26)
 PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_26, make=node_volume_limits_1_25)

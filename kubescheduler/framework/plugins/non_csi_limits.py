@@ -35,6 +35,7 @@ from predicates.volume_counts import (
 )
 
 POINTS = frozenset({Point.FILTER})
+POINTS_1_28 = POINTS | {Point.PRE_FILTER}
 DISKS = (("EBSLimits", EBS), ("GCEPDLimits", GCE_PD), ("AzureDiskLimits", AZURE_DISK), ("CinderLimits", CINDER))
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
 
@@ -126,6 +127,8 @@ class InTreeRules(msgspec.Struct, frozen=True):
     """The plugins that every node with a CSINode has handed over; of the others its annotation decides."""
     missing_is_error: bool = True
     """A claim of the pod that is missing is an error, otherwise a reason."""
+    points: frozenset[Point] = POINTS
+    """Where they take part."""
 
     def counting(self, disk: DiskType) -> DiskCounting:
         """How disks of a type are counted."""
@@ -157,7 +160,7 @@ class InTreeRules(msgspec.Struct, frozen=True):
                 unresolvable=is_unresolvable,
                 evidence=filter_evidence(name, partial(self.explain, disk, limit)),
             )
-            return ColumnPlugin(name, POINTS, rule, sign=sign_volumes)
+            return ColumnPlugin(name, self.points, rule, sign=sign_volumes)
 
         make.__doc__ = CSI_TEXT.format(
             name=name,
@@ -165,7 +168,7 @@ class InTreeRules(msgspec.Struct, frozen=True):
             missing="is an error" if self.missing_is_error else "refuses it",
             migrated="any with a CSINode" if disk.provisioner in self.always else "the CSINode says so",
         )
-        return InTreePlugin(name, POINTS, make, reasons=REASONS if self.missing_is_error else REASONS_1_30)
+        return InTreePlugin(name, self.points, make, reasons=REASONS if self.missing_is_error else REASONS_1_30)
 
     def records(self) -> tuple[InTreePlugin, ...]:
         """EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits."""
@@ -198,8 +201,9 @@ LIMITS_1_23 = tuple(_asking(name, disk) for name, disk in DISKS)
 LIMITS_1_24 = InTreeRules("1.24").records()
 LIMITS_1_26 = InTreeRules("1.26", _CINDER_ONLY).records()
 LIMITS_1_27 = InTreeRules("1.27", _WITHOUT_GCE).records()
-LIMITS_1_28 = InTreeRules("1.28", _WITHOUT_GCE | {GCE_PD.provisioner}).records()
-LIMITS_1_30 = InTreeRules("1.30", _WITHOUT_GCE | {GCE_PD.provisioner}, missing_is_error=False).records()
+_RULES_1_28 = InTreeRules("1.28", _WITHOUT_GCE | {GCE_PD.provisioner}, points=POINTS_1_28)
+LIMITS_1_28 = _RULES_1_28.records()
+LIMITS_1_30 = msgspec.structs.replace(_RULES_1_28, release="1.30", missing_is_error=False).records()
 """EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits, as ``plugins(*LIMITS_1_30)``; 1.31 has no other."""
 
 EBS_LIMITS_1_20 = InTreePlugin("EBSLimits", POINTS, ebs_limits_1_20, reasons=REASONS)

@@ -10,6 +10,7 @@ import msgspec
 from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
 from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import (
+    EVERY_EFFECT,
     SYSTEM_DEFAULTS,
     SpreadRules,
     spread_rules_1_20,
@@ -143,6 +144,15 @@ def pod_topology_spread_1_36(args: PodTopologySpreadArgs | None, _: Handle) -> C
     return _plugin(rules, predicates.pod_topology_spread_1_36, priorities.pod_topology_spread_1_36)
 
 
+def pod_topology_spread_1_25(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.26, but the inclusion policy of taints is about every effect, PreferNoSchedule too.
+
+    Upstream: 1.25 PodTopologySpread.
+    """
+    rules = _rules_1_24(args, handle, EVERY_EFFECT)
+    return _plugin(rules, predicates.pod_topology_spread_1_24, priorities.pod_topology_spread_1_24)
+
+
 def pod_topology_spread_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> ColumnPlugin:
     """Two constraints with one key share their counts: DoNotSchedule those of the last one, ScheduleAnyway the sum,
     and its second one weighs as if there were no domain. A pod without constraints passes everywhere, with a score of
@@ -181,9 +191,11 @@ def pod_topology_spread_1_30(args: PodTopologySpreadArgs | None, handle: Handle)
     return _plugin(rules, predicates.pod_topology_spread_1_30, priorities.pod_topology_spread_1_28)
 
 
-def _rules_1_24(args: PodTopologySpreadArgs | None, handle: Handle) -> SpreadRules:
+def _rules_1_24(
+    args: PodTopologySpreadArgs | None, handle: Handle, honoured_taints: tuple[str, ...] = ()
+) -> SpreadRules:
     args = args or PodTopologySpreadArgs()
-    return spread_rules_1_24(args.default_constraints, args.defaulting_type, handle.feature_gates)
+    return spread_rules_1_24(args.default_constraints, args.defaulting_type, handle.feature_gates, honoured_taints)
 
 
 def _plugin(
@@ -416,3 +428,4 @@ PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_30
 PLUGIN_1_28 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_28)
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_27)
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_24)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_36, make=pod_topology_spread_1_25)

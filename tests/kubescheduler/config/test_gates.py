@@ -86,7 +86,7 @@ def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> 
     [
         ("1.16", "CSINodeInfo=false,PodOverhead=true,CSIMigration=true", ["CSINodeInfo=false"]),
         ("1.20", "PodOverhead=false,CSIStorageCapacity=true", []),
-        ("1.36", "SchedulerAsyncPreemption=false,DRADeviceTaints=false", ["SchedulerAsyncPreemption=false"]),
+        ("1.36", "SchedulerPopFromBackoffQ=false,DRADeviceTaints=false", ["SchedulerPopFromBackoffQ=false"]),
         ("1.36", "OpportunisticBatching=false", []),
         ("1.4", "", []),
     ],
