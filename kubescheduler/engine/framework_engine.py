@@ -327,7 +327,7 @@ def framework_engine_for(
     name = provider or DEFAULT_PROVIDER
     if policies is None and name != DEFAULT_PROVIDER:
         raise ConfigError(f"release {flags.release} knows no provider {name}; give it a KubeSchedulerConfiguration")
-    prefix = "" if policies is None else policies.from_provider(name)
+    prefix = rules.cannot_make if policies is None else policies.from_provider(name)
     if component is None:
         return framework_engine(default_config(rules.component, gates, name), flags, prefix)
     config = component_config_from(component, rules.component, provider=name, all_problems=False, feature_gates=gates)
@@ -438,9 +438,10 @@ def _component_config(flags: EngineFlags, provider: str = DEFAULT_PROVIDER) -> S
 
 def prefix_of(flags: EngineFlags) -> str:
     """What the release puts before the texts of what it cannot make."""
-    policies = flags.record.framework_rules.policies
+    rules = flags.record.framework_rules
+    policies = rules.policies
     if policies is None:
-        return ""
+        return rules.cannot_make
     if flags.policy_file or flags.policy_configmap or flags.policy is not None:
         return policies.from_policy
     return policies.from_provider(flags.provider or DEFAULT_PROVIDER)

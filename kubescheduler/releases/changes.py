@@ -94,6 +94,15 @@ def component(**fields: Any) -> Edit:
     return edit
 
 
+def without_later(*keys: str) -> Edit:
+    """Keys of configurations that are there from now on."""
+
+    def edit(release: Release) -> Release:
+        return component(later=release.framework_rules.component.later - {*keys})(release)
+
+    return edit
+
+
 def policies(**fields: Any) -> Edit:
     """Fields of how policies and names of providers are read, of a release with plugins."""
     return lambda release: framework(policies=replace(release.framework_rules.policy_rules, **fields))(release)
@@ -193,6 +202,16 @@ def provider_lists(edit: Callable[[Point, tuple[str, ...]], tuple[str, ...]]) ->
         return component(providers=newer)(release)
 
     return whole
+
+
+def providers_run(at: Point, *names: str) -> Edit:
+    """What every provider runs at a point."""
+
+    def edit(release: Release) -> Release:
+        providers = release.framework_rules.component.providers
+        return component(providers={name: {**lists, at: names} for name, lists in providers.items()})(release)
+
+    return edit
 
 
 def at_every_point(*records: InTreePlugin) -> Edit:

@@ -354,6 +354,8 @@ class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
     """The release's own choice among equal totals."""
     component: ComponentFormat
     """How component configurations are read, checked and written."""
+    cannot_make: str = ""
+    """What stands before the texts of what cannot be made, where no policy and no provider is named."""
     policies: PolicyRules | None = None
     """How it reads policies and names of providers; None when only a component configuration says what decides."""
 

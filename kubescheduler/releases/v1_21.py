@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_36
 from kubescheduler.framework.deciding.find_nodes import alone_if_preferred
@@ -25,6 +29,7 @@ from kubescheduler.releases.changes import (
     gates,
     plugin,
     plugins,
+    policies,
     provider_lists,
     together,
     wire,
@@ -36,6 +41,8 @@ def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
     """NodeAffinity is asked before Filter and before Score, too."""
     return (*names, "NodeAffinity") if point in (Point.PRE_FILTER, Point.PRE_SCORE) else names
 
+
+POLICY_PLUGINS = PolicyPlugins("1.21", ALWAYS, ends_process=False)
 
 CHANGES = (
     Change(
@@ -113,6 +120,16 @@ CHANGES = (
                 requested_to_capacity_ratio.PLUGIN_1_21,
             ),
             plugin("DefaultPreemption", args=default_preemption.ARGS_1_21),
+        ),
+    ),
+    Change(
+        "policy-errors-are-returned",
+        "Names that a Policy has and the release does not, and wrong numbers of arguments, are errors like others; "
+        "before, they ended the process.",
+        ChangeKind.POLICY,
+        policies(
+            read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
+            check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
         ),
     ),
     Change(

@@ -29,6 +29,7 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_restrictions,
 )
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_21
 from kubescheduler.releases.changes import after, component, gates, plugins, policies, together
@@ -61,7 +62,7 @@ PROVIDERS: Providers = {
 }
 """The plugins of v1beta2, as those of the provider that is left."""
 
-POLICY_PLUGINS = PolicyPlugins("1.22", ALWAYS)
+POLICY_PLUGINS = PolicyPlugins("1.22", ALWAYS, ends_process=False)
 
 
 def by_named_controllers(older: Release) -> Release:
@@ -72,6 +73,20 @@ def by_named_controllers(older: Release) -> Release:
         return replace(found, pod_key=naming_controllers(found.pod_key))
 
     return replace(older, view=view)
+
+
+def args_checked_early(older: Release) -> Release:
+    """Args are checked with the whole configuration, but for those of plugins that upstream's table names wrongly."""
+
+    def early(record: InTreePlugin) -> InTreePlugin:
+        if record.args is None or record.name in CHECKED_WHEN_MADE:
+            return record
+        return replace(record, args=replace(record.args, checked_with_config=True))
+
+    return plugins(*map(early, older.framework_rules.plugins.values()))(older)
+
+
+CHECKED_WHEN_MADE = frozenset({"NodeResourcesFit", "ServiceAffinity"})
 
 
 def created(_: str) -> str:
@@ -93,6 +108,8 @@ CHANGES = (
                 V1ALPHA1: "that is for --release 1.16",
                 **dict.fromkeys((V1ALPHA2, V1BETA3), "{} reads v1beta2 and v1beta1"),
             },
+            later=frozenset({"profiles.plugins.multiPoint", "profiles.plugins.preEnqueue"}),
+            same_queue_sort=("has to match for all profiles", "has to match for all profiles"),
             merge=merge_1_22,
             errors=errors_1_22,
             finish=finish_1_22,
@@ -177,6 +194,13 @@ CHANGES = (
                 check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
             ),
         ),
+    ),
+    Change(
+        "args-checked-with-the-configuration",
+        "The args of plugins are checked with the whole configuration, all faults at once; before, when a plugin was "
+        "made.",
+        ChangeKind.CONFIGURATION,
+        args_checked_early,
     ),
 )
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_22 import REMOVED
 from kubescheduler.config.component.format_1_23 import GONE_1_23, errors_1_23, finish_1_23, merge_1_23
-from kubescheduler.config.component.format_1_36 import written_args_1_36, written_sets_1_36
+from kubescheduler.config.component.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
-from kubescheduler.framework.plugins import node_volume_limits, non_csi_limits, volume_binding
+from kubescheduler.framework.plugins import node_volume_limits, non_csi_limits, selector_spread, volume_binding
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
 from kubescheduler.releases import v1_22
 from kubescheduler.releases.changes import (
@@ -81,8 +81,12 @@ CHANGES = (
                 finish=finish_1_23,
                 written_sets=written_sets_1_36,
                 written_args=written_args_1_36,
+                later=frozenset({"profiles.plugins.preEnqueue"}),
+                fault_text=fault_text_1_36,
+                unknown_text=None,
+                nests_strict_errors=False,
             ),
-            framework(profiles=PROFILES_1_23),
+            framework(profiles=PROFILES_1_23, cannot_make="couldn't create scheduler: "),
         ),
         source="KEP-2891",
     ),
@@ -140,6 +144,12 @@ CHANGES = (
         "is waited for.",
         ChangeKind.FILTER,
         plugins(volume_binding.PLUGIN_1_23),
+    ),
+    Change(
+        "selector-spread-error-text",
+        "The error of SelectorSpread where PreScore has not run is worded otherwise.",
+        ChangeKind.REASON,
+        plugins(selector_spread.PLUGIN_1_23),
     ),
 )
 

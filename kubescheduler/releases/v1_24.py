@@ -9,7 +9,7 @@ from kubescheduler.config.gate_records import ALPHA, GA, LOCKED
 from kubescheduler.framework.deciding.find_nodes import always_alone, narrow_1_24
 from kubescheduler.framework.plugins import node_affinity, node_resources_fit, pod_topology_spread, taint_toleration
 from kubescheduler.releases import v1_23
-from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
+from kubescheduler.releases.changes import after, component, deciding, framework, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -19,6 +19,13 @@ CHANGES = (
         "ended that; of a point's own plugins those run first that stand in for one of multiPoint.",
         ChangeKind.FILTER,
         component(finish=finish_1_24),
+    ),
+    Change(
+        "errors-of-keys-are-nested",
+        "The text about unknown keys of args begins with strict decoding error at every level; of profiles that cannot "
+        "be made it does not say any more that the scheduler could not be created.",
+        ChangeKind.CONFIGURATION,
+        together(component(nests_strict_errors=True), framework(cannot_make="")),
     ),
     Change(
         "taints-are-untolerated",

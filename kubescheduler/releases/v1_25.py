@@ -19,11 +19,8 @@ from clusterstate.usage import account_1_20
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import (
     GONE,
-    errors_1_36,
-    fault_text_1_36,
+    errors_1_25,
     finish_1_25,
-    merge_1_36,
-    version_notes,
 )
 from kubescheduler.config.gate_records import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
@@ -58,7 +55,6 @@ from kubescheduler.releases.changes import (
     release_fields,
     together,
     wire,
-    without_plugins,
 )
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
 from kubescheduler.releases.release import Change, ChangeKind
@@ -164,7 +160,7 @@ AS_LATER = together(
         empties=True,
         reports_post_filter=True,
     ),
-    component(points=POINTS, fault_text=fault_text_1_36, unknown_text=None),
+    component(points=POINTS),
     plugins(
         node_name.PLUGIN_1_36,
         node_ports.PLUGIN_1_25,
@@ -181,28 +177,32 @@ came one by one between 1.21 and 1.36, at steps that are not told apart here, so
 CHANGES = (
     Change(
         "v1",
-        "Configurations are of v1, which refuses SelectorSpread.",
+        "Configurations are of v1, which refuses SelectorSpread; those of v1beta3 and v1beta2 are still read.",
         ChangeKind.CONFIGURATION,
         together(
             component(
                 native=V1,
-                versions=(V1,),
+                versions=(V1, V1BETA3, V1BETA2),
                 elsewhere=dict.fromkeys(
-                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3),
-                    "{} reads v1; kubescheduler migrate makes it from this",
+                    (V1ALPHA1, V1ALPHA2, V1BETA1), "{} reads v1; kubescheduler migrate makes it from this"
                 ),
+                later=frozenset(
+                    {
+                        "delayCacheUntilActive",
+                        "profiles.percentageOfNodesToScore",
+                        "profiles.plugins.placementGenerate",
+                        "profiles.plugins.placementScore",
+                        "profiles.plugins.preEnqueue",
+                    }
+                ),
+                refused={V1: frozenset({"SelectorSpread"})},
                 scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
-                providers={},
-                merge=merge_1_36,
-                errors=errors_1_36,
+                errors=errors_1_25,
                 finish=finish_1_25,
                 provider_problem=lambda _, __: None,
                 construction_problems=lambda *_: (),
                 gone=GONE,
-                reported_gone=frozenset({V1BETA2, V1BETA3}),
-                notes=version_notes,
             ),
-            without_plugins("SelectorSpread"),
         ),
         source="KEP-785",
     ),

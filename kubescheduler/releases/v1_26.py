@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from kubescheduler.config.component.format_1_36 import finish_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
     dynamic_resources,
@@ -16,7 +17,17 @@ from kubescheduler.framework.plugins import (
     scheduling_gates,
 )
 from kubescheduler.releases import v1_23, v1_25
-from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
+from kubescheduler.releases.changes import (
+    after,
+    at_every_point,
+    component,
+    deciding,
+    gates,
+    plugins,
+    providers_run,
+    together,
+    without_later,
+)
 from kubescheduler.releases.release import Change, ChangeKind
 
 MULTI_POINT = (*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])
@@ -77,12 +88,18 @@ CHANGES = (
         source="KEP-3063",
     ),
     Change(
+        "percentage-of-nodes-by-profile",
+        "Profiles of v1 have a percentageOfNodesToScore of their own, and an extension point preEnqueue.",
+        ChangeKind.CONFIGURATION,
+        without_later("profiles.percentageOfNodesToScore", "profiles.plugins.preEnqueue"),
+    ),
+    Change(
         "gates-of-1-26",
         "The plugin SchedulingGates holds pods back that have scheduling gates; its gate is off.",
         ChangeKind.GATE,
         together(
-            plugins(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness", gate_default=False)),
-            component(multi_point=(*MULTI_POINT, "SchedulingGates")),
+            at_every_point(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness", gate_default=False)),
+            providers_run(Point.PRE_ENQUEUE, "SchedulingGates"),
             gates({"PodSchedulingReadiness": ALPHA}),
         ),
         source="KEP-3521",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from clusterstate.usage import account_1_27
+from kubescheduler.config.component.format_1_36 import errors_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.core.status import Code
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
     inter_pod_affinity,
@@ -22,8 +24,19 @@ from kubescheduler.framework.plugins import (
     volume_zone,
 )
 from kubescheduler.releases import v1_26
-from kubescheduler.releases.changes import after, deciding, gates, plugins, together, viewing
+from kubescheduler.releases.changes import after, component, deciding, gates, plugins, providers_run, together, viewing
 from kubescheduler.releases.release import Change, ChangeKind
+
+PRE_FILTERS_V1BETA2 = (
+    "NodeResourcesFit",
+    "NodePorts",
+    "VolumeRestrictions",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "VolumeBinding",
+    "VolumeZone",
+    "NodeAffinity",
+)
 
 CHANGES = (
     Change(
@@ -64,7 +77,7 @@ CHANGES = (
         "zones-looked-up-before-filter",
         "VolumeZone looks claims up before any node, so a missing one refuses the pod as a whole.",
         ChangeKind.FILTER,
-        plugins(volume_zone.PLUGIN_1_27),
+        together(plugins(volume_zone.PLUGIN_1_27), providers_run(Point.PRE_FILTER, *PRE_FILTERS_V1BETA2)),
     ),
     Change(
         "contradicting-terms-are-left-out",
@@ -108,6 +121,12 @@ CHANGES = (
             gates({"PodSchedulingReadiness": BETA}),
         ),
         source="KEP-3521",
+    ),
+    Change(
+        "leader-elected-by-lease-alone",
+        "The resource lock of the leader election has to be a Lease.",
+        ChangeKind.CONFIGURATION,
+        component(errors=errors_1_36),
     ),
     Change(
         "gates-of-1-27",

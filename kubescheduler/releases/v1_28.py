@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterstate.usage import account_1_28
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.gate_records import ALPHA, BETA, Gate
 from kubescheduler.framework.plugins import (
     inter_pod_affinity,
@@ -12,7 +13,7 @@ from kubescheduler.framework.plugins import (
     pod_topology_spread,
 )
 from kubescheduler.releases import v1_27
-from kubescheduler.releases.changes import after, deciding, gates, plugins, together, viewing
+from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together, viewing, without_later
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -49,6 +50,20 @@ CHANGES = (
         "A pod that PreFilter refuses gives every node that status; preemption leaves those out that it cannot help.",
         ChangeKind.PREEMPTION,
         deciding(refusal_is_status=True),
+    ),
+    Change(
+        "no-v1beta2",
+        "Configurations of v1beta2 are not read any more; those of v1 have delayCacheUntilActive.",
+        ChangeKind.CONFIGURATION,
+        together(
+            component(
+                versions=(V1, V1BETA3),
+                elsewhere=dict.fromkeys(
+                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2), "{} reads v1; kubescheduler migrate makes it from this"
+                ),
+            ),
+            without_later("delayCacheUntilActive"),
+        ),
     ),
     Change(
         "queueing-hints",

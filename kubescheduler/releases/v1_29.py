@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from clusterstate.images import SnapshotImageStates
+from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.format_1_36 import merge_1_36
 from kubescheduler.config.gate_records import BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_zone
 from kubescheduler.releases import v1_28
-from kubescheduler.releases.changes import after, gates, plugins, viewing
+from kubescheduler.releases.changes import after, component, gates, plugins, together, viewing, without_plugins
 from kubescheduler.releases.release import Change, ChangeKind
 
 CHANGES = (
@@ -34,6 +36,24 @@ CHANGES = (
         "The event of a preempted pod says the uid of the pod that took its place.",
         ChangeKind.REASON,
         plugins(default_preemption.PLUGIN_1_29),
+    ),
+    Change(
+        "no-v1beta3",
+        "Configurations of v1beta3 are not read any more, and the plugin SelectorSpread is gone.",
+        ChangeKind.CONFIGURATION,
+        together(
+            component(
+                versions=(V1,),
+                elsewhere=dict.fromkeys(
+                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3),
+                    "{} reads v1; kubescheduler migrate makes it from this",
+                ),
+                providers={},
+                merge=merge_1_36,
+                refused={},
+            ),
+            without_plugins("SelectorSpread"),
+        ),
     ),
     Change(
         "gates-of-1-29",

@@ -18,6 +18,8 @@ from kubescheduler.releases import v1_27, v1_29
 from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
 
+SAME_QUEUE_SORT = "queueSort must be the same for all profiles"
+
 CHANGES = (
     Change(
         "image-locality-counts-init-containers",
@@ -74,6 +76,12 @@ CHANGES = (
         "SchedulingGates is first in the default plugins.",
         ChangeKind.ORDER,
         component(multi_point=("SchedulingGates", *v1_27.MULTI_POINT[:-1])),
+    ),
+    Change(
+        "queue-sort-text",
+        "Profiles that sort the queue otherwise than the first are refused with another text.",
+        ChangeKind.CONFIGURATION,
+        component(same_queue_sort=(SAME_QUEUE_SORT, SAME_QUEUE_SORT)),
     ),
     Change(
         "gates-of-1-30",

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from kubescheduler.config.component.config_schema import V1
+from kubescheduler.config.component.format_1_36 import GONE_IN_V1
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import nothing_outside
 from kubescheduler.releases import v1_30
 from kubescheduler.releases.changes import after, component, deciding, gates
 from kubescheduler.releases.release import Change, ChangeKind
 
-IN_TREE_LIMITS = frozenset({"EBSLimits", "GCEPDLimits", "AzureDiskLimits"})
-
 CHANGES = (
     Change(
         "no-limits-of-in-tree-disks",
         "EBSLimits, GCEPDLimits and AzureDiskLimits are gone from the default plugins: in-tree disks count as those of "
-        "their CSI drivers.",
+        "their CSI drivers. A configuration that names them, or CinderLimits, is refused.",
         ChangeKind.PLUGIN,
-        component(multi_point=tuple(name for name in v1_30.MULTI_POINT if name not in IN_TREE_LIMITS)),
+        component(
+            multi_point=tuple(name for name in v1_30.MULTI_POINT if name not in GONE_IN_V1),
+            refused={V1: GONE_IN_V1},
+        ),
     ),
     Change(
         "nodes-left-out-have-no-status",

@@ -11,8 +11,9 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
 )
 from kubescheduler.releases import v1_33
-from kubescheduler.releases.changes import after, gates, plugins, together
+from kubescheduler.releases.changes import after, component, gates, plugins, together
 from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
 
 CHANGES = (
     Change(
@@ -68,6 +69,12 @@ CHANGES = (
         "The reason for a ReadWriteOncePod claim that is in use is worded otherwise.",
         ChangeKind.REASON,
         plugins(volume_restrictions.PLUGIN_1_36),
+    ),
+    Change(
+        "queue-sort-text-shorter",
+        "Profiles that sort the queue otherwise than the first are refused with a shorter text.",
+        ChangeKind.CONFIGURATION,
+        component(same_queue_sort=("must be the same for all profiles", SAME_QUEUE_SORT)),
     ),
     Change(
         "gates-of-1-34",

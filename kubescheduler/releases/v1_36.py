@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
+from kubescheduler.config.component.format_1_36 import errors_of_versions_gone, version_notes
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
@@ -93,7 +94,7 @@ CHANGES = (
         "Plugins can place groups of pods (TopologyPlacementGenerator, PodGroupPodsCount), off by default.",
         ChangeKind.PLUGIN,
         together(
-            component(points=tuple(Point)),
+            component(points=tuple(Point), later=frozenset()),
             at_every_point(topology_placement_generator.PLUGIN_1_36, pod_group_pods_count.PLUGIN_1_36),
             gates(
                 {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},
@@ -114,7 +115,14 @@ RELEASE = after(
 
 FRAMEWORK = RELEASE.framework_rules
 FORMAT = FRAMEWORK.component
-FORMAT_V1BETA = replace(FORMAT, versions=(V1BETA3, V1BETA2), elsewhere={})
+FORMAT_V1BETA = replace(
+    FORMAT,
+    versions=(V1BETA3, V1BETA2),
+    elsewhere={},
+    errors=errors_of_versions_gone,
+    reported_gone=frozenset({V1BETA2, V1BETA3}),
+    notes=version_notes,
+)
 """v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""
 PLUGINS, MULTI_POINT = FORMAT.plugins, FORMAT.multi_point
 GATES = RELEASE.gates

@@ -37,7 +37,7 @@ from predicates.csi_volumes import (
     TOO_MANY_VOLUMES,
     LimitRules,
     csi_limits_1_36,
-    csi_limits_before_1_32,
+    csi_limits_before_1_36,
     csi_limits_with_scaling,
     is_unresolvable,
 )
@@ -308,7 +308,7 @@ GCE, CINDER_DRIVER = "pd.csi.storage.gke.io", "cinder.csi.openstack.org"
 
 def before(rules: LimitRules, cluster: Cluster, pod: Pod) -> dict[str, list[str]]:
     snapshot = cluster.snapshot
-    return by_text(snapshot, csi_limits_before_1_32(rules, cluster.info(pod), snapshot))
+    return by_text(snapshot, csi_limits_before_1_36(rules, cluster.info(pod), snapshot))
 
 
 def test_allocatable_counted_up_to_1_31() -> None:
@@ -348,6 +348,6 @@ def test_a_missing_claim_was_an_error_up_to_1_29() -> None:
     """Later it is a reason."""
     cluster = world([])
     for rules, error in ((LIMITS_1_28, True), (LIMITS_1_30, False)):
-        (reason,) = csi_limits_before_1_32(rules, cluster.info(claiming("none")), cluster.snapshot)
+        (reason,) = csi_limits_before_1_36(rules, cluster.info(claiming("none")), cluster.snapshot)
         assert isinstance(reason, NodeError) is error
         assert reason == missing("none")

@@ -51,6 +51,17 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The apiVersions that it reads."""
     elsewhere: Mapping[str, str]
     """apiVersion that it does not read → what to do with such a document."""
+    later: frozenset[str] = frozenset()
+    """Keys that its apiVersions got in later releases, such as ``profiles.plugins.multiPoint``."""
+    refused: Mapping[str, frozenset[str]] = {}
+    """apiVersion → the plugins that it refuses by name."""
+    same_queue_sort: tuple[str, str] = (
+        "must be the same for all profiles",
+        "queueSort must be the same for all profiles",
+    )
+    """The texts for profiles whose queueSort, and whose args for it, are not those of the first."""
+    nests_strict_errors: bool = True
+    """The text about unknown keys of args begins anew with every level."""
     scheme: str
     """Where it says its types are registered."""
     registered: frozenset[tuple[str, str]] = frozenset()

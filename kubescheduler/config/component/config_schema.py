@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -215,4 +216,26 @@ def _configuration(version: str) -> Struct:
 
 
 CONFIGURATION = {version: _configuration(version) for version in MEMBERS}
-"""Version → its keys."""
+"""Version → its keys, those that it got in later releases too."""
+
+
+@cache
+def configuration_without(version: str, later: frozenset[str]) -> Struct:
+    """The keys of a version without some that came later, such as ``profiles.plugins.multiPoint``."""
+    return _without(CONFIGURATION[version], later, "")
+
+
+def _without(struct: Struct, later: frozenset[str], outer: str) -> Struct:
+    fields = []
+    for field in struct.fields:
+        path = f"{outer}{field.key}"
+        if path in later:
+            continue
+        kind = field.kind.item if isinstance(field.kind, ListOf) else field.kind
+        if isinstance(kind, Struct) and any(key.startswith(f"{path}.") for key in later):
+            inner = _without(kind, later, f"{path}.")
+            kept = msgspec.structs.replace(field, kind=ListOf(inner) if isinstance(field.kind, ListOf) else inner)
+            fields.append(kept)
+        else:
+            fields.append(field)
+    return msgspec.structs.replace(struct, fields=tuple(fields))

@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
-from kubescheduler.config.component.config_schema import CONFIGURATION, GROUP, KIND, PluginConfig
+from kubescheduler.config.component.config_schema import GROUP, KIND, PluginConfig, configuration_without
 from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path
 from kubescheduler.config.unread_keys import unknown_problem
 from kubescheduler.framework.args.document_schema import ListOf, Struct
@@ -50,7 +50,7 @@ def read_written(
     """
     body = without_type(document)
     decoder = GoDecoder(outer=0)
-    written: Written = decoder.decode(CONFIGURATION[version], body)
+    written: Written = decoder.decode(configuration_without(version, form.later), body)
     args = _all_args(written, form, version, args_keys)
     problems = [
         *_problems(decoder),
@@ -61,7 +61,7 @@ def read_written(
         written=_with_args(written, args),
         problems=tuple(problems),
         faulty=tuple(show_path(fault.path) for one in decoders for fault in one.faults),
-        text=_text(body, decoder, args, form, version),
+        text=_text(document, decoder, args, form, version),
     )
 
 
@@ -111,13 +111,17 @@ def _unknown_problem(key: UnknownKey) -> str:
 
 
 def _text(
-    body: Mapping[str, Any], decoder: GoDecoder, args: Mapping[Path, ArgsReading], form: ComponentFormat, version: str
+    document: Mapping[str, Any],
+    decoder: GoDecoder,
+    args: Mapping[Path, ArgsReading],
+    form: ComponentFormat,
+    version: str,
 ) -> str | None:
     """The release's text: of the first value of a wrong type, else of unknown keys."""
     if decoder.faults:
         return form.fault_text(decoder.faults[0])
     if decoder.unknown and form.unknown_text is not None:
-        return form.unknown_text(body, decoder.unknown[0], CONFIGURATION[version], version)
+        return form.unknown_text(document, decoder.unknown[0], configuration_without(version, form.later), version)
     faults = {f"decoding .{show_path(path[:-1])}": reading for path, reading in args.items() if reading.text}
     for place, reading in faults.items():
         if not reading.strict:
@@ -137,7 +141,9 @@ def unknown_fields(unknown: Iterable[UnknownKey]) -> list[str]:
 
 
 def unknown_text_1_20(document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str:
-    """Release 1.20 of the first key it does not know, but for the excerpt of the text at its end."""
+    """Release 1.20 of the first key it does not know."""
+    from kubescheduler.config.policy.policy_1_20 import behind_key
+
     package = version.rpartition("/")[2]
     way = ""
     for step in key.path[:-1]:
@@ -151,7 +157,7 @@ def unknown_text_1_20(document: Mapping[str, Any], key: UnknownKey, struct: Stru
         way += f"[]{package}.{kind.name}: " if isinstance(field.kind, ListOf) else ""
         struct = kind
     text = msgspec.json.encode(dict(document)).decode()
-    found = f"{package}.{struct.name}.ReadObject: found unknown field: {key.path[-1]}"
+    found = f"{package}.{struct.name}.ReadObject: found unknown field: {key.path[-1]}{behind_key(document, key)}"
     return f"strict decoder error for {text}: {way}{found}"
 
 
@@ -199,7 +205,7 @@ def read_args(  # noqa: PLR0911  one after the other, as the release looks
     if reason is None:
         return ArgsReading(record, decoder)
     text = f"decoding args for plugin {entry.name}: {reason}"
-    strict = form.unknown_text is None and not decoder.faults
+    strict = form.unknown_text is None and form.nests_strict_errors and not decoder.faults
     return ArgsReading(record, decoder, None, strict_text([text]) if strict else text, strict)
 
 

@@ -119,8 +119,8 @@ def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
         *parallelism_errors(config),
         *profile_errors(config.profiles, lambda _: iter(())),
         *_queue_sort_errors(config.profiles),
-        *_address_errors("healthzBindAddress", config.healthz_bind_address),
-        *_address_errors("metricsBindAddress", config.metrics_bind_address),
+        *address_errors_1_20("healthzBindAddress", config.healthz_bind_address),
+        *address_errors_1_20("metricsBindAddress", config.metrics_bind_address),
         *number_errors(config),
         *extender_errors_1_20(config.extenders),
     ]
@@ -147,11 +147,12 @@ def _queue_sort_errors(profiles: Sequence[Profile]) -> Iterator[FieldError]:
     for at, profile in enumerate(profiles):
         found = profile.sets.get(member)
         if found != profiles[0].sets.get(member):
-            shown = go_quote("null") if found is None else _literal(found)
+            shown = go_quote("null") if found is None else set_literal(found)
             yield FieldError(f"profiles[{at}].plugins.queueSort", "has to match for all profiles", INVALID, shown)
 
 
-def _literal(plugins: PluginSet) -> str:
+def set_literal(plugins: PluginSet) -> str:
+    """A set as Go's ``%#v`` shows it."""
     enabled = literal_list("config.Plugin", plugins.enabled, _plugin)
     disabled = literal_list("config.Plugin", [Enabled(name) for name in plugins.disabled], _plugin)
     return f"config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}"
@@ -166,7 +167,8 @@ PORTS = range(1, 65536)
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 
 
-def _address_errors(path: str, address: str) -> Iterator[FieldError]:
+def address_errors_1_20(path: str, address: str) -> Iterator[FieldError]:
+    """What 1.20 refuses in an address to listen on."""
     parts = split_host_port(address)
     if parts is None:
         text = "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)"

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kubecel.api_names import go_quote
+from kubescheduler.config.component.config_checks import (
+    client_errors,
+    number_errors,
+    parallelism_errors,
+    profile_errors,
+)
 from kubescheduler.config.component.config_defaults import (
     FIT,
     ignored_resources,
@@ -15,10 +21,18 @@ from kubescheduler.config.component.config_defaults import (
     with_default_args,
     with_ignored_1_36,
 )
-from kubescheduler.config.component.config_schema import MULTI_POINT, V1BETA1, V1BETA2
-from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, merged, validate_1_20
+from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.component.format_1_20 import (
+    SYSTEM_SPREAD,
+    address_errors_1_20,
+    election_errors_1_20,
+    merged,
+    set_literal,
+)
 from kubescheduler.config.component.format_1_36 import merged as merged_in_place
-from kubescheduler.framework.args.field_errors import FieldError, invalid
+from kubescheduler.config.component.format_1_36 import plugin_errors, queue_sort_errors
+from kubescheduler.config.policy.policy_checks import extender_errors_1_20
+from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
 from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
@@ -26,6 +40,7 @@ from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, p
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.component.config_schema import Written
+    from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
@@ -113,28 +128,29 @@ def finish_1_22(
     return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
 
 
-def errors_1_22(_: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+def errors_1_22(form: ComponentFormat, _: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
     """What validation finds. Upstream: 1.22 ``ValidateKubeSchedulerConfiguration``."""
-    found = validate_1_20(config)
-    for at, before in enumerate(written.profiles):
-        if MULTI_POINT in (before.plugins or {}):
-            found.append(FieldError(f"profiles[{at}].plugins.{MULTI_POINT}", "1.22 knows no such field"))
-    for at, profile in enumerate(config.profiles):
-        errors = _removed(profile) if version == V1BETA2 else _conflicts(profile)
-        found += (error.under(f"profiles[{at}]") for error in errors)
-    return found
-
-
-def _removed(profile: Profile) -> Iterator[FieldError]:
     shown = go_quote(V1BETA2)
-    text = f"was removed in version {shown} (KubeSchedulerConfiguration is version {shown})"
-    for member, plugins in profile.sets.items():
-        for at, plugin in enumerate(plugins.enabled):
-            if plugin.name in REMOVED:
-                yield invalid(f"plugins.{member}.enabled[{at}]", plugin.name, text)
-    for at, (name, _) in enumerate(profile.plugin_config):
-        if name in REMOVED:
-            yield invalid(f"pluginConfig[{at}]", name, text)
+    removed = f"was removed in version {shown} (KubeSchedulerConfiguration is version {shown})"
+
+    def check(profile: Profile) -> Iterator[FieldError]:
+        if version == V1BETA2:
+            yield from plugin_errors(profile, form.plugins, REMOVED, removed)
+        else:
+            yield from _conflicts(profile)
+            yield from plugin_errors(profile, form.plugins, (), "")
+
+    return [
+        *client_errors(config),
+        *election_errors_1_20(config.leader_election),
+        *parallelism_errors(config),
+        *profile_errors(config.profiles, check),
+        *queue_sort_errors(form, config.profiles, set_literal),
+        *address_errors_1_20("healthzBindAddress", config.healthz_bind_address),
+        *address_errors_1_20("metricsBindAddress", config.metrics_bind_address),
+        *number_errors(config),
+        *extender_errors_1_20(config.extenders),
+    ]
 
 
 def _conflicts(profile: Profile) -> Iterator[FieldError]:

@@ -14,17 +14,23 @@ from kubescheduler.config.component.config_checks import (
     profile_errors,
 )
 from kubescheduler.config.component.config_defaults import (
+    DEFAULT_ADDRESS,
     ignored_resources,
     ordered,
-    split_host_port,
     with_default_args,
     with_ignored_1_36,
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2
-from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, election_errors_1_20
-from kubescheduler.config.component.format_1_36 import GONE, merged_sets, overriding_first
+from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, election_errors_1_20, set_literal
+from kubescheduler.config.component.format_1_36 import (
+    GONE,
+    address_errors,
+    merged_sets,
+    overriding_first,
+    plugin_errors,
+    queue_sort_errors,
+)
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
-from kubescheduler.framework.args.field_errors import FieldError, invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
 from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import (
@@ -37,6 +43,7 @@ from kubescheduler.framework.profiles.default_plugins import (
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.component.config_schema import Written
+    from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
@@ -57,15 +64,22 @@ Expand = Callable[[Point, PluginSet, Iterable[Enabled], "PluginPoints"], tuple[E
 def merge_1_23(
     form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
 ) -> SchedulerConfig:
-    """Puts the defaults of the apiVersion in, and args for every plugin that can have some."""
+    """Puts the defaults of the apiVersion in, and args for every plugin that can have some; no address is one."""
     keys, defaults = args_keys(form.plugins, feature_gates), default_sets(form, version, feature_gates)
 
     def merge(profile: Profile) -> Profile:
         sets = merged_sets(defaults, profile.sets)
+        if version == V1BETA2:  # such that the native version reads them as meant
+            sets[MULTI_POINT] = PluginSet(sets.get(MULTI_POINT, PluginSet()).enabled, (ALL,))
         names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
         return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
 
-    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+    return msgspec.structs.replace(
+        config,
+        profiles=tuple(map(merge, config.profiles)),
+        healthz_bind_address=config.healthz_bind_address.removesuffix(DEFAULT_ADDRESS),
+        metrics_bind_address=config.metrics_bind_address.removesuffix(DEFAULT_ADDRESS),
+    )
 
 
 def default_sets(
@@ -129,24 +143,18 @@ def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], point
     return (*own.enabled, *more)
 
 
-def errors_1_23(_: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+def errors_1_23(form: ComponentFormat, written: Written, config: SchedulerConfig, _: str) -> list[FieldError]:
     """What validation finds. Upstream: 1.23 ``ValidateKubeSchedulerConfiguration``."""
-    found = [
+    return [
         *client_errors(config),
         *election_errors_1_20(config.leader_election),
         *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda _: iter(())),
+        *profile_errors(config.profiles, lambda profile: plugin_errors(profile, form.plugins, (), "")),
+        *queue_sort_errors(form, config.profiles, set_literal),
+        *address_errors(written),
         *number_errors(config),
         *extender_errors_1_20(config.extenders),
     ]
-    addresses = {
-        "healthzBindAddress": written.healthz_bind_address,
-        "metricsBindAddress": written.metrics_bind_address,
-    }
-    for path, address in addresses.items():
-        if version == V1BETA2 and address and (split_host_port(address) or ("", ""))[1] != "0":
-            found.append(invalid(path, address, "must be empty or with an explicit 0 port"))
-    return found
 
 
 def finish_1_24(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,7 +25,7 @@ from kubescheduler.config.component.config_defaults import (
     with_default_args,
     with_ignored_1_36,
 )
-from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2, V1BETA3
 from kubescheduler.config.policy.policy_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
@@ -171,33 +171,59 @@ def overriding_first(
 # --- validation, after merging ----------------------------------------------------------------
 
 
-def validate_1_36(config: SchedulerConfig, version: str, plugins: InTree) -> list[FieldError]:
-    """version: of the document; plugins: the release's. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
+def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
+    return _errors(form, written, config, version, election_errors_1_36)
+
+
+def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """The same; every resource lock is let pass. Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``."""
+    return _errors(form, written, config, version, election_errors_1_25)
+
+
+def errors_of_versions_gone(
+    form: ComponentFormat, written: Written, config: SchedulerConfig, version: str
+) -> list[FieldError]:
+    """What validation of 1.36 finds in a document of a version that it does not read, plugins that are gone first."""
+    gone = (
+        error.under(f"profiles[{at}]") for at, profile in enumerate(written.profiles) for error in _gone_errors(profile)
+    )
+    return [*gone, *errors_1_36(form, written, config, version)]
+
+
+def _errors(
+    form: ComponentFormat,
+    written: Written,
+    config: SchedulerConfig,
+    version: str,
+    election: Callable[[LeaderElection], Iterator[FieldError]],
+) -> list[FieldError]:
     return [
         *client_errors(config),
-        *election_errors_1_36(config.leader_election),
+        *election(config.leader_election),
         *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda profile: _profile_errors(profile, version, plugins)),
-        *_queue_sort_errors(config.profiles),
+        *profile_errors(config.profiles, lambda profile: _profile_errors(form, profile, version)),
+        *queue_sort_errors(form, config.profiles, _set_json),
+        *address_errors(written),
         *number_errors(config),
         *extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
     ]
 
 
-def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
-    """What the apiVersion does not have, then what validation finds."""
-    return [*version_errors(written, version), *validate_1_36(config, version, form.plugins)]
-
-
-def election_errors_1_36(election: LeaderElection) -> Iterator[FieldError]:
-    """What 1.36 refuses in a leader election that is on."""
+def election_errors_1_25(election: LeaderElection) -> Iterator[FieldError]:
+    """What 1.25 refuses in a leader election that is on."""
     if not election.leader_elect:
         return
     yield from lease_errors(election, _shown, equal=False, order_text="must be greater than `RenewDeadline`")
     for name, value in lock_names(election).items():
         if not value:
             yield required(f"leaderElection.{name}")
-    if election.resource_lock != "leases":
+
+
+def election_errors_1_36(election: LeaderElection) -> Iterator[FieldError]:
+    """The same; the lock has to be a Lease."""
+    yield from election_errors_1_25(election)
+    if election.leader_elect and election.resource_lock != "leases":
         text = 'resourceLock value must be "leases"'
         yield invalid("leaderElection.resourceLock", election.resource_lock, text)
 
@@ -207,13 +233,18 @@ def _shown(nanoseconds: int) -> str:
 
 
 GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
-"""Plugins that v1 refuses by name at every point."""
+"""Plugins that v1 refuses by name at every point, from 1.31 on."""
 
 
-def _profile_errors(profile: Profile, version: str, known: InTree) -> Iterator[FieldError]:
+def _profile_errors(form: ComponentFormat, profile: Profile, version: str) -> Iterator[FieldError]:
     yield from percentage_errors("percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
-    refused = GONE_IN_V1 if version == V1 else frozenset[str]()
-    gone = f"was invalid in version {go_quote(V1)} (KubeSchedulerConfiguration is version {go_quote(version)})"
+    shown = go_quote(version)
+    gone = f"was invalid in version {shown} (KubeSchedulerConfiguration is version {shown})"
+    yield from plugin_errors(profile, form.plugins, form.refused.get(version, frozenset()), gone)
+
+
+def plugin_errors(profile: Profile, known: InTree, refused: Collection[str], gone: str) -> Iterator[FieldError]:
+    """What is wrong with a profile's plugins and their args. refused: names for which ``gone`` is the text."""
     for member, plugins in profile.sets.items():
         if member != MULTI_POINT:
             for at, plugin in enumerate(plugins.enabled):
@@ -245,7 +276,10 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value if isinstance(value, Mapping) else None).decode()
 
 
-def _queue_sort_errors(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+def queue_sort_errors(
+    form: ComponentFormat, profiles: Sequence[Profile], shown: Callable[[PluginSet], str]
+) -> Iterator[FieldError]:
+    """Profiles that sort the queue otherwise than the first. shown: a set as the release shows it."""
     if not profiles:
         return
     first, first_args = _queue_sort(profiles[0]), None
@@ -257,13 +291,12 @@ def _queue_sort_errors(profiles: Sequence[Profile]) -> Iterator[FieldError]:
         first_args = args if plugin == name else first_args
     for at, profile in enumerate(profiles[1:], start=1):
         found = _queue_sort(profile)
+        text, args_text = form.same_queue_sort
         if found != first:
-            text = "must be the same for all profiles"
-            yield FieldError(f"profiles[{at}].plugins.queueSort", text, INVALID, _set_json(found))
+            yield FieldError(f"profiles[{at}].plugins.queueSort", text, INVALID, shown(found))
         for plugin, args in profile.plugin_config:
             if plugin == name and args != first_args:
-                text = "queueSort must be the same for all profiles"
-                yield FieldError(f"profiles[{at}].pluginConfig.args", text, INVALID, _json(args))
+                yield FieldError(f"profiles[{at}].pluginConfig.args", args_text, INVALID, _json(args))
 
 
 def _queue_sort(profile: Profile) -> PluginSet:
@@ -297,10 +330,8 @@ GONE = {
 """Plugin that release 1.36 no longer has → what to do instead."""
 
 
-def version_errors(written: Written, version: str) -> Iterator[FieldError]:
-    """What only documents of an older version can have wrong."""
-    if version not in (V1BETA2, V1BETA3):
-        return
+def address_errors(written: Written) -> Iterator[FieldError]:
+    """Addresses that v1beta2 still has, and that must say nothing. Upstream: 1.23 and later."""
     addresses = {
         "healthzBindAddress": written.healthz_bind_address,
         "metricsBindAddress": written.metrics_bind_address,
@@ -308,8 +339,6 @@ def version_errors(written: Written, version: str) -> Iterator[FieldError]:
     for path, address in addresses.items():
         if address and (split_host_port(address) or ("", ""))[1] != "0":
             yield invalid(path, address, "must be empty or with an explicit 0 port")
-    for at, profile in enumerate(written.profiles):
-        yield from (error.under(f"profiles[{at}]") for error in _gone_errors(profile))
 
 
 def _gone_errors(profile: WrittenProfile) -> Iterator[FieldError]:

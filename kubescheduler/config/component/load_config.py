@@ -89,7 +89,8 @@ def component_config_from(
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     notes = (*behind_notes(document), *form.notes(decoded.written, version), *_unused(decoded, config))
-    return msgspec.structs.replace(config, notes=notes, document=component_document(config, form))
+    written = form if form.native not in form.versions else msgspec.structs.replace(form, native=version)
+    return msgspec.structs.replace(config, notes=notes, document=component_document(config, written))
 
 
 def default_config(

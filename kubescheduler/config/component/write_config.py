@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, PluginConfig, WrittenProfile
+from kubescheduler.config.component.config_schema import (
+    KIND,
+    PluginConfig,
+    WrittenProfile,
+    configuration_without,
+)
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import PluginSet
 from kubescheduler.framework.plugins.plugin_record import args_types
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 
 def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
     """The configuration with everything said; reading it gives the same configuration."""
-    keys = CONFIGURATION[form.native]
+    keys = configuration_without(form.native, form.later)
     said = {field.attribute: getattr(config, field.attribute) for field in keys.fields}
     said["profiles"] = [_profile(profile, config, form) for profile in config.profiles]
     return {"apiVersion": form.native, "kind": KIND, **written(keys, said)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,7 @@ def policy_config_1_20(
     which one of the texts repeats; by default its JSON.
     """
     policy = parse_policy_1_20(document, release=rules.release, strict=False, text=text)
-    give_up(policy_faults_1_20(policy))
+    give_up(policy_faults_1_20(policy, ends_process=rules.ends_process))
     return _config(policy, feature_gates, scheduler_name, plugins, rules)
 
 
@@ -168,7 +169,7 @@ def checked_policy_config_1_20(
     def read() -> Policy:
         return parse_policy_1_20(document, release=rules.release, strict=strict, every_problem=True)
 
-    policy = checked_policy(read, policy_faults_1_20)
+    policy = checked_policy(read, partial(policy_faults_1_20, ends_process=rules.ends_process))
     for note in (*policy.notes, *policy_notes_1_20(policy, spreads=rules.spreads(feature_gates))):
         notice(note)
     return _config(policy, feature_gates, scheduler_name, plugins, rules)
@@ -296,9 +297,16 @@ def unknown_text(document: Mapping[str, Any], key: UnknownKey, *, internal: bool
         assert isinstance(kind, Struct)
         struct = kind
         way += f"[]{_go_name(struct, internal)}: " if listed else ""
-    text = _json(sorted_document(document)).translate(_ESCAPES)
-    shown = around(text.encode(), len(text[: _end_of_key(sorted_document(document), key.path)].encode()))
-    return f"{way}{_go_name(struct, internal)}.ReadObject: found unknown field: {key.path[-1]}{shown}"
+    return (
+        f"{way}{_go_name(struct, internal)}.ReadObject: found unknown field: {key.path[-1]}{behind_key(document, key)}"
+    )
+
+
+def behind_key(document: Mapping[str, Any], key: UnknownKey) -> str:
+    """Where the strict decoder stood behind a key that no field has, and the text there."""
+    in_order = sorted_document(document)
+    text = _json(in_order).translate(_ESCAPES)
+    return around(text.encode(), len(text[: _end_of_key(in_order, key.path)].encode()))
 
 
 def _go_name(struct: Struct, internal: bool) -> str:
@@ -336,11 +344,16 @@ _ESCAPES = str.maketrans(_HTML)
 # --- checking ---------------------------------------------------------------------------------
 
 
-def policy_faults_1_20(policy: Policy) -> Iterator[PolicyFault]:
-    """Every fault, as the release looks for them; those of args it finds when it makes the plugins."""
+def policy_faults_1_20(policy: Policy, *, ends_process: bool = True) -> Iterator[PolicyFault]:
+    """Every fault, as the release looks for them; those of args it finds when it makes the plugins.
+
+    ends_process: entries that cannot be registered end the process, with other texts.
+    """
     invalid = list(validation_1_20(policy))
     yield from (PolicyFault(fault.problem, FROM_POLICY + aggregate(invalid)) for fault in invalid)
     fatal = list(registration_faults_1_20(policy))
+    if not ends_process:
+        fatal = [PolicyFault(_returned(fault.problem), FROM_POLICY + _returned(fault.ends or "")) for fault in fatal]
     yield from fatal
     yield from crash_faults_1_20(policy)
     labels = () if fatal else _label_problems(policy)
@@ -418,6 +431,14 @@ def registration_faults_1_20(policy: Policy) -> Iterator[PolicyFault]:
                 or nearest(name, {*PRIORITIES, *PRIORITY_ALIASES, EQUAL})
             )
             yield _fatal(f"priorities[{at}]", text, hint)
+
+
+def _returned(text: str) -> str:
+    """The text of an entry that cannot be registered, as an error that is returned. Upstream: 1.21."""
+    place, colon, rest = text.partition(": ")
+    rest = rest.removeprefix("Invalid configuration: ")
+    kept = "" if place == FATAL.removesuffix(": ") else place + colon
+    return f"{kept}{rest[:1].lower()}{rest[1:]}"
 
 
 def _fatal(path: str, text: str, hint: str = "") -> PolicyFault:

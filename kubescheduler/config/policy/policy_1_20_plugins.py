@@ -64,6 +64,8 @@ class PolicyPlugins(msgspec.Struct, frozen=True, eq=False):
     """Point → the plugin that every policy gets."""
     merges: bool = True
     """A plugin that several entries lead to is there once; otherwise it is there twice, which the framework refuses."""
+    ends_process: bool = True
+    """An entry that cannot be registered ends the process; otherwise it is an error like others."""
     defaults: DefaultLists = DEFAULT_LISTS_1_20
     """What is selected where a policy has no list."""
     without: Callable[[Mapping[str, bool]], frozenset[str]] = lambda _: frozenset()

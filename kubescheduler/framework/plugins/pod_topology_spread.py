@@ -204,7 +204,7 @@ def _plugin(
     scoring: Callable[[SpreadRules], PriorityConfig],
     unread: str = UNREAD_1_36,
 ) -> ColumnPlugin:
-    """unread: the text where the state of a point is missing, with ``{}`` for the point."""
+    """unread: the text where the state of PreFilter is missing, with ``{}`` for the point."""
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
@@ -212,7 +212,7 @@ def _plugin(
         scoring=scoring(rules),
         sign=never_signed if rules.defaults else sign_no_constraints,
         filter_alone=unread.format("PreFilter"),
-        score_alone=unread.format("PreScore"),
+        score_alone=UNREAD_1_18.format("PreScore"),
     )
 
 

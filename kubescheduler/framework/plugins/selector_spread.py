@@ -47,6 +47,14 @@ def selector_spread_1_22(_: Any, __: Handle) -> ColumnPlugin:
     return _plugin(default_selector_1_36)
 
 
+def selector_spread_1_23(_: Any, __: Handle) -> ColumnPlugin:
+    """As in 1.22; the error where PreScore has not run is worded otherwise.
+
+    Upstream: 1.23 SelectorSpread.
+    """
+    return msgspec.structs.replace(_plugin(default_selector_1_36), score_alone=UNPREPARED.removeprefix("error "))
+
+
 def _plugin(find: FindSelector) -> ColumnPlugin:
     unselected = partial(is_unselected_1_20, find=find)
     scoring = PriorityConfig(
@@ -82,3 +90,4 @@ def default_pod_topology_spread_1_18(_: Any, __: Handle) -> ColumnPlugin:
 PLUGIN_1_18 = InTreePlugin(OLD_NAME, POINTS, default_pod_topology_spread_1_18, default_weight=1)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS, selector_spread_1_20, default_weight=1)
 PLUGIN_1_22 = InTreePlugin(NAME, POINTS, selector_spread_1_22, default_weight=1)
+PLUGIN_1_23 = InTreePlugin(NAME, POINTS, selector_spread_1_23, default_weight=1)

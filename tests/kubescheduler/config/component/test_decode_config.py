@@ -97,6 +97,7 @@ def test_unknown_release() -> None:
 
 # --- strictness ----------------------------------------------------------------------------
 
+TYPE_1_20 = '"apiVersion":"kubescheduler.config.k8s.io/v1beta1","kind":"KubeSchedulerConfiguration"'
 NO_NUMBER = "cannot unmarshal string into Go struct field"
 CASES: list[Any] = [
     pytest.param(
@@ -109,8 +110,9 @@ CASES: list[Any] = [
     pytest.param(
         "1.20",
         {"paralelism": 1},
-        'strict decoder error for {"paralelism":1}: v1beta1.KubeSchedulerConfiguration.ReadObject: '
-        "found unknown field: paralelism",
+        f'strict decoder error for {{{TYPE_1_20},"paralelism":1}}: v1beta1.KubeSchedulerConfiguration.ReadObject: '
+        'found unknown field: paralelism, error found in #10 byte of ...|aralelism":1}|..., bigger context '
+        '...|","kind":"KubeSchedulerConfiguration","paralelism":1}|...',
         ("paralelism: unknown key; did you mean parallelism?",),
         id="unknown-1.20",
     ),
@@ -124,9 +126,11 @@ CASES: list[Any] = [
     pytest.param(
         "1.20",
         {"profiles": [{"plugins": {"multiPoint": {}}}]},
-        'strict decoder error for {"profiles":[{"plugins":{"multiPoint":{}}}]}: '
+        f'strict decoder error for {{{TYPE_1_20},"profiles":[{{"plugins":{{"multiPoint":{{}}}}}}]}}: '
         "v1beta1.KubeSchedulerConfiguration.Profiles: []v1beta1.KubeSchedulerProfile: "
-        "v1beta1.KubeSchedulerProfile.Plugins: v1beta1.Plugins.ReadObject: found unknown field: multiPoint",
+        "v1beta1.KubeSchedulerProfile.Plugins: v1beta1.Plugins.ReadObject: found unknown field: multiPoint, "
+        'error found in #10 byte of ...|ultiPoint":{}}}]}|..., bigger context '
+        '...|onfiguration","profiles":[{"plugins":{"multiPoint":{}}}]}|...',
         None,
         id="no-multi-point",
     ),
@@ -173,7 +177,8 @@ CASES: list[Any] = [
         "1.20",
         {"profiles": [{"pluginConfig": [entry("NodeLabel", labels=[])]}]},
         "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeLabel: strict decoder error for "
-        '{"labels":[]}: v1beta1.NodeLabelArgs.ReadObject: found unknown field: labels',
+        '{"labels":[]}: v1beta1.NodeLabelArgs.ReadObject: found unknown field: labels, '
+        'error found in #9 byte of ...|{"labels":[]}|..., bigger context ...|{"labels":[]}|...',
         None,
         id="args-unknown-1.20",
     ),
