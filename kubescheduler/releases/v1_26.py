@@ -64,8 +64,8 @@ CHANGES = (
     ),
     Change(
         "spread-inclusion-policies",
-        "nodeAffinityPolicy and nodeTaintsPolicy of spread constraints say which nodes count: the gate is on. Taints "
-        "of effect PreferNoSchedule do not leave nodes out any more.",
+        "nodeAffinityPolicy and nodeTaintsPolicy of spread constraints say which nodes count, and taints of effect "
+        "PreferNoSchedule do not leave nodes out any more: the gate is on.",
         ChangeKind.FILTER,
         together(plugins(pod_topology_spread.PLUGIN_1_24), gates({"NodeInclusionPolicyInPodTopologySpread": BETA})),
         source="KEP-3094",

@@ -14,7 +14,7 @@ CHANGES = (
     Change(
         "no-limits-of-in-tree-disks",
         "EBSLimits, GCEPDLimits and AzureDiskLimits are gone from the default plugins: in-tree disks count as those of "
-        "their CSI drivers. A configuration that names them, or CinderLimits, is refused.",
+        "their CSI drivers, and a configuration that names them, or CinderLimits, is refused.",
         ChangeKind.PLUGIN,
         component(
             multi_point=tuple(name for name in v1_30.MULTI_POINT if name not in GONE_IN_V1),
