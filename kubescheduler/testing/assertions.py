@@ -63,6 +63,7 @@ def assert_same_placements(  # noqa: PLR0913
     tie_break: str = "first",
     seeds: int | None = None,
     ties: str = "loose",
+    steps: bool = False,
     extenders: str = "live",
     validate: str | None = None,
 ) -> Comparison:
@@ -70,10 +71,13 @@ def assert_same_placements(  # noqa: PLR0913
 
     Returns the comparison.
 
-    tolerate: causes for which a pod may go elsewhere, such as ``tie-break``. For the others see ``compare_placements``.
+    tolerate: causes for which a pod may go elsewhere, such as ``tie-break``. steps: the message also says at which
+    release from the old to the new one each pod moves, and by which change; that is found when the assertion fails, and
+    is about pods that are decided independently. For the others see ``compare_placements``.
     """
     __tracebackhide__ = True
-    from kubescheduler.testing.compared_sides import to_compare
+    from clusterstate.errors import ConfigError
+    from kubescheduler.testing.compared_sides import faults_of_steps, to_compare
 
     with UsageErrors():
         compared = to_compare(
@@ -87,7 +91,10 @@ def assert_same_placements(  # noqa: PLR0913
             extenders=extenders,
             validate=validate,
         )
+        if steps and (faults := list(faults_of_steps(compared.specs, mode, tie_break, ties))):
+            raise ConfigError(faults)
         comparison = compared.comparison(preempt=preempt, tie_break=tie_break, seeds=seeds, ties=ties)
-    if difference := compared.difference(comparison):
+        difference = compared.difference(comparison, steps=steps, preempt=preempt)
+    if difference:
         raise AssertionError(difference)
     return comparison

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,31 @@ from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST
-from kubescheduler.comparison.outcomes import LOOSE, MODES, Cause, faults_of_tolerated
+from kubescheduler.comparison.outcomes import LOOSE, MODES, SEQUENCE, Cause, faults_of_tolerated
+from kubescheduler.comparison.release_steps import Timeline, timeline
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.names import place
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.given import cluster_of, pods_of, spec_of
-from kubescheduler.testing.placements import difference_text
+from kubescheduler.testing.placements import difference_text, steps_text
 from kubescheduler.testing.running_session import judgement, note
 
 SIDES = ("old", "new")
+
+
+def faults_of_steps(specs: Sequence[EngineSpec], mode: str, tie_break: str, ties: str) -> Iterator[str]:
+    """Why it cannot be said at which release pods move."""
+    if mode == SEQUENCE:
+        yield "steps: in a sequence earlier choices move pods, not the changes of a step"
+    if tie_break != FIRST:
+        yield "steps: with drawn ties chance moves pods, not the changes of a step"
+    if ties != LOOSE:
+        yield "steps: a pod moves where its node is another, whatever it ties with; leave ties out"
+    if len(specs) == 2 and place(specs[0].release) >= place(specs[1].release):
+        yield f"steps: {specs[1].release} is not later than {specs[0].release}"
 
 
 class Compared(msgspec.Struct, frozen=True, eq=False):
@@ -56,11 +70,20 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
         asked["ties"] = ties
         return compare(self.objects, self.pods, old, [new], names=SIDES, engines=self.engines, **asked)
 
-    def difference(self, comparison: Comparison) -> str:
-        """What is not tolerated, in words; empty if there is nothing."""
+    def difference(self, comparison: Comparison, *, steps: bool = False, preempt: bool = False) -> str:
+        """What is not tolerated, in words; empty if there is nothing. steps: with the releases at which the pods move.
+
+        preempt: as the comparison was asked for.
+        """
         if not comparison.differs(self.tolerated):
             return ""
-        return difference_text(comparison, [spec.text for spec in self.specs], self.tolerated)
+        told = steps_text(self._timeline(comparison, preempt)) if steps else ()
+        return difference_text(comparison, [spec.text for spec in self.specs], self.tolerated, told)
+
+    def _timeline(self, comparison: Comparison, preempt: bool) -> Timeline:
+        """Of the pods that differ for a cause that is not tolerated."""
+        keys = {pod.pod for pod in comparison.differing if pod.cause not in self.tolerated}
+        return timeline(self.objects, [pod for pod in self.pods if pod.key in keys], *self.specs, preempt=preempt)
 
 
 def to_compare(  # noqa: PLR0913

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.objects import Pod
@@ -15,8 +16,12 @@ from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.running_session import UsageErrors, judgement
+
+if TYPE_CHECKING:
+    from kubescheduler.comparison.release_steps import Timeline
 
 MOST_PRIORITIES = 4
 """Of one decision, in a text."""
@@ -24,6 +29,10 @@ MOST_CHANGES = 10
 """That a text explains; of the others it names the causes."""
 MOST_NAMES = 3
 """Of pods that go elsewhere alike."""
+MOST_STEPS = 6
+"""Of moves that are alike, release by release."""
+WIDTH = 72
+"""Of a line on steps: pytest puts 8 characters before it."""
 EXTENDERS = "extenders"
 
 
@@ -79,8 +88,11 @@ def _terms(decision: Decision, expected: str, host: str, ahead: int) -> Iterator
 # --- a comparison ----------------------------------------------------------------------------
 
 
-def difference_text(comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause]) -> str:
-    """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler."""
+def difference_text(
+    comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause], steps: Iterable[str] = ()
+) -> str:
+    """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler. steps:
+    lines on the releases at which they move."""
     shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
     lines = [headline(comparison)]
     lines += [f"  {side}: {title}" for side, title in zip(("old", "new"), titles, strict=True)]
@@ -90,6 +102,8 @@ def difference_text(comparison: Comparison, titles: Sequence[str], tolerated: fr
         alike.setdefault(tuple(_pod(pod)), []).append(pod.pod.removeprefix("/"))
     for (change, *why), names in list(alike.items())[:MOST_CHANGES]:
         lines += ["", f"{_listed(names)}: {change}", *why]
+    if told := list(steps):
+        lines += ["", *told]
     lines += ["", *_causes(pod.cause for pod in shown)]
     if rest := sum(map(len, list(alike.values())[MOST_CHANGES:])):
         lines.append(f"{rest} of them {'is' if rest == 1 else 'are'} not explained here")
@@ -101,6 +115,37 @@ def difference_text(comparison: Comparison, titles: Sequence[str], tolerated: fr
         causes = sorted({str(cause) for cause in (*tolerated, *(pod.cause for pod in shown))})
         lines.append(f"to accept this: tolerate=[{', '.join(map(repr, causes))}]")
     return "\n".join(lines)
+
+
+def steps_text(found: Timeline) -> Iterator[str]:
+    """Lines of at most ``WIDTH`` characters: at which release which pods move, and by which change; at first the oldest
+    steps, of the rest only the number."""
+    alike: dict[tuple[str, str | None, str | None, str, tuple[str, ...]], list[str]] = {}
+    for pod in found.pods:
+        for move in pod.moves:
+            key = (move.release, move.old, move.new, "" if move.changes else str(move.cause), move.changes)
+            alike.setdefault(key, []).append(pod.pod.removeprefix("/"))
+    steps = sorted(alike.items(), key=lambda step: found.releases.index(step[0][0]))
+    yield f"release by release from {found.releases[0]} to {found.releases[-1]}:"
+    for (release, old, new, cause, names), pods in steps[:MOST_STEPS]:
+        yield from _wrapped(f"{release}: {_listed(pods)}: {shown(old)} -> {shown(new)}", 2)
+        texts = {change.name: change.text for change in release_named(release).changes}
+        for name in names[:MOST_NAMES]:
+            yield from _wrapped(f"{name}: {texts[name]}", 4)
+        if cause:
+            yield from _wrapped(f"no change alone: {cause}", 4)
+    if len(steps) > MOST_STEPS:
+        yield f"  and {len(steps) - MOST_STEPS} more"
+    if still := [pod.pod.removeprefix("/") for pod in found.pods if not pod.moves]:
+        yield from _wrapped(f"{_listed(still)}: at no step", 2)
+    for note in found.notes[:MOST_NAMES]:
+        yield from _wrapped(f"! {note}", 2)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """What follows in the next lines is indented more."""
+    first = " " * indent
+    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=f"{first}  ", break_on_hyphens=False)
 
 
 def _listed(names: Sequence[str]) -> str:

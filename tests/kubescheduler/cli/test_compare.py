@@ -405,7 +405,7 @@ default     Pod/web    1      1       1.23: n1 to n2 (taint-toleration-weighs-3)
 
 CHANGE                      RELEASE   WHAT IS DIFFERENT
 taint-toleration-weighs-3   1.23      TaintToleration weighs 3 by default, NodeAffinity and InterPodAffinity 2; \
-before, 1. Configurations of v1beta2 keep the weights they had.
+before, and in configurations of v1beta2, 1.
 """
 
 

@@ -11,7 +11,9 @@ from kubescheduler import Cluster
 from kubescheduler import pod as kubescheduler_pod
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing import assert_same_placements, compare_placements
+from kubescheduler.testing.placements import steps_text
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
+from tests.support.timelines import SEVERAL, WEIGHS, made_timeline, moving, timeline_of
 
 PACKING = '"release=1.16,policy=packing.json"'
 SERVICE = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "a"}}}
@@ -67,6 +69,89 @@ def test_running_pods() -> None:
         compare_placements(*sides)
     with pytest.raises(pytest.UsageError, match="no running pod is picked by app=none"):
         compare_placements(*sides, running="app=none")
+
+
+MOVING = (
+    Cluster(release="1.22")
+    .node("n1", cpu=4, memory="8Gi", taints=["a=b:PreferNoSchedule"])
+    .node("n2", cpu=4, memory="8Gi")
+    .pod("full", node="n2", cpu="3800m", memory="7600Mi")
+)
+PREFERS = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 1,
+                "preference": {
+                    "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]
+                },
+            }
+        ]
+    }
+}
+"""Of pods that go to the emptier node while its soft taint weighs 1, and to the other since it weighs 3."""
+
+
+def movers(count: int) -> list[object]:
+    return [
+        kubescheduler_pod(f"web-{at}", cpu="100m", memory="100Mi", spec={"affinity": PREFERS}) for at in range(count)
+    ]
+
+
+def test_steps_are_named() -> None:
+    """The message has the release at which pods move, and the change; lines are short, and names few."""
+    with pytest.raises(AssertionError) as failed:
+        assert_same_placements("release=1.22", "release=1.24", MOVING, movers(5), steps=True)
+    lines = str(failed.value).splitlines()
+    at = lines.index("release by release from 1.22 to 1.24:")
+    end = lines.index("", at)
+    assert lines[at + 1 : end] == [
+        "  1.23: default/web-0, default/web-1, default/web-2 and 2 more: n1 -> n2",
+        "    taint-toleration-weighs-3: TaintToleration weighs 3 by default,",
+        "      NodeAffinity and InterPodAffinity 2; before, and in configurations",
+        "      of v1beta2, 1.",
+    ]
+    assert lines[-1].startswith("to accept this: ")
+    tolerated = assert_same_placements(
+        "release=1.22", "release=1.24", MOVING, movers(1), steps=True, tolerate="changed-weight"
+    )
+    assert tolerated.moved
+
+
+def test_steps_that_are_many_are_cut() -> None:
+    """Only the first ones are told, each change in full, and how many more there are; no line is longer than 72."""
+    lines = list(steps_text(made_timeline(80, 3)))
+    assert len(lines) < 40
+    assert max(map(len, lines)) <= 72
+    found = timeline_of(
+        *(moving(f"shop/p-{at}", "Deployment/p", at, (WEIGHS, at + 1)) for at in range(9)), notes=("x " * 60,)
+    )
+    assert "  and 3 more" in list(steps_text(found))
+    assert any(line.startswith("  ! x x") for line in steps_text(found))
+    still = list(
+        steps_text(timeline_of(moving("shop/a", "Deployment/a", 0), moving("shop/b", "Deployment/b", 0, (SEVERAL, 1))))
+    )
+    assert still[1:] == [
+        "  1.25: shop/b: compute-0 -> general-1",
+        "    no change alone: changed-weight",
+        "  shop/a: at no step",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "how", "message"),
+    [
+        ("1.22", {"mode": "sequence"}, "steps: in a sequence"),
+        ("1.22", {"tie_break": "upstream"}, "steps: with drawn ties"),
+        ("1.22", {"ties": "strict"}, "steps: a pod moves where"),
+        ("1.24", {}, r"steps: 1\.24 is not later than 1\.24"),
+    ],
+    ids=["sequence", "draws", "strict", "order"],
+)
+def test_steps_that_cannot_be_told(old: str, how: dict[str, str], message: str) -> None:
+    """It is said also of pods that do not move."""
+    with pytest.raises(pytest.UsageError, match=message):
+        assert_same_placements(f"release={old}", "release=1.24", MOVING, kubescheduler_pod("x"), steps=True, **how)
 
 
 def test_difference_is_explained(shop: Project) -> None:
