@@ -30,9 +30,9 @@ True
 >>> ks.hints(cluster, ks.pod("web", cpu=3))[0].text
 'ask for 2 cpu instead of 3'
 
-Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision. Whole runs: compare, Comparison, timeline,
-simulate, capacity, hints. From one release to another: migrate. In notebooks: scene. Everything that is raised on
-purpose is in the module errors; RELEASES are the releases' names.
+Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
+timeline, simulate, capacity, hints. From one release to another: migrate. In notebooks: scene. Everything that is
+raised on purpose is in the module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.whole_runs import migrate as migrate
     from kubescheduler.api.whole_runs import simulate as simulate
     from kubescheduler.api.whole_runs import timeline as timeline
+    from kubescheduler.api.why import why as why
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
     from kubescheduler.lab.notebook_scene import scene as scene
@@ -76,6 +77,7 @@ __all__ = [
     "scene",
     "simulate",
     "timeline",
+    "why",
 ]
 
 _PLACES = {
@@ -94,6 +96,7 @@ _PLACES = {
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",
     "timeline": "kubescheduler.api.whole_runs",
+    "why": "kubescheduler.api.why",
 }
 """What is imported when it is first asked for → the module that has it."""
 

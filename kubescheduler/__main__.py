@@ -13,6 +13,12 @@ MADE_BEFORE_COLLECTION = 100_000
 what is read of a cluster stay, and next to nothing of what else is made is in cycles."""
 
 
+def kubectl_why() -> None:
+    """The console script ``kubectl-why``, which makes ``kubectl why POD`` work."""
+    sys.argv.insert(1, "why")
+    main()
+
+
 def main() -> None:
     """Runs the command line. An interrupt ends it with status 130, also while modules are still being imported."""
     gc.set_threshold(MADE_BEFORE_COLLECTION)

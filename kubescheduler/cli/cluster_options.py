@@ -16,7 +16,7 @@ from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 from kubescheduler.cli.progress import progress
 
 if TYPE_CHECKING:
-    from kubescheduler.live.cluster_lists import ClusterLists
+    from kubescheduler.live.cluster_lists import ClusterLists, ListedServer
 
 
 LONG = 2000
@@ -34,21 +34,36 @@ class ServerCluster(NamedTuple):
 
     def lists(self) -> tuple[str, ClusterLists]:
         """(the server's address, its cluster), with a progress bar on a terminal. Raises InputError."""
-        import importlib.util
         import os
+
+        from clusterstate.errors import InputError
+
+        server = self._listed()
+        from kubescheduler.live.cluster_lists import read_server
+        from kubescheduler.live.transport.api_answers import ApiError
+
+        try:
+            with progress("listing", sys.stderr, smallest=LONG) as tell:
+                return read_server(server, os.environ, tell)
+        except ApiError as error:
+            raise InputError(f"the cluster cannot be read: {error}") from None
+
+    def namespace(self) -> str:
+        """Where the context looks for names without a namespace. Raises InputError."""
+        import os
+
+        return self._listed().namespace(os.environ)
+
+    def _listed(self) -> ListedServer:
+        import importlib.util
 
         from clusterstate.errors import InputError
 
         if importlib.util.find_spec("httptools") is None:
             raise InputError(EXTRA)
-        from kubescheduler.live.cluster_lists import ListedServer, read_server
-        from kubescheduler.live.transport.api_answers import ApiError
+        from kubescheduler.live.cluster_lists import ListedServer
 
-        try:
-            with progress("listing", sys.stderr, smallest=LONG) as tell:
-                return read_server(ListedServer(self.kubeconfig, self.context), os.environ, tell)
-        except ApiError as error:
-            raise InputError(f"the cluster cannot be read: {error}") from None
+        return ListedServer(self.kubeconfig, self.context)
 
     def open(self) -> BinaryIO:
         """The cluster as a file with a List; what is missing from it is said on standard error. Raises InputError."""

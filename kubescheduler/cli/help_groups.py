@@ -125,6 +125,7 @@ COMMAND_GROUPS = (
         "kubescheduler schedule cluster.yaml --pod pod.yaml --explain",
         {
             "schedule": "kubescheduler.cli.schedule",
+            "why": "kubescheduler.cli.why",
             "hint": "kubescheduler.cli.hint",
             "simulate": "kubescheduler.cli.simulate",
             "capacity": "kubescheduler.cli.capacity",

@@ -161,14 +161,19 @@ def rendered_hints(found: Iterable[PodHints], output: str, notes: Sequence[str] 
 
 
 def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
-    from kubescheduler.cli.output import ERROR, NONE, table
-
     if one.reached:
         yield f"{screen.filled(f'{one.pod.key}: goes to {one.host}; nothing needs to change')}\n"
         return
     message = " ".join(one.message.split()) or f"goes to {one.host}, not to {one.goal.node}"
     alike = f" and {len(one.others)} more alike" if one.others else ""
     yield f"{screen.filled(f'{one.pod.key}{alike}: {message}')}\n"
+    yield from hint_table(one, screen)
+
+
+def hint_table(one: PodHints, screen: Screen) -> Iterator[str]:
+    """The hints for one pod, a row each, or that there are none."""
+    from kubescheduler.cli.output import ERROR, NONE, table
+
     if not one.hints:
         text = f"{ERROR}: see below" if one.errors else f"{NONE}: no change that is searched does it"
         yield f"{screen.filled(text)}\n"

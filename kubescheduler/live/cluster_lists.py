@@ -15,6 +15,7 @@ from kubescheduler.live.informers.stored_objects import ListMeta
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.kubeconfig import Kubeconfig
 from kubescheduler.live.transport.server_access import KubeconfigAccess, ServerAccess
 
 CORE = "/api/v1"
@@ -251,6 +252,12 @@ class ListedServer(msgspec.Struct, frozen=True):
             await several.load()
             return several
         return await ServerAccess.from_kubeconfig(path or str(_home(environment)), self.context)
+
+    def namespace(self, environment: Mapping[str, str]) -> str:
+        """Where the context looks for names without a namespace. Raises ConfigError."""
+        path = self.kubeconfig or _default_kubeconfig(environment)
+        named = Kubeconfig.read(path, self.context, needs_server=False).namespace if path else ""
+        return named or "default"
 
 
 def _home(environment: Mapping[str, str]) -> Path:

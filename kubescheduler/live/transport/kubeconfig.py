@@ -69,6 +69,7 @@ class ContextEntry(msgspec.Struct, frozen=True):
 
     cluster: str = ""
     user: str = ""
+    namespace: str = ""
 
 
 ENTRIES = {"cluster": ClusterEntry, "user": UserEntry, "context": ContextEntry}
@@ -79,6 +80,8 @@ class Kubeconfig(msgspec.Struct, frozen=True):
 
     cluster: ClusterEntry
     user: UserEntry
+    namespace: str = ""
+    """Where names without a namespace are looked for; empty: the context does not say."""
 
     @classmethod
     def read(cls, paths: str, context: str | None = None, *, needs_server: bool = True) -> Kubeconfig:
@@ -211,7 +214,7 @@ def _chosen(cls: type[Kubeconfig], known: dict[str, dict[str, Any]], name: str, 
         )
     user = known["users"].get(context.user, UserEntry())
     _check_support(cluster, user, context)
-    return cls(cluster, user)
+    return cls(cluster, user, context.namespace)
 
 
 def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry) -> None:

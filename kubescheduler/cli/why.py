@@ -1,0 +1,121 @@
+"""``kubescheduler why``: why a pod is where it is, or nowhere. As ``kubectl-why`` also a plugin of kubectl."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, OneOf
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.help_groups import GroupedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubescheduler.api.why import Why
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.cli.output import Screen
+
+
+@click.command(
+    cls=GroupedCommand,
+    short_help="Say why a pod is where it is, or nowhere.",
+    epilog=f"Exit status: 0 the pod has a node or would get one, 1 it fits nowhere, {ERROR_STATUS}",
+)
+@click.argument("pod")
+@partial(cluster_options, required=False)
+@click.option(
+    "-n", "--namespace", metavar="NAME", help="The pod's namespace.  [default: the context's; of files default]"
+)
+@engine_options
+@click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
+)
+@NO_DEFAULTING
+@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+def why(
+    pod: str,
+    cluster: tuple[ClusterPlace, ...],
+    namespace: str | None,
+    engine: EngineOptions,
+    top: int,
+    no_defaulting: bool,
+    output: str,
+) -> int:
+    """Say why POD of CLUSTER is where it is, or nowhere.
+
+    POD is NAME, or NAMESPACE/NAME. CLUSTER is files, folders, or - for standard input; without it the cluster is read
+    as kubectl does. A pending pod is decided on as things are, with what would have to be evicted for it
+    and what would make it fit; a running one is decided anew in the cluster without it: whether it would go there
+    again, what else would be as good, and by which scores.
+
+    \b
+    Examples:
+      kubescheduler why web-1 cluster.yaml
+      kubescheduler why shop/web-1 --context prod --release cluster
+      kubectl why web-1 -n shop
+    """
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.api.why import named_pod, why_of
+    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+
+    check_standard_input(cluster)
+    places = cluster or (ServerCluster(),)
+    problems: list[str] = []
+    if namespace is None:
+        namespace = places[0].namespace() if isinstance(places[0], ServerCluster) else "default"
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        there = attempt(
+            problems, read_shown, places, engine.release, not no_defaulting, keep_manifests=True, gates=engine.gates
+        )
+        if configured is None or there is None:
+            raise InputError(problems)
+        asked = named_pod(there, pod, namespace)
+    remarks(notes_on_cluster(there))
+    tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
+    answer = why_of(configured, there, asked, tie_break, top=top)
+    for piece in _rendered(answer, output, top, engine.notes(configured)):
+        click.echo(piece, nl=False)
+    return _status(answer)
+
+
+def _status(answer: Why) -> int:
+    from kubescheduler.cli.decision_text import given_up
+    from kubescheduler.core.decision import gave_up
+
+    if gave_up(answer.decision):
+        return given_up([(answer.pod.key, answer.decision.message)])
+    return 0 if answer.placed else 1
+
+
+def _rendered(answer: Why, output: str, top: int, notes: list[str]) -> Iterator[str]:
+    from kubescheduler.cli.explanation import candidates, refusals, scores
+    from kubescheduler.cli.hint import hint_table
+    from kubescheduler.cli.output import document_text, noted, screen_of
+
+    if output != "table":
+        yield document_text({"kind": "Why", **answer.to_dict(), **({"notes": notes} if notes else {})}, output)
+        return
+    screen = screen_of(sys.stdout)
+    yield noted(notes, screen)
+    decision = answer.decision
+    parts = [*_paragraphs(answer, screen)]
+    parts += [scores(decision, screen, top), refusals(decision, screen, top), candidates(decision, screen)]
+    if answer.hints is not None:
+        parts.append("".join(hint_table(answer.hints, screen)).rstrip("\n"))
+    yield "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _paragraphs(answer: Why, screen: Screen) -> Iterator[str]:
+    from kubescheduler.cli.decision_text import would_evict
+
+    first, *rest = answer.sentences()
+    yield screen.paint(screen.filled(first), "head")
+    for text in (*rest, would_evict(answer.decision)):
+        yield "\n".join(screen.filled(line) for line in text.split("\n"))

@@ -1,0 +1,85 @@
+"""``kubescheduler why``: outputs, exit statuses, where the pod is looked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kubescheduler as ks
+from kubescheduler.cli import run
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """Two nodes, a pod that runs, and one that fits nowhere."""
+    running, big = ks.pod("web", cpu=1), ks.pod("big", cpu=6)
+    running["spec"]["nodeName"] = "a"
+    running["metadata"]["namespace"] = big["metadata"]["namespace"] = "shop"
+    items = [ks.node("a", cpu=2), ks.node("b", cpu=4), running, big]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("pod", "options", "status", "said"),
+    [
+        ("shop/web", (), 0, ("shop/web runs on a.", "It would go to b now.", "TOTAL")),
+        ("web", ("-n", "shop"), 0, ("It would go to b now.",)),
+        ("big", ("-n", "shop"), 1, ("shop/big is pending.", "Insufficient cpu", "ask for 4 cpu instead of 6")),
+    ],
+)
+def test_table(
+    cluster: str,
+    pod: str,
+    options: tuple[str, ...],
+    status: int,
+    said: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Sentences, then scores, refusals and hints."""
+    assert run(["why", pod, cluster, "--release", "1.36", *options]) == status
+    out = capsys.readouterr().out
+    assert all(text in out for text in said), out
+
+
+def test_json(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as data."""
+    assert run(["why", "shop/big", cluster, "-o", "json", "--top", "1"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["kind"], document["pod"], document["node"]) == ("Why", "shop/big", None)
+    assert [hint["text"] for hint in document["hints"]] == ["ask for 4 cpu instead of 6"]
+
+
+def test_errors(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod that is not there, and a configuration that is none, are told together with status 2."""
+    assert run(["why", "web", cluster]) == 2
+    assert "there is no pod default/web in the cluster; there is shop/web" in capsys.readouterr().err
+
+
+def test_namespace_of_the_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names without a namespace are looked for where the kubeconfig's context says."""
+    from kubescheduler.cli.cluster_options import ServerCluster
+
+    context = {"name": "c", "context": {"cluster": "x", "user": "u", "namespace": "shop"}}
+    named = {"clusters": [{"name": "x"}], "users": [{"name": "u"}], "contexts": [context], "current-context": "c"}
+    config = tmp_path / "config"
+    config.write_text(json.dumps({"kind": "Config", **named}))
+    monkeypatch.setenv("KUBECONFIG", str(config))
+    assert ServerCluster().namespace() == "shop"
+    monkeypatch.setenv("KUBECONFIG", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "none"))
+    assert ServerCluster().namespace() == "default"
+
+
+def test_plugin_of_kubectl(cluster: str) -> None:
+    """``kubectl why`` runs the console script kubectl-why."""
+    code = "import sys, kubescheduler.__main__ as m; sys.argv = ['kubectl-why', *sys.argv[1:]]; m.kubectl_why()"
+    command = [sys.executable, "-c", code, "web", cluster, "-n", "shop"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("shop/web runs on a.")
