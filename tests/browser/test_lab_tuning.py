@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, held, hold_answer, let_go, settled, violations
+from tests.support.pages.lab_page import (
+    LabPages,
+    Page,
+    RunningLab,
+    decide_by,
+    held,
+    hold_answer,
+    let_go,
+    open_releases,
+    settled,
+    violations,
+)
 
 POD = "shop/web-6d5f9-wq6rb"
 REFUSAL = {"refused": "asked", "problems": ["refused by the test"]}
@@ -177,12 +188,11 @@ def test_a_check_is_switched_off(page: Page) -> None:
 
 def test_a_release_that_cannot_read_it_offers_the_migrated_configuration(page: Page) -> None:
     """Why it cannot, and one button; undone, the configuration is what it was."""
-    page.get_by_role("button", name="change the release").click()
-    page.get_by_role("menuitem", name="Decide by 1.16").click()
-    settled(page)
+    decide_by(page, "1.16")
     slid(page, "LeastRequestedPriority", 3)
-    page.get_by_role("button", name="change the release").click()
-    page.get_by_role("menuitem", name="Decide by 1.36").click()
+    open_releases(page)
+    page.get_by_text("cannot read the configuration").click()
+    page.get_by_role("button", name="Decide by 1.36").click()
     dialog = page.get_by_role("dialog")
     dialog.locator(".problems li").first.wait_for()
     assert violations(page) == []

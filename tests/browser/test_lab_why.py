@@ -14,7 +14,7 @@ import kubescheduler as ks
 from kubescheduler.cli import run
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, decide_by, settled, show_screen, violations
 from tests.support.pages.lab_server import lab_server
 from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
 from tests.support.releases_tried import RELEASES_TRIED
@@ -116,8 +116,7 @@ def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, lab_pages: La
 def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, lab_pages: LabPages) -> None:
     """In 1.4 and 1.16 one priority gives every node 100000; the bars are of the rest, until one asks for all."""
     page = opened(lab, lab_pages, "Why")
-    page.get_by_role("button", name="change the release").click()
-    page.get_by_role("menuitem", name="Decide by 1.16").click()
+    decide_by(page, "1.16")
     page.get_by_text("Not in the bars").wait_for()
     settled(page)
     widths = "rows => rows.map(row => row.querySelectorAll('.segment:not(.nothing)').length)"

@@ -22,7 +22,7 @@ export function live() {
 // What was asked of the scene as it is now, newest last: a replay answers it too.
 const asked = new Map();
 const KEPT = 400;
-const CHANGES = new Set(["open", "edit", "undo", "redo", "export", "share", "exerciseHint", "exerciseFile", "exerciseCheck"]);
+const UNKEPT = new Set(["open", "edit", "undo", "redo", "export", "share", "exerciseHint", "exerciseFile", "exerciseCheck", "releases", "releaseStep"]);
 
 function note(verb, params) {
   const key = `${verb} ${JSON.stringify(params)}`;
@@ -40,7 +40,7 @@ export function journal() {
 export async function ask(verb, params = {}, { slot = null } = {}) {
   const body = { ...params, tab: tab.value ?? undefined };
   let controller;
-  if (!CHANGES.has(verb)) note(verb, params);
+  if (!UNKEPT.has(verb)) note(verb, params);
   if (slot) {
     body.ask = slot;
     body.serial = (serials.get(slot) ?? FIRST) + 1;
@@ -59,6 +59,11 @@ export async function ask(verb, params = {}, { slot = null } = {}) {
   } finally {
     busy.value -= 1;
   }
+}
+
+// Nobody waits for the answer to the question in a slot any more.
+export function stop(slot) {
+  underWay.get(slot)?.abort();
 }
 
 const LOST = { token: "refused", tab: "dropped", gone: "closed" };

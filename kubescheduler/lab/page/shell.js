@@ -1,12 +1,13 @@
 // The frame around every screen: bar, pending pods, the screen, notes, the open dialog.
 
-import { edit, editOrFault, live, open, redo, undo, useAnswer } from "./api.js";
-import { Icon, IconButton, Menu, MenuHost } from "./components/controls.js";
+import { edit, live, open, redo, undo, useAnswer } from "./api.js";
+import { IconButton, MenuHost } from "./components/controls.js";
 import { openDialog } from "./components/dialog.js";
 import { Answered, Faults, LiveRegion, Loading, Toasts } from "./components/states.js";
 import { openLater } from "./dialogs.js";
 import { CarriedPod, startDrag } from "./drag.js";
 import { again } from "./kept_scene.js";
+import { Release } from "./release_line.js";
 import { address } from "./route.js";
 import { PANELS, SCREENS } from "./screens.js";
 import {
@@ -136,8 +137,6 @@ function verdict(pod) {
 
 // Title, sides, screens, undo and redo, theme, presenter, share.
 
-const MOST_SIDES = 4;
-
 function TopBar() {
   const shown = running.value ? state.value : null;
   const narrow = useNarrow();
@@ -185,7 +184,7 @@ async function openShare() {
 function Sides({ sides }) {
   const text = (each) => named(each, state.value.title);
   if (sides.length < 2) {
-    return html`<div class="side"><${Release} text=${text(sides[0])} /></div>`;
+    return html`<div class="side"><${Release} side=${sides[0]} text=${text(sides[0])} /></div>`;
   }
   return html`<div class="side"><fieldset class="segments sides">
     <legend class="unseen">Release and configuration shown</legend>
@@ -199,45 +198,13 @@ function Sides({ sides }) {
         /><span>${text(each)}</span>
       </label>`,
     )}
-  </fieldset> <${Release} text="" /></div>`;
+  </fieldset> <${Release} side=${side.value} text="" /></div>`;
 }
 
 // A side's name says its release; that of a scene of one side is in the title already.
 function named({ name, release }, title) {
   if (!name || name === title) return `release ${release}`;
   return name.includes(release) ? name : `${name}, ${release}`;
-}
-
-// Whose rules decide: another release for the side that is shown, or one more side.
-function Release({ text }) {
-  if (!live()) return text;
-  const shown = side.value;
-  const items = [
-    ...state.value.releases.map((release) => ({
-      text: `Decide by ${release}`,
-      quiet: release === shown.release ? "as it does now" : "",
-      disabled: release === shown.release,
-      run: () => decideBy(shown.id, release),
-    })),
-    ...(state.value.sides.length < MOST_SIDES
-      ? [{ text: "Compare …", quiet: "with other releases or configurations, side by side", run: () => (screen.value = "sides") }]
-      : []),
-  ];
-  return html`<${Menu} label=${`${text || "Release"}: change the release`} items=${items} buttonClass="plain release" align="start">
-    ${text} <${Icon} name="down" />
-  </${Menu}>`;
-}
-
-// In an exercise the files say by what is decided: there a refusal is just said.
-async function decideBy(side, release) {
-  const wanted = { do: "release", side, release };
-  if (state.value.exercise) return void edit(wanted);
-  try {
-    await editOrFault(wanted);
-  } catch (fault) {
-    if (!fault.problems) throw fault;
-    openLater("migrated", { side, release, problems: fault.problems });
-  }
 }
 
 function Screens() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_steps_that_are_many_are_cut() -> None:
     ],
     ids=["sequence", "draws", "strict", "order"],
 )
-def test_steps_that_cannot_be_told(old: str, how: dict[str, str], message: str) -> None:
+def test_steps_that_cannot_be_told(old: str, how: dict[str, Any], message: str) -> None:
     """It is said also of pods that do not move."""
     with pytest.raises(pytest.UsageError, match=message):
         assert_same_placements(f"release={old}", "release=1.24", MOVING, kubescheduler_pod("x"), steps=True, **how)

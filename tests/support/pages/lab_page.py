@@ -22,6 +22,7 @@ import attrs
 from kubescheduler.lab.exercises.checking import CheckedExercise, Standing, check_work
 from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
+from kubescheduler.releases.names import place
 from tests.support.pages.layout_faults import inaccessible
 from tests.support.processes.dependent_processes import dependent
 
@@ -157,6 +158,21 @@ class LabPages:
         for context in self._contexts:
             context.close()
         self._contexts.clear()
+
+
+def open_releases(page: Page) -> Any:
+    """Opens the slider of releases, which it gives."""
+    page.get_by_role("button", name="change the release").click()
+    slider = page.get_by_role("slider", name="Release that decides")
+    slider.wait_for()
+    return slider
+
+
+def decide_by(page: Page, release: str) -> None:
+    """Has a side that every release can read decide by another."""
+    open_releases(page).fill(str(place(release)))
+    settled(page)
+    page.keyboard.press("Escape")
 
 
 def show_screen(page: Page, title: str) -> None:

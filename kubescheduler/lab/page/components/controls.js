@@ -170,7 +170,7 @@ function Item({ item }) {
 }
 
 // The list is fixed to the window, so that no scrolling part cuts it off.
-function place(list, anchor, align) {
+export function place(list, anchor, align) {
   const at = anchor.getBoundingClientRect();
   const size = list.getBoundingClientRect();
   const left = align === "end" ? at.right - size.width : at.left;

@@ -5,7 +5,7 @@ import { Icon, Menu } from "../components/controls.js";
 import { closeDialog, Dialog, openDialog } from "../components/dialog.js";
 import { Editor, placed } from "../components/editor.js";
 import { Answered, Empty, Faults } from "../components/states.js";
-import { asked, screen, sideId, state } from "../store.js";
+import { asked, screen, side, sideId, state } from "../store.js";
 import { html, useSheet, useState } from "../ui.js";
 
 // Asks what the scheduler beside is: another release, a provider, a Policy, a configuration, or a copy.
@@ -26,9 +26,16 @@ function wanted({ way, release, source, text }) {
   return way === "default" ? { do: "addSide", release } : { do: "addSide", release, kind: way, text };
 }
 
+// The release before a release, and the one after it, as far as there are.
+function neighbours(releases, release) {
+  const at = releases.indexOf(release);
+  return [releases[at - 1], releases[at + 1]].filter((each) => each !== undefined);
+}
+
 function AddSide({ sides }) {
   const releases = state.value.releases;
-  const first = releases.find((each) => sides.every((side) => side.release !== each)) ?? releases.at(-1);
+  const near = neighbours(releases, side.value.release);
+  const first = [...near, ...releases].find((each) => sides.every((one) => one.release !== each)) ?? releases.at(-1);
   const [asked, setAsked] = useState({ way: "default", release: first, source: sides[0].id, text: "" });
   const [problems, setProblems] = useState(null);
   const set = (name) => (event) => setAsked({ ...asked, [name]: event.target?.value ?? event });
@@ -47,7 +54,10 @@ function AddSide({ sides }) {
     <form class="form" onSubmit=${submit}>
       <div class="row">
         <label class="field"><span>Release</span>
-          <select onChange=${set("release")}>${options(releases.map((each) => [each, each]), asked.release)}</select>
+          <select onChange=${set("release")}>
+            <optgroup label=${`Beside ${side.value.release}`}>${options(near.map((each) => [each, each]), asked.release)}</optgroup>
+            <optgroup label="Others">${options(releases.filter((each) => !near.includes(each)).map((each) => [each, each]), asked.release)}</optgroup>
+          </select>
         </label>
         <label class="field"><span>Configured by</span>
           <select onChange=${set("way")}>${options(Object.entries(WAYS), asked.way)}</select>

@@ -1,0 +1,118 @@
+"""The verbs ``releases`` and ``releaseStep``: by which releases a side can decide, and whether the pod that is asked
+about goes elsewhere from one of them to the next.
+
+A page asks for one step at a time, so that whatever else is asked meanwhile waits for one step at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.errors import ConfigError
+from kubescheduler.api.whole_runs import without
+from kubescheduler.comparison.release_steps import TimelineMove, timeline
+from kubescheduler.engine.engine_flags import newest_gates
+from kubescheduler.engine.spec import no_notice
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene_state import SceneFault, Side
+from kubescheduler.lab.scene.side_schedulers import KeptValues
+from kubescheduler.lab.scene.side_verbs import in_release
+from kubescheduler.lab.scene.verb_contract import SideParameters, Verb, parameters
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import RELEASE_NAMES, place
+
+KEPT = "releases"
+"""Under which a scene keeps what was answered last."""
+
+
+@attrs.define(eq=False)
+class AskedReleases:
+    """What was answered of one side's description, pod and cluster, whichever release decides now."""
+
+    of: str
+    """Another for other clusters, pods and descriptions."""
+    problems: dict[str, str] = attrs.field(factory=dict)
+    """Release → why it cannot read what describes the side; empty if it can."""
+    steps: dict[tuple[str, str], dict[str, Any]] = attrs.field(factory=dict)
+    """(release, next release) → the answer on the step."""
+
+
+def releases(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Every release, with why it cannot decide by what describes the side; ``of`` is another text for other steps."""
+    side = scene.side(parameters(SideParameters, asked).side)
+    kept = _kept(scene, side)
+    if not kept.problems:
+        kept.problems = {release: _problem(side, release) for release in RELEASE_NAMES}
+    return {"of": kept.of, "releases": [{"release": name, "problem": why} for name, why in kept.problems.items()]}
+
+
+def _problem(side: Side, release: str) -> str:
+    try:
+        in_release(side, release).spec.engine(no_notice)
+    except ConfigError as error:
+        return error.problems[0]
+    return ""
+
+
+class StepParameters(SideParameters, frozen=True, kw_only=True):
+    """Of ``releaseStep``."""
+
+    before: str
+    """The older release."""
+    release: str
+    """The newer one."""
+
+
+def release_step(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the pod that is asked about goes by each of two releases, and by which changes it goes elsewhere.
+
+    Raises SceneFault where a release cannot read what describes the side, or the cluster.
+    """
+    want = parameters(StepParameters, asked)
+    side = scene.side(want.side)
+    names = release_named(want.before).name, release_named(want.release).name
+    if place(names[0]) >= place(names[1]):
+        raise SceneFault(f"release: {names[1]} is not later than {names[0]}")
+    steps = _kept(scene, side).steps
+    if names not in steps:
+        steps[names] = _step(scene, side, *names)
+    return steps[names]
+
+
+def _step(scene: Scene, side: Side, before: str, release: str) -> dict[str, Any]:
+    specs = [in_release(side, name).spec for name in (before, release)]
+    cluster = scene.state.cluster.for_release(release, newest_gates(specs))
+    pod = cluster.find_pod(scene.pod_key())
+    assert pod is not None
+    [found] = timeline(without(cluster, [pod]), [pod], *specs).pods
+    old, new = found.outcomes[0], found.outcomes[-1]
+    return {
+        "pod": found.pod,
+        "before": before,
+        "release": release,
+        "hosts": [old.host, new.host],
+        "changes": [_change(move, name) for move in found.moves for name in move.changes],
+        "text": "; ".join(f"{move.cause}: {move.text}" for move in found.moves),
+    }
+
+
+def _change(move: TimelineMove, name: str) -> dict[str, str]:
+    text = next(change.text for change in release_named(move.release).changes if change.name == name)
+    return {"name": name, "text": text}
+
+
+def _kept(scene: Scene, side: Side) -> AskedReleases:
+    """What was answered of the side as it is but for its release; begun anew where something else is asked about."""
+    kept: KeptValues = scene.extra.setdefault(KEPT, KeptValues(4))
+    described = msgspec.structs.asdict(side.spec)
+    del described["release"]
+    made = partial(AskedReleases, f"{scene.version} {side.id}")
+    return kept.value((scene.state.cluster, *described.values()), made, scene.state.asked)
+
+
+VERBS: Mapping[str, Verb] = {"releases": releases, "releaseStep": release_step}
