@@ -89,17 +89,17 @@ CHANGES = (
     ),
     Change(
         "csi-volume-limits-from-csinode",
-        "MaxCSIVolumeCount takes limits from CSINode before those of the node, and tells volumes of different drivers "
-        "apart.",
+        "MaxCSIVolumeCount takes limits from CSINode before those of the node, tells volumes of different drivers "
+        "apart, and with the feature gates CSIMigration… counts in-tree volumes where a CSINode says that their plugin "
+        "was handed over.",
         ChangeKind.FILTER,
-        together(predicates(CSI_VOLUMES), gates({"CSINodeInfo": BETA}, idle=("CSINodeInfo",))),
-    ),
-    Change(
-        "csi-migration-behind-gates",
-        "With the feature gates CSIMigration and CSIMigrationAWS, …GCE, …AzureDisk or …OpenStack in-tree volumes count "
-        "as those of their CSI drivers on nodes whose CSINode says that the plugin was handed over.",
-        ChangeKind.GATE,
-        gates(dict.fromkeys(("CSIMigration", *MIGRATING_GATES.values()), ALPHA)),
+        together(
+            predicates(CSI_VOLUMES),
+            gates(
+                {"CSINodeInfo": BETA, **dict.fromkeys(("CSIMigration", *MIGRATING_GATES.values()), ALPHA)},
+                idle=("CSINodeInfo",),
+            ),
+        ),
         source="KEP-625",
     ),
     Change(

@@ -427,7 +427,7 @@ CHANGES = (
     ),
     Change(
         "hard-weight-of-0",
-        "hardPodAffinitySymmetricWeight may be 0; before, at least 1.",
+        "--hard-pod-affinity-symmetric-weight may be 0; before, it was at least 1.",
         ChangeKind.POLICY,
         where_plugins_decide(policies(hard_weight_error=hard_weight_error_1_20)),
     ),

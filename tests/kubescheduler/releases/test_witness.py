@@ -1,0 +1,64 @@
+"""Every change has a witness, which both releases answer as it says, for that change alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kubescheduler.engine.evaluate_protocol import evaluate
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
+from kubescheduler.releases.witness import NoWitness, Witness, witnesses
+
+CASES = [
+    pytest.param(release, name, id=f"{release} {name}")
+    for release in RELEASE_NAMES
+    for name, found in witnesses(release).items()
+    if isinstance(found, Witness)
+]
+
+
+def answer(witness: Witness, release: str) -> dict[str, Any]:
+    """What a release answers, without what is empty."""
+    [found] = evaluate([json.dumps(witness.scenario()).encode()], release)
+    return {part: said for part, said in found.items() if part not in {"release", "notes"} and said}
+
+
+def at(said: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        said = (said or {}).get(key)
+    return said
+
+
+@pytest.mark.parametrize(("release", "change"), CASES)
+def test_witness(release: str, change: str) -> None:
+    """The older release answers as before, the newer one otherwise; with the change taken back wholly as the older one.
+
+    Of two refusals the texts are not compared beyond the place where the witness looks.
+    """
+    witness = witnesses(release)[change]
+    assert isinstance(witness, Witness)
+    alone = witness.alone(release)
+    names = (RELEASE_NAMES[place(release) - 1], release, alone, f"{alone}{TAKEN_BACK}{change}")
+    older, newer, only, back = (answer(witness, name) for name in names)
+    found = [at(said, witness.differs) for said in (older, newer, only)]
+    assert found == [witness.before, witness.after, witness.after]
+    assert at(back, witness.differs) != at(only, witness.differs)
+    if not (older.get("error") and back.get("error")):
+        assert back == older
+
+
+def test_every_change_has_one() -> None:
+    """Or it says why none is possible; there is none of anything else."""
+    for release, record in RELEASES.items():
+        assert sorted(witnesses(release)) == sorted(change.name for change in record.changes), release
+
+
+def test_changes_without_one() -> None:
+    """Few, and each with a reason."""
+    every = [found for release in RELEASE_NAMES for found in witnesses(release).values()]
+    lacking = [found for found in every if isinstance(found, NoWitness)]
+    assert len(lacking) <= 20
+    assert all(len(found.none) > len("it is about") for found in lacking)
