@@ -16,7 +16,8 @@ from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.transport.api_client import CONNECTIONS, ApiClient, ClientOptions, Limits
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
+from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
 from kubescheduler.live.wall_clock import WallClock
@@ -32,6 +33,7 @@ class ServerClients:
         self._clock = clock
         self.observer: RestObserver = RestObserver()
         """Who is told of the requests of clients that are made from now on."""
+        self._connections: HttpConnections | None = None
         self.all: list[ApiClient] = []
         """Every client, to be closed in the end."""
 
@@ -47,11 +49,17 @@ class ServerClients:
             raise
         return self.access
 
-    def client(self, suffix: str, timeout: float | None = None, *, connections: int = CONNECTIONS) -> ApiClient:
-        """One more. suffix: ends its user agent. timeout: seconds that a request lasts at most."""
+    def client(self, suffix: str, timeout: float | None = None) -> ApiClient:
+        """One more, which shares the connections of all. suffix: ends its user agent. timeout: seconds that a request
+        lasts at most.
+        """
         agent = f"kube-scheduler/{self._release.version} (linux/amd64) kubernetes/0000000{suffix}"
-        options = ClientOptions(Limits(self._server.qps, self._server.burst), agent, timeout, connections)
-        client = ApiClient(self.access, options, observer=self.observer, clock=self._clock)
+        options = ClientOptions(Limits(self._server.qps, self._server.burst), agent, timeout)
+        if self._connections is None:
+            self._connections = HttpConnections(self.access, self.observer, self._clock)
+        client = ApiClient(
+            self.access, options, connections=self._connections, observer=self.observer, clock=self._clock
+        )
         self.all.append(client)
         return client
 

@@ -27,7 +27,7 @@ from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_
 from kubescheduler.live.live_scheduler import Dependencies, LiveScheduler
 from kubescheduler.live.process.process_context import ProcessContext
 from kubescheduler.live.process.release_live import LiveRelease
-from kubescheduler.live.recording.broadcaster import ALONE, EventBroadcaster, Surface
+from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.live.writes.live_client import LiveClient
@@ -291,7 +291,7 @@ def _events(context: ProcessContext, main: ApiClient, pods: StoredObjects) -> Ev
         return resource_version(pod) or ("" if stored is None else stored.version)
 
     return EventBroadcaster(
-        context.clients.client("/scheduler", connections=ALONE),
+        context.clients.client("/scheduler"),
         context.io,
         context.settings.release.events,
         Surface(socket.gethostname(), version_of),

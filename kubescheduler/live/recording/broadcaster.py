@@ -32,7 +32,8 @@ from kubescheduler.live.wall_clock import WallClock
 
 WRITES, ALONE = 32, 64
 """Events that are written at the same time beside bindings, and while none are: enough to keep pace with bindings,
-although each waits for the server's disk; more would take turns of the server from bindings."""
+although each waits for the server's disk; more would take turns of the server from bindings. A client's CONNECTIONS at
+most."""
 WAITING = 50_000
 """Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull, but with a goroutine for
 each event that is taken out of the channel."""

@@ -111,8 +111,10 @@ RETRIES = 10
 """How often a request is repeated because the server asked for it."""
 CLOSING = 0.05
 """Seconds that closed connections have to go: TLS says good-bye first."""
-CONNECTIONS = 128
-"""Requests of a client at the same time; each costs both sides a handshake when its connection is made."""
+CONNECTIONS = 64
+"""Requests of a client at the same time. Each connection costs both sides a handshake when it is made, as much CPU as a
+binding or two, and a server on two cores is busy with far fewer.
+"""
 NOT_REPEATABLE = frozenset({"POST", "PATCH"})
 """Methods whose requests may have been carried out, although no answer came."""
 
@@ -146,7 +148,7 @@ class ClientOptions(msgspec.Struct, frozen=True):
     timeout: float | None = None
     """Seconds for one request with everything in it, None: no limit. Watches have none."""
     connections: int = CONNECTIONS
-    """Requests at the same time; those above that wait for one to be free. Watches come on top."""
+    """Requests at the same time; those above that wait. Watches come on top."""
 
 
 class ApiClient:
@@ -160,9 +162,13 @@ class ApiClient:
         access: ServerAccess,
         options: ClientOptions | None = None,
         *,
+        connections: HttpConnections | None = None,
         observer: RestObserver | None = None,
         clock: WallClock | None = None,
     ) -> None:
+        """connections: shared with other clients of the same access, so that one uses what another has left; its own
+        without.
+        """
         self.access = access
         self._options = ClientOptions() if options is None else options
         self._observer = observer or RestObserver()
@@ -170,7 +176,8 @@ class ApiClient:
         self.bucket = TokenBucket(self._options.limits, self._clock)
         """The client's limit on requests."""
         self._heads = RequestHeads(self._options.user_agent)
-        self._connections: HttpConnections | None = None
+        self._connections = connections or HttpConnections(access, self._observer, self._clock)
+        self._turns = asyncio.Semaphore(self._options.connections)
         self._under_way: set[asyncio.Task[Any]] = set()
         self._in_turn: set[asyncio.Task[Any]] = set()
         self._ending = False
@@ -204,9 +211,8 @@ class ApiClient:
 
     async def close(self) -> None:
         """Ends all connections."""
-        if self._connections is not None:
-            self._connections.close()
-            await asyncio.sleep(CLOSING)
+        self._connections.close()
+        await asyncio.sleep(CLOSING)
 
     async def request(
         self,
@@ -263,7 +269,7 @@ class ApiClient:
         total = self._options.timeout if asked.timeout is None else asked.timeout
         started, code, received = self._clock.monotonic(), "<error>", 0
         try:
-            sent_by = self._connected().send(request, repeatable=asked.method not in NOT_REPEATABLE)
+            sent_by = self._in_its_turn(request, repeatable=asked.method not in NOT_REPEATABLE)
             answer = await (sent_by if total is None else asyncio.wait_for(sent_by, total))
             code, received = str(answer.code), len(answer.body)
             return answer
@@ -305,12 +311,11 @@ class ApiClient:
     @asynccontextmanager
     async def _stream(self) -> AsyncIterator[HttpStream]:
         """A connection for a stream, ended with it."""
-        connections = self._connected()
-        stream = await connections.open()
+        stream = await self._connections.open()
         try:
             yield stream
         finally:
-            connections.hand_back(stream)
+            self._connections.hand_back(stream)
 
     def url(self, path: str, query: Query = ()) -> str:
         """The address of a path below the server's, with its query in the order given."""
@@ -348,11 +353,9 @@ class ApiClient:
         except (ConfigError, OSError) as error:
             raise ApiError(f"getting credentials: {error}") from None
 
-    def _connected(self) -> HttpConnections:
-        """What requests are sent by."""
-        if self._connections is None:
-            self._connections = HttpConnections(self.access, self._options.connections, self._observer, self._clock)
-        return self._connections
+    async def _in_its_turn(self, request: bytes, *, repeatable: bool) -> ApiAnswer:
+        async with self._turns:
+            return await self._connections.send(request, repeatable=repeatable)
 
 
 def _escaped(text: str) -> str:

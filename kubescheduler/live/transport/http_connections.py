@@ -1,4 +1,4 @@
-"""The connections of one client to one API server: kept alive, as many at a time as the client may have.
+"""The connections of one process to one API server, kept alive for the next request of any of its clients.
 
 httptools reads the answers. A general client does for every request what requests to one server need once: that is
 three quarters of what a binding costs.
@@ -177,19 +177,12 @@ class HttpConnections:
     """Sends requests, each by a connection that is free, or a new one. For one event loop."""
 
     def __init__(
-        self,
-        access: ServerAccess,
-        most: int,
-        observer: RestObserver | None = None,
-        clock: WallClock | None = None,
+        self, access: ServerAccess, observer: RestObserver | None = None, clock: WallClock | None = None
     ) -> None:
-        """most: connections at the same time; requests above that wait for one to be free. observer: told how long it
-        took to look names up.
-        """
+        """observer: told how long it took to look names up."""
         self._access = access
         self._observer = observer or RestObserver()
         self._clock = clock or WallClock()
-        self._turns = asyncio.Semaphore(most)
         self._idle: list[tuple[HttpConnection, float]] = []
         self._all: set[HttpConnection | HttpStream] = set()
         self._way: tuple[str, ssl.SSLContext | bool] | None = None
@@ -201,15 +194,14 @@ class HttpConnections:
         repeatable: whether one that a kept connection lost without any answer is sent once more by a new one.
         Raises DialError when there is no connection, OSError or IncompleteReadError when it breaks.
         """
-        async with self._turns:
-            kept = self._kept()
-            if kept is not None:
-                try:
-                    return await self._by(kept, request)
-                except BROKEN:
-                    if kept.heard or not repeatable:
-                        raise
-            return await self._by(await self._dialled(HttpConnection), request)
+        kept = self._kept()
+        if kept is not None:
+            try:
+                return await self._by(kept, request)
+            except BROKEN:
+                if kept.heard or not repeatable:
+                    raise
+        return await self._by(await self._dialled(HttpConnection), request)
 
     async def open(self) -> HttpStream:
         """A connection for an answer that is read as it arrives, beside those for requests. Its user hands it back.

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
+from unittest.mock import MagicMock
 
 import msgspec
 import pytest
 from aiohttp import web
 
 from kubescheduler.live.observers import RestObserver
+from kubescheduler.live.process.process_context import ServerClients
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits, TokenBucket
+from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess
+from kubescheduler.live.wall_clock import WallClock
 from tests.support.live.live_cluster import StoodClock
 
 Seen = list[tuple[str, str, str]]
@@ -32,6 +37,8 @@ class Recorder(RestObserver):
         self.finishes: list[tuple[str, str, str, int, int]] = []
         self.retries: list[str] = []
         self.names: list[str] = []
+        self.peers: list[object] = []
+        """Of each request, by which connection it came."""
 
     def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:
         self.finishes.append((verb, path, code, sent, received))
@@ -52,6 +59,8 @@ class Recorder(RestObserver):
     async def answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
         self.seen.append((request.method, request.raw_path, text))
+        assert request.transport is not None
+        self.peers.append(request.transport.get_extra_info("peername"))
         times = sum(path == request.raw_path for _, path, _ in self.seen)
         match request.path:
             case "/slow" if times < 3:
@@ -61,7 +70,6 @@ class Recorder(RestObserver):
             case "/broken":
                 return web.Response(status=500, text="no\n")
             case "/lost":
-                assert request.transport is not None
                 request.transport.close()
             case "/watch":
                 stream = web.StreamResponse()
@@ -124,6 +132,45 @@ def test_an_answer(io: IoThread, client: ApiClient, server: Recorder) -> None:
     path = "/ok?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&a=x+y"
     assert server.seen == [("POST", path, '{"b":[1]}')]
     assert server.finishes == [("POST", "/ok", "200", 9, len(answer.body))]
+
+
+async def asked_often(*clients: ApiClient) -> None:
+    """Nine requests of each, at the same time."""
+    await asyncio.gather(*(client.request("GET", "/ok") for client in clients for _ in range(9)))
+
+
+def test_at_most_so_many_at_a_time(io: IoThread, url: str, server: Recorder) -> None:
+    """Requests above the client's number wait for one that has its answer, and go by its connection."""
+    client = ApiClient(ServerAccess(url), ClientOptions(Limits(0, 0), connections=2))
+    io.wait(asked_often(client))
+    io.wait(client.close())
+    assert (len(server.peers), len(set(server.peers))) == (9, 2)
+
+
+def test_clients_that_share_connections(io: IoThread, url: str, server: Recorder) -> None:
+    """What one of them has left, the other uses; neither waits for the other's requests."""
+    access = ServerAccess(url)
+    connections = HttpConnections(access)
+    options = ClientOptions(Limits(0, 0), connections=2)
+    first, second = (ApiClient(access, options, connections=connections) for _ in range(2))
+    io.wait(asked_often(first, second))
+    assert len(set(server.peers)) == 4
+    io.wait(asked_often(second))
+    assert (len(server.peers), len(set(server.peers))) == (27, 4)
+    io.wait(first.close())
+
+
+def test_clients_of_one_process_share_connections(io: IoThread, url: str, server: Recorder) -> None:
+    """Events go by the connections that bindings have left."""
+    settings = MagicMock()
+    settings.server.qps = 0
+    clients = ServerClients(settings, MagicMock(), WallClock())
+    clients.access = ServerAccess(url)
+    bindings, events = clients.client("/scheduler"), clients.client("/scheduler")
+    for client in (bindings, events):
+        io.wait(client.request("GET", "/ok"))
+    assert (len(server.peers), len(set(server.peers))) == (2, 1)
+    io.wait(bindings.close())
 
 
 def test_repeated_when_the_server_asks(io: IoThread, client: ApiClient, server: Recorder, clock: StoodClock) -> None:

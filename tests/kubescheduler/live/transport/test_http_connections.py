@@ -56,12 +56,12 @@ class ScriptedServer:
 
 @contextlib.asynccontextmanager
 async def connected(
-    server: ScriptedServer, most: int = 4, tls: ssl.SSLContext | None = None, trust: ssl.SSLContext | None = None
+    server: ScriptedServer, tls: ssl.SSLContext | None = None, trust: ssl.SSLContext | None = None
 ) -> AsyncIterator[HttpConnections]:
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=tls)
     port = listening.sockets[0].getsockname()[1]
     scheme = "http" if tls is None else "https"
-    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust), most)
+    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust))
     try:
         yield connections
     finally:
@@ -165,19 +165,6 @@ def test_answers_that_are_none(answer: bytes, error: type[Exception]) -> None:
     run(test)
 
 
-def test_at_most_so_many() -> None:
-    """Requests above the limit wait for a connection that is free."""
-    server = ScriptedServer([OK] * 9)
-
-    async def test() -> None:
-        async with connected(server, most=2) as connections:
-            await asyncio.gather(*(connections.send(REQUEST, repeatable=False) for _ in range(9)))
-
-    run(test)
-    assert len(server.connections) == 2
-    assert sum(server.connections) == 9
-
-
 def test_a_request_that_is_given_up() -> None:
     """Its connection is not used again: the answer may still come."""
     server = ScriptedServer([b"HTTP/1.1 100 Continue\r\n\r\n", OK])
@@ -234,7 +221,7 @@ def test_where_nobody_listens(host: str, text: str, looked_up: list[str]) -> Non
     observer = LookedUp()
 
     async def test() -> None:
-        connections = HttpConnections(ServerAccess(f"http://{host}:1"), 1, observer)
+        connections = HttpConnections(ServerAccess(f"http://{host}:1"), observer)
         with pytest.raises(DialError) as caught:
             await connections.send(REQUEST, repeatable=True)
         assert str(caught.value) == text

@@ -46,7 +46,7 @@ async def serving(
     listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     port = listening.sockets[0].getsockname()[1]
     scheme = "http" if tls is None else "https"
-    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust), 1)
+    connections = HttpConnections(ServerAccess(f"{scheme}://127.0.0.1:{port}", ssl_context=trust))
     try:
         yield connections, sent
     finally:
