@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.objects import FrozenMap
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
 
@@ -64,14 +63,6 @@ class WholeScores(msgspec.Struct, frozen=True, eq=False):
     weights: Mapping[str, int]
     """Of every rule."""
 
-    @property
-    def grouped(self) -> tuple[GroupedScores, int] | None:
-        """(the scores, the weight) of the one rule that is scored anew, where rows are alike but for few."""
-        if len(self.finals) > 1:
-            return None
-        [(name, scores)] = self.finals.items()
-        return (scores, self.weights[name]) if isinstance(scores, GroupedScores) else None
-
     def add_to(self, totals: IntArray, feasible: IntArray) -> IntArray:
         """(n,) the weighted sums of all rules. totals: (n,) of the others, which is written to. feasible: (n,) the
         rows that fit."""
@@ -116,34 +107,20 @@ class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
     """Likewise before normalisation; empty, as are ``raws``, where a release keeps no such scores."""
 
 
-class Shifts(msgspec.Struct, frozen=True, eq=False):
-    """What has changed for most rows since a table of scores was made, and was not put in row by row."""
-
-    total: int = 0
-    """By how much all totals are higher than those of the table."""
-    finals: Mapping[str, Mapping[int, int]] = FrozenMap()
-    """Rule → number before normalisation → score before the weight, instead of the scores of the table."""
-
-
-NO_SHIFTS = Shifts()
-
-
 class LazyScores:
     """What a table of scores said when a decision was made."""
 
-    __slots__ = ("_feasible", "_layout", "_line_of", "_raws", "_scores", "_shifts", "_totals", "whole")
+    __slots__ = ("_feasible", "_layout", "_line_of", "_raws", "_scores", "_totals", "whole")
 
     def __init__(
         self,
         line_of: Callable[[int], IntArray],
         layout: ScoreLayout,
         feasible: IntArray,
-        shifts: Shifts = NO_SHIFTS,
         whole: WholeScores | None = None,
     ) -> None:
         """line_of: of an index of the table, (N,) what stood there then. feasible: (n,) the rows that fit."""
         self._line_of = line_of
-        self._shifts = shifts
         self._layout = layout
         self._feasible = feasible
         self.whole = whole
@@ -156,7 +133,7 @@ class LazyScores:
     def totals(self) -> IntArray:
         """(n,) int64: see Decision."""
         if self._totals is None:
-            self.keep_totals(self._line(TOTAL) + self._shifts.total)
+            self.keep_totals(self._line(TOTAL))
         assert self._totals is not None
         return self._totals
 
@@ -188,21 +165,11 @@ class LazyScores:
         constants: Mapping[str, int],
         whole: Mapping[str, Scores | GroupedScores] | None,
     ) -> dict[str, Scores]:
-        shifted = self._shifts.finals if lines is self._layout.finals else {}
-        found: dict[str, Scores] = {
-            name: self._finals(shifted[name], name) if name in shifted else self._line(at) for name, at in lines.items()
-        }
+        found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
         found.update(constants)
         found.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
         names = self._layout.names if self.whole is None else self.whole.names
         return {name: found[name] for name in names if name in found}
-
-    def _finals(self, by_number: Mapping[int, int], name: str) -> IntArray:
-        """(n,) the scores of a rule by its numbers before normalisation."""
-        numbers, values = self._line(self._layout.numbers[name]), np.array(sorted(by_number), np.int64)
-        finals = np.array([by_number[value] for value in values.tolist()], np.int64)
-        found: IntArray = finals[values.searchsorted(numbers)]
-        return found
 
     def _line(self, index: int) -> IntArray:
         numbers: IntArray = self._line_of(index)[self._feasible]

@@ -9,7 +9,6 @@ what a class adds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -373,7 +372,7 @@ class SharedTotals:
         for name, raw in self._shared_raws.items():
             table.set_raw(name, raw)
         self._shared_raws.clear()
-        if not table.put(changes, self._fits, partial(self._reduce, state, snapshot)):
+        if not table.put(changes, self._fits):
             if table.moved_on:
                 self.volatile.failed(table.moved_on)
             return False
@@ -482,12 +481,6 @@ class SharedTotals:
             return False
         self._shared_raws[name] = score.uniform
         return True
-
-    def _reduce(self, state: ClassState, snapshot: Snapshot, name: str, numbers: IntArray) -> IntArray:
-        """(k,) the scores that (k,) distinct raw numbers come to, of a rule that looks at nothing else."""
-        reduce = state.scores[name].config.reduce
-        assert reduce is not None
-        return reduce(state.info, snapshot.take(self.feasible[: len(numbers)]), numbers)
 
     # --- of both ---------------------------------------------------------------------------
 

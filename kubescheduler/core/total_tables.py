@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import isqrt
 from typing import Protocol
 
@@ -15,21 +13,10 @@ from clusterstate.counting.row_amounts import UNSEEN, AmountCodes
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
 from kubescheduler.core.answers import CheckState, RowVerdict, ScoreState, row_verdicts
-from kubescheduler.core.best_rows import BestTotals
-from kubescheduler.core.lazy_results import (
-    LOWEST,
-    NO_SHIFTS,
-    TOTAL,
-    LazyScores,
-    ScoreLayout,
-    Scores,
-    Shifts,
-    WholeScores,
-)
-from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.lazy_results import LOWEST, TOTAL, LazyScores, ScoreLayout, Scores, WholeScores
+from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
 
 
@@ -151,15 +138,12 @@ def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> I
     return out
 
 
-Reduced = Callable[[IntArray], IntArray]
-"""Of (k,) distinct numbers, the scores that they come to; (k,)."""
-
 Move = tuple[int | None, int | None]
 """The number of a row before and now; None: the row does not fit."""
 
 
 class Levels:
-    """The set of all numbers, as ``PriorityConfig.valuewise`` means it, kept while rows change."""
+    """What the numbers of a rule come to as long as the set of all of them stands; see ``PriorityConfig.valuewise``."""
 
     __slots__ = ("_counts", "_finals")
 
@@ -173,36 +157,15 @@ class Levels:
         """What a number comes to that some row has."""
         return self._finals[number]
 
-    def rows_with(self, number: int) -> int:
-        """How many rows have a number."""
-        return self._counts.get(number, 0)
-
-    def by_number(self) -> Mapping[int, int]:
-        """Number → what it comes to, as of now; later changes leave it alone."""
-        return self._finals
-
-    def change(self, moves: Iterable[Move], reduced: Reduced) -> dict[int, int] | None:
-        """Notes that rows have changed. By how much more a number that rows had before, and still have, counts now;
-        empty where all count the same. None: no row has a number any more."""
+    def stand(self, moves: Iterable[Move]) -> bool:
+        """Notes that rows have changed; whether the set of all numbers is the same. If not, it is of no more use."""
         counts = self._counts
-        kinds = len(counts)
-        gone = False
         for before, now in moves:
             if before is not None:
                 counts[before] -= 1
-                gone = gone or not counts[before]
             if now is not None:
                 counts[now] = counts.get(now, 0) + 1
-        if not gone and len(counts) == kinds:
-            return {}
-        self._counts = {number: count for number, count in counts.items() if count}
-        if not self._counts:
-            return None
-        values = sorted(self._counts)
-        finals = dict(zip(values, reduced(np.array(values, np.int64)).tolist(), strict=True))
-        known, self._finals = self._finals, finals
-        more = {value: final - known[value] for value, final in finals.items() if value in known}
-        return more if any(more.values()) else {}
+        return len(counts) == len(self._finals) and all(counts.values())
 
 
 LEAST_MOVES = 64
@@ -253,7 +216,10 @@ class Table:
     somebody reads them.
     """
 
-    __slots__ = ("_best", "_journal", "_journalled", "_layout", "_lines", "_most_moves", "_moved", "_static")
+    __slots__ = (
+        *("_by_name", "_journal", "_journalled", "_layout", "_lines", "_most_moves", "_moved", "_ranks"),
+        *("_rows_by_name", "_static", "_totals"),
+    )
 
     def __init__(
         self, lines: ScoreLines, ranks: IntArray, journalled: Mapping[int, int], static: IntArray | None = None
@@ -266,23 +232,31 @@ class Table:
         self._journal: list[tuple[IntArray, IntArray]] = []
         self._moved = 0
         self._most_moves = max(LEAST_MOVES, isqrt(len(ranks)))
-        self._best = BestTotals(lines.numbers[TOTAL].copy(), ranks)
+        self._ranks = ranks
+        self._totals = lines.numbers[TOTAL].copy()
+        # In the order of names, the first of the highest is the one. A row that is no node's any more has rank -1.
+        self._rows_by_name = np.empty(len(ranks) + 1, np.int64)
+        self._rows_by_name[ranks] = np.arange(len(ranks))
+        self._by_name = np.full(len(ranks) + 1, LOWEST)
+        self._by_name[ranks] = self._totals
 
     def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
         """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return LazyScores(self._then().line, self._layout, feasible, whole=whole)
+        return LazyScores(self._then().line, self._layout, feasible, whole)
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
-        return self._best.of(feasible)
+        return self._totals.copy() if len(feasible) == len(self._totals) else self._totals[feasible]
 
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
-        return self._best.choose(tie_break)
+        if type(tie_break) is FirstByName:
+            return self._rows_by_name.item(self._by_name.argmax())
+        return tie_break.choose((self._totals == self._totals.max()).nonzero()[0], self._ranks)
 
-    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
-        """See ``BestTotals``."""
-        return self._best.choose_with(scores, weight)
+    def _put_total(self, row: int, total: int) -> None:
+        """total: LOWEST where the row does not fit."""
+        self._totals[row] = self._by_name[self._ranks[row]] = total
 
     def _then(self) -> LazyLines:
         return LazyLines(self._lines, self._journal, self._journalled, self._static)
@@ -290,7 +264,7 @@ class Table:
     def _note(self, rows: IntArray, numbers: IntArray) -> None:
         """Notes that rows, (k,), have other numbers, (L, k). What was noted is put in where it comes to many."""
         self._moved += len(rows)
-        if len(self._journal) >= self._most_moves or self._moved > len(self._best.totals):
+        if len(self._journal) >= self._most_moves or self._moved > len(self._totals):
             then = self._then()
             self._lines = [then.line(at) for at in range(len(self._lines))]
             self._journal, self._moved = [], len(rows)
@@ -299,66 +273,29 @@ class Table:
 
 # --- by row ------------------------------------------------------------------------------------
 
-MOST_OTHERS = 32
-"""Rows that are put in one by one as a rule scores them otherwise than most."""
-FARTHEST = 1 << 61
-"""Totals up to which all of them may be shifted."""
-
 Numbers = Sequence[tuple[str, int]]
 """(rule, its raw number) of one row."""
 
-Reduce = Callable[[str, IntArray], IntArray]
-"""Of (rule, (k,) distinct raw numbers) the (k,) scores that they come to."""
-
 
 class TotalTable(Table):
-    """By row: ``put`` sets the numbers of single rows, and brings up to date what normalised scores come to."""
+    """By row: ``put`` sets the numbers of single rows, as long as those of normalised scores stay the same as a set."""
 
     __slots__ = (
-        "_addends",
-        "_base",
-        "_finals",
-        "_has_lowest",
-        "_is_near",
-        "_levels",
-        "_normalised",
-        "_now",
-        "_raws",
-        "_shifts",
-        "_weights",
-        "moved_on",
+        *("_addends", "_base", "_finals", "_has_lowest", "_levels", "_normalised", "_now", "_raws", "moved_on"),
     )
 
     def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
         """ranks: (N,) every row's place in the order of names."""
         super().__init__(lines, ranks, {at: at for at in range(len(lines.numbers))})
         self.moved_on = ""
-        """The rule of which ``put`` found that other rows score differently."""
+        """The rule of which ``put`` found that other rows may score differently."""
         self._finals, self._raws = lines.layout.finals, lines.layout.numbers
         self._normalised = lines.normalised
         self._levels: dict[str, Levels] = {}
-        self._addends, self._weights = lines.addends, lines.weights
-        self._shifts = NO_SHIFTS
-        totals = lines.numbers[TOTAL]
-        highest, lowest = int(totals[lines.fitted].max()), int(totals[lines.fitted].min())
-        self._is_near = lowest > -FARTHEST and highest < FARTHEST
-        self._has_lowest = lowest == LOWEST
+        self._addends = lines.addends
+        self._has_lowest = bool((self._totals[lines.fitted] == LOWEST).any())
         self._now = np.array(lines.numbers)
         self._base = lines.base
-
-    def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
-        """See ``Table``."""
-        return LazyScores(self._then().line, self._layout, feasible, self._shifts, whole)
-
-    def totals(self, feasible: IntArray) -> IntArray:
-        """See ``Table``."""
-        totals = super().totals(feasible)
-        totals += self._shifts.total
-        return totals
-
-    def choose_with(self, scores: GroupedScores, weight: int) -> int | None:
-        """See ``Table``."""
-        return super().choose_with(scores, weight) if self._is_near else None
 
     def set_raw(self, name: str, number: int) -> None:
         """The raw number that a rule gives every row, where it gives them all one."""
@@ -366,9 +303,9 @@ class TotalTable(Table):
             constants = {**self._layout.constant_raws, name: number}
             self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
 
-    def put(self, changes: Mapping[int, Numbers], fits: Mask, reduce: Reduce) -> bool:
-        """Sets the numbers of some rows, which may have come to fit or no longer do. False: many rows that are not
-        among them score differently now, and the table is of no more use.
+    def put(self, changes: Mapping[int, Numbers], fits: Mask) -> bool:
+        """Sets the numbers of some rows, which may have come to fit or no longer do. False: rows that are not among
+        them may score differently now, and the table is of no more use.
 
         fits: (N,) bool, the rows that fit now.
         """
@@ -382,35 +319,32 @@ class TotalTable(Table):
                 after[row][self._raws[name]] = number
         for name, valuewise in self._normalised:
             moves = self._moves(self._raws[name], before, after, fits)
-            if moves and not (valuewise and self._normalise(name, moves, before, after, fits, reduce)):
+            if moves and not (valuewise and self._levels_of(name).stand(moves)):
                 self.moved_on = name
                 return False
         return self._put_totals(before, after, fits)
 
     def _put_totals(self, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask) -> bool:
-        """Works out the totals of rows and puts them in. False: one is too large to be told from a row that does not
+        """Works out the totals of rows and puts them in. False: one can't be told from that of a row that does not
         fit."""
         changed: list[int] = []
         numbers: list[list[int]] = []
         levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
-        shift = self._shifts.total
         for row, found in after.items():
             found[TOTAL] = LOWEST
             if fits[row]:
                 for raw, final, of_rule in levels:
                     found[final] = of_rule.final(found[raw])
-                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends])) - shift
-                self._is_near = self._is_near and abs(found[TOTAL]) < FARTHEST
-                if found[TOTAL] == LOWEST or (shift and not self._is_near):
+                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends]))
+                if found[TOTAL] == LOWEST:
                     return False
             if found != before[row]:
                 self._now[:, row] = found
-                self._best.totals[row] = found[TOTAL]
+                self._put_total(row, found[TOTAL])
                 changed.append(row)
                 numbers.append(found)
         if changed:
             self._note(np.array(changed), np.array(numbers).T)
-            self._best.changed(changed)
         return True
 
     def _moves(
@@ -424,57 +358,19 @@ class TotalTable(Table):
                 moves.append((was[raw] if fitted else None, now[raw] if fit else None))
         return moves
 
-    def _normalise(
-        self,
-        name: str,
-        moves: Sequence[Move],
-        before: dict[int, list[int]],
-        after: dict[int, list[int]],
-        fits: Mask,
-        reduce: Reduce,
-    ) -> bool:
-        """Brings a rule's scores up to date; whether all rows but few score as much more as each other. Those that do
-        not are added to ``before`` and ``after``."""
+    def _levels_of(self, name: str) -> Levels:
         levels = self._levels.get(name)
         if levels is None:
-            there = self._best.totals != LOWEST
+            there = self._totals != LOWEST
             levels = Levels(self._now[self._raws[name]][there], self._now[self._finals[name]][there])
             self._levels[name] = levels
-        more = levels.change(moves, partial(reduce, name))
-        if more is None:
-            return False
-        if more:
-            most = max(more, key=levels.rows_with)
-            here = Counter([numbers[self._raws[name]] for row, numbers in after.items() if fits[row]])
-            others = [value for value, by in more.items() if by != more[most] and levels.rows_with(value) > here[value]]
-            if others and not self._add_rows(self._raws[name], others, before, after):
-                return False
-        if more or name in self._shifts.finals:
-            self._shift(name, levels, more[most] if more else 0)
-        return self._is_near or not self._shifts.total
-
-    def _add_rows(
-        self, raw: int, numbers: Collection[int], before: dict[int, list[int]], after: dict[int, list[int]]
-    ) -> bool:
-        """Adds the rows that have one of some raw numbers; whether they are few."""
-        found = np.isin(self._now[raw], list(numbers)) & (self._best.totals != LOWEST)
-        rows = [row for row in found.nonzero()[0].tolist() if row not in before]
-        if len(rows) > MOST_OTHERS:
-            return False
-        for row in rows:
-            before[row] = self._now[:, row].tolist()
-            after[row] = before[row].copy()
-        return True
-
-    def _shift(self, name: str, levels: Levels, by: int) -> None:
-        """Notes that a rule scores most rows by so much more."""
-        total = self._shifts.total + self._weights[name] * by
-        self._shifts = Shifts(total, {**self._shifts.finals, name: levels.by_number()})
-        self._is_near = self._is_near and abs(total) < FARTHEST
+        return levels
 
 
 # --- by the amounts on rows --------------------------------------------------------------------
 
+FARTHEST = 1 << 61
+"""All that rules come to which do not follow from amounts is less than this far from 0."""
 FARTHEST_SUM = 1 << 59
 """What rules come to, and all others together, where it is less than this far from 0."""
 REFUSED = -(1 << 61)
@@ -604,8 +500,7 @@ class AmountTable(Table):
         self._codes[rows] = now
         totals = numbers[0] + self._static_totals[rows]
         totals[totals < FITS_ABOVE] = LOWEST
-        self._best.totals[rows] = totals
-        self._best.changed(rows.tolist())
+        self._totals[rows] = self._by_name[self._ranks[rows]] = totals
         self._note(rows, numbers)
         return rows
 
@@ -619,14 +514,13 @@ class AmountTable(Table):
         self._position = codes.position
         self._codes[row] = code
         total += self._static_totals.item(row)
-        self._best.totals[row] = total if total > FITS_ABOVE else LOWEST
-        self._best.changed((row,))
+        self._put_total(row, total if total > FITS_ABOVE else LOWEST)
         self._note(rows, self._answers.numbers[:, code : code + 1])
         return True
 
     def fit(self, rows: IntArray) -> Mask:
         """(k,) whether no check refuses each of some rows."""
-        fit: Mask = self._best.totals[rows] != LOWEST
+        fit: Mask = self._totals[rows] != LOWEST
         return fit
 
     def said(self, rows: IntArray) -> list[tuple[RowVerdict, ...]]:

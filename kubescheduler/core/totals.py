@@ -22,7 +22,7 @@ from kubescheduler.core.answers import Refreshes, ScoreState
 from kubescheduler.core.lazy_results import LazyScores, Scores, WholeScores, one_for_all
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.scoring import raw_and_reduced
-from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.selection import TieBreak
 from priorities.types import PriorityConfig
 
 if TYPE_CHECKING:
@@ -96,10 +96,6 @@ class ClassTotals:
         table, feasible = self._shared.table, self._shared.feasible
         if held.whole is None:
             return table.choose(tie_break)
-        if (grouped := held.whole.grouped) is not None and type(tie_break) is FirstByName:
-            row = table.choose_with(*grouped)
-            if row is not None:
-                return row
         held.keep_totals(table.totals(feasible))
         tied = np.flatnonzero(held.totals == held.totals.max())
         return tie_break.choose(feasible[tied], self._shared.ranks)

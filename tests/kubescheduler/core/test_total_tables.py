@@ -1,24 +1,19 @@
-"""Totals of which single rows, or most rows by the same amount, change: the same as adding them all up anew."""
+"""Totals of which single rows change: the same as adding them all up anew."""
 
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.growable import IntArray, Mask
-from clusterstate.topology.row_groups import GroupedScores, RowGroups
 from clusterstate.usage import wrap
-from kubescheduler.core import best_rows, total_tables
-from kubescheduler.core.best_rows import BestTotals
-from kubescheduler.core.lazy_results import LOWEST, LazyScores
+from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.core.total_tables import FARTHEST, TotalTable, score_lines
+from kubescheduler.core.total_tables import TotalTable, score_lines
 from priorities.types import PriorityConfig
 
 ROWS = 7
@@ -107,14 +102,14 @@ class Changing:
         rules = {"near": near, "far": self.config}
         lines = score_lines(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, ROWS)
         self.table = TotalTable(lines, self.ranks)
-        self.stands = self.table.put({}, self.fits, self.reduce)
+        self.stands = self.table.put({}, self.fits)
 
     def change(self, changes: dict[int, Row]) -> bool:
         """Whether the table went along."""
         for row, now in changes.items():
             self.rows[row] = now
         numbers = {row: [("near", near), ("far", far)] for row, (near, far, _) in changes.items()}
-        self.stands = self.table.put(numbers, self.fits, self.reduce)
+        self.stands = self.table.put(numbers, self.fits)
         return self.stands
 
     def compare(self) -> None:
@@ -150,20 +145,19 @@ LAST_IS_LOWEST = [(0, 0, True), (0, 0, True), OUT, (0, 0, True), OUT, (1 << 62, 
 STEPS = [{0: (0, 2, True)}, {0: (0, 2, False)}, {1: (2, 0, True)}, {0: (0, 3, True)}, {3: (0, 1, False)}]
 
 
-@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=2, others=4)
-@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=1 << 60, others=4)
-@example(first=FALLS, steps=STEPS, reduce="in tenths", plain=1, weight=1, others=1)
-@example(first=FALLS, steps=[*STEPS] * 8, reduce="short of most", plain=1, weight=1, others=4)
-@example(first=FALLS, steps=STEPS, reduce=SUM, plain=1, weight=1, others=4)
-@example(first=FALLS, steps=[LOW, {0: (0, 1, True)}], reduce="short of most", plain=2, weight=1, others=4)
-@example(first=FAR, steps=[{0: (0, 3, False)}], reduce="short of most", plain=3, weight=1 << 62, others=4)
+@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=2)
+@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=1 << 60)
+@example(first=FALLS, steps=STEPS, reduce="in tenths", plain=1, weight=1)
+@example(first=FALLS, steps=[*STEPS] * 8, reduce="short of most", plain=1, weight=1)
+@example(first=FALLS, steps=STEPS, reduce=SUM, plain=1, weight=1)
+@example(first=FALLS, steps=[LOW, {0: (0, 1, True)}], reduce="short of most", plain=2, weight=1)
+@example(first=FAR, steps=[{0: (0, 3, False)}], reduce="short of most", plain=3, weight=1 << 62)
 @example(
     first=LAST_IS_LOWEST,
     steps=[{0: OUT}, {1: OUT}, {3: OUT, 6: OUT}],
     reduce="short of most",
     plain=2,
     weight=1,
-    others=0,
 )
 @settings(max_examples=120)
 @given(
@@ -172,118 +166,22 @@ STEPS = [{0: (0, 2, True)}, {0: (0, 2, False)}, {1: (2, 0, True)}, {0: (0, 3, Tr
     reduce=st.sampled_from(list(RULES)),
     plain=weights,
     weight=weights,
-    others=st.sampled_from([0, 1, 4]),
 )
 def test_a_table_says_what_adding_up_says(
-    first: list[Row], steps: list[dict[int, Row]], reduce: str, plain: int, weight: int, others: int
+    first: list[Row], steps: list[dict[int, Row]], reduce: str, plain: int, weight: int
 ) -> None:
     """The totals, the best of them, the scores, and what was said before; or it gives up, and is made anew. Totals come
-    near the end of 64 bits, and beyond. others: so many rows may move otherwise than most."""
+    near the end of 64 bits, and beyond."""
     if not any(fits for *_, fits in first):
         return
-    with patch.object(best_rows, "LEAST_IN_BLOCK", 2), patch.object(total_tables, "MOST_OTHERS", others):
-        changing = Changing(first, reduce, plain, weight)
-        changing.compare()
-        for step in steps:
-            stands = changing.change(step)
-            if not changing.fits.any():
-                return
-            if not stands:
-                changing.begin()
-            changing.compare()
-        for given_before, expected in changing.held:
-            assert listed(given_before) == expected
-
-
-@pytest.mark.parametrize(
-    ("near", "stands"),
-    [(0, True), (FARTHEST - 9, True), (FARTHEST, False), (-9 - FARTHEST, False), (LOWEST, False)],
-    ids=["small", "below the limit", "at the limit", "far below", "the lowest there is"],
-)
-def test_totals_are_shifted_as_long_as_all_are_small(near: int, stands: bool) -> None:
-    """One may be large when the table is made, or when it is put in."""
-    with patch.object(best_rows, "LEAST_IN_BLOCK", 2):
-        begun = Changing([(near if near != LOWEST else 0, 0, True), *FALLS[1:]], "short of most", 1, 1)
-        put = Changing(FALLS, "short of most", 1, 1)
-        assert put.change({0: (0, 2, True)})
-        assert put.change({1: (near, 1, True)}) == stands
-        if near != LOWEST:
-            assert begun.change({1: (1, 4, True)}) == stands
-
-
-def test_what_is_queued_of_blocks_that_have_changed_since_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue does not grow with every change."""
-    monkeypatch.setattr(best_rows, "LEAST_IN_BLOCK", 2)
-    changing = Changing([(1, 0, True)] * ROWS, "in tenths", 1, 1)
+    changing = Changing(first, reduce, plain, weight)
     changing.compare()
-    for at in range(100):
-        assert changing.change({at % ROWS: (at % 5, 0, True)})
+    for step in steps:
+        stands = changing.change(step)
+        if not changing.fits.any():
+            return
+        if not stands:
+            changing.begin()
         changing.compare()
-    assert changing.table._best._rows is not None
-    assert len(changing.table._best._rows._queue) <= best_rows.STALE * 4 + 1
-
-
-FEW_ROWS = 6
-numbers = st.lists(small, min_size=FEW_ROWS, max_size=FEW_ROWS)
-
-
-def groups_of(numbers: list[int]) -> RowGroups:
-    """Rows with equal numbers are a group."""
-    _, first, of_row = np.unique(numbers, return_index=True, return_inverse=True)
-    return RowGroups(of_row, first)
-
-
-@example(
-    totals=[3, 3, 3, 0, 0, 0],
-    ranks=[0, 1, 2, 3, 4, 5],
-    kinds=([0] * FEW_ROWS, [0] * FEW_ROWS),
-    steps=[(5, 2, True, 0, {0: 0, 1: 0, 2: 0})],
-    by_group=[3] * FEW_ROWS,
-    limits=(4, 2, 4),
-)
-@given(
-    numbers,
-    st.permutations(range(FEW_ROWS)),
-    st.tuples(numbers, numbers),
-    st.lists(
-        st.tuples(st.integers(0, FEW_ROWS - 1), small, st.booleans(), st.integers(0, 1), st.dictionaries(small, small)),
-        max_size=8,
-    ),
-    numbers,
-    st.sampled_from([(1, 1, 1), (4, 2, 1), (4, 9, 4)]),
-)
-def test_law_the_first_by_name_of_the_rows_with_the_highest_sum(
-    totals: list[int],
-    ranks: list[int],
-    kinds: tuple[list[int], list[int]],
-    steps: list[tuple[int, int, bool, int, dict[int, int]]],
-    by_group: list[int],
-    limits: tuple[int, int, int],
-) -> None:
-    """Whichever rows change, come to fit or no longer do, and have scores of their own; or it is said not to be known,
-    which never happens where nothing is limited. limits: of groups, of rows passed over, of what is queued."""
-    every = np.arange(FEW_ROWS)
-    table = BestTotals(np.array(totals), np.array(ranks))
-    both = [groups_of(numbers) for numbers in kinds]
-    fits = np.ones(FEW_ROWS, np.bool_)
-    now = list(totals)
-    with (
-        patch.object(best_rows, "FEWEST_ROWS", 0),
-        patch.object(best_rows, "MOST_GROUPS", limits[0]),
-        patch.object(best_rows, "MOST_PASSED_OVER", limits[1]),
-        patch.object(best_rows, "STALE", limits[2]),
-    ):
-        for row, number, fit, which, own in steps:
-            fits[row] = fit
-            now[row] = number
-            table.totals[row] = number if fit else LOWEST
-            table.changed([row])
-            if not fits.any():
-                continue
-            groups = both[which]
-            rows = np.array([at for at in own if fits[at]], np.int64)
-            values = [min(own[at], by_group[groups.of_row[at]]) for at in rows.tolist()]
-            scores = GroupedScores(groups, rows, np.array([*by_group[: len(groups)], *values], np.int64))
-            sums = np.array(now) + 2 * scores.of_rows(every)
-            best = max(np.flatnonzero(fits).tolist(), key=lambda at: (sums[at], -ranks[at]))
-            assert table.choose_with(scores, 2) in ((best,) if limits[1] > FEW_ROWS else (best, None))
+    for given_before, expected in changing.held:
+        assert listed(given_before) == expected
