@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import msgspec
 
+from algorithmprovider.scaled_scores import STEPS
 from kubescheduler.comparison.cause_sentences import (
     NO_VICTIMS,
     CauseFacts,
@@ -41,7 +42,6 @@ from kubescheduler.comparison.contributions import Judgement, Pair, ScoreTerm, c
 from kubescheduler.comparison.outcomes import Cause, HostChange, Step
 from kubescheduler.comparison.refusals import refusal_difference, refused_host
 from kubescheduler.core.decision import failures
-from kubescheduler.core.scaled_scores import STEPS
 
 ORDER = (
     Cause.SCORE_RESOLUTION,

@@ -9,10 +9,10 @@ import attrs
 import msgspec
 import numpy as np
 
+from algorithmprovider.scaled_scores import STEPS, scaled_scores
 from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.core.scaled_scores import STEPS, scaled_scores
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.framework.deciding.find_nodes import SCALE
 from kubescheduler.releases.lookup import release_named

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import overload
 
 import attrs
@@ -18,7 +18,6 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.core.decision import Decision
-from kubescheduler.cycle.deciding_ahead import DecidingAhead
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 
 
@@ -56,18 +55,24 @@ class TiedNames(Sequence[str]):
         return repr(self[:])
 
 
+LATEST = 8
+"""Rows of so many pods are looked through for such as a pod has too."""
+
+
 class TiedRows:
-    """Gives the rows of one pod after the other, those that are the last ones without the first in the same memory."""
+    """Gives the rows of one pod after the other, those of a pod just before, with or without the first, in the same
+    memory."""
 
     def __init__(self) -> None:
-        self._last: IntArray | None = None
+        self._latest: deque[IntArray] = deque(maxlen=LATEST)
 
     def kept(self, rows: IntArray) -> IntArray:
         """The same rows. rows: (k,), which nobody changes."""
-        last = self._last
-        if last is not None and len(last) == len(rows) + 1 and bool((last[1:] == rows).all()):
-            rows = last[1:]
-        self._last = rows
+        for before in self._latest:
+            if 0 <= len(before) - len(rows) <= 1 and bool((before[len(before) - len(rows) :] == rows).all()):
+                rows = before[len(before) - len(rows) :]
+                break
+        self._latest.appendleft(rows)
         return rows
 
 
@@ -124,8 +129,6 @@ class Track:
     """The pods that made room."""
     preemptions: int = 0
     """How many pods took the place of others."""
-    ahead: DecidingAhead | None = None
-    """Decides on pods by runs; None: each is decided on by itself, as where runs are placed in bulk already."""
     running: Mapping[str, Pod] = NOTHING_RUNS
     """``namespace/name`` → the pod as it runs, of those that are to be taken out before they are decided on."""
     rows: TiedRows = attrs.field(factory=TiedRows, init=False)
@@ -145,10 +148,9 @@ class Track:
         moves: bool,
         running: Mapping[str, Pod] = NOTHING_RUNS,
     ) -> Track:
-        """A track over a cluster of these objects, read as the engine's release reads them; by runs if it moves."""
+        """A track over a cluster of these objects, read as the engine's release reads them."""
         scheduler = engine.scheduler(cache_for(engine, objects))
-        ahead = DecidingAhead(scheduler.run_ahead) if moves and not running else None
-        return cls(scheduler, preempts, moves, ahead=ahead, running=running)
+        return cls(scheduler, preempts, moves, running=running)
 
     def take_out(self, pod: Pod) -> bool:
         """Takes the pod out if it runs; whether it did."""
@@ -183,8 +185,7 @@ class Track:
 
     def _next(self, pod: Pod, *, preempt: bool) -> Decision:
         """A decision on the next of the pods that are placed one after the other, if they are."""
-        one = partial(self.scheduler.decide, pod, preempt=preempt, in_sequence=self.moves)
-        return one() if self.ahead is None else self.ahead.decide(pod, one)
+        return self.scheduler.decide(pod, preempt=preempt, in_sequence=self.moves)
 
     def evict(self, victims: Iterable[Pod]) -> None:
         """Takes pods away."""
@@ -236,7 +237,6 @@ class Run:
         self._old = track(0)
         self._lanes = [Lane(track(at), track(0) if sequence else None) for at in range(1, len(engines))]
         self._apart = [False] * len(self._lanes)
-        self._ties: dict[tuple[int, bytes], TiedNames] = {}
         self._sequence = sequence
         self._evidence = evidence
         self._strict = ties == STRICT
@@ -307,10 +307,6 @@ class Run:
 
     def _outcome(self, track: Track, found: TrackedDecision) -> Outcome:
         decision = found.decision
-        choice = None if track.ahead is None else track.ahead.choice
-        if choice is not None:
-            tied = TiedNames(decision.names, track.rows.kept(choice.tied))
-            return Outcome(decision.host, tied, choice.total, choice.fits, decision.nodes_total)
         totals, feasible, host = decision.totals, decision.feasible, decision.host
         total: int | None = None
         names: Sequence[str] = () if host is None else (host,)
@@ -334,12 +330,8 @@ class Run:
         )
 
     def _names(self, track: Track, decision: Decision, rows: IntArray) -> Sequence[str]:
-        """Sorted names; many pods have the same ties, which are kept once."""
+        """Sorted names; many pods have the same ties, of which the rows are kept once."""
         if int(rows.max()) >= len(track.scheduler.cache.columns):
             return tuple(sorted((decision.names[row] for row in rows.tolist()), key=str.encode))
-        key = id(track), rows.tobytes()
-        names = self._ties.get(key)
-        if names is None:
-            ranks = track.scheduler.cache.columns.ranks
-            names = self._ties[key] = TiedNames(decision.names, rows[ranks[rows].argsort()])
-        return names
+        ranks = track.scheduler.cache.columns.ranks
+        return TiedNames(decision.names, track.rows.kept(rows[ranks[rows].argsort()]))

@@ -33,7 +33,7 @@ from predicates.types import Verdict
 from priorities.types import PriorityError
 
 if TYPE_CHECKING:
-    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun
 
 Steps = Callable[[str], object]
 """Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
@@ -121,30 +121,6 @@ class GenericScheduler:
             lambda info: self._memory.state(info, snapshot, log, self._new_state),
             lambda pod: bool(self.foreign(pod)),
         )
-
-    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
-        """A run of pods like this one, for so many at most, each placed before the next is decided on; None: pods
-        have to be decided one by one."""
-        if self.steps is not no_steps:
-            return None
-        from kubescheduler.core.equal_runs import run_ahead
-
-        snapshot, log = self.cache.snapshot, self.cache.columns.log
-        return run_ahead(
-            pod,
-            count,
-            self.cache,
-            self.algorithm,
-            self.tie_break,
-            lambda info: self._memory.state(info, snapshot(), log, self._new_state),
-            self.afresh,
-            lambda pod: bool(self.foreign(pod)),
-        )
-
-    def afresh(self, pod: Pod) -> Decision:
-        """A decision that has no say in the choice among equal totals."""
-        draws = not isinstance(self.tie_break, FirstByName)
-        return (GenericScheduler(self.algorithm, self.cache) if draws else self).decide(pod)
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check.

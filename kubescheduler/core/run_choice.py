@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import heapify, heappop, heapreplace, nsmallest
 
@@ -210,8 +210,6 @@ def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:
 
 FULL = None
 """Stands in place of the next total of a node that takes no more."""
-NOTHING = np.iinfo(np.int64).min
-"""Stands in place of the total of a node that takes no more."""
 DEEPEST = 512
 """For how many more pods on a node totals are worked out at a time, at most."""
 WIDTH = 1 << 24
@@ -219,17 +217,6 @@ WIDTH = 1 << 24
 
 Choose = Callable[[IntArray, IntArray], int]
 """Of (n,) rows and (n,) what they total: the position of the one that is taken."""
-
-
-class Choice(msgspec.Struct, frozen=True, eq=False):
-    """Among which nodes a pod was given its own."""
-
-    total: int
-    """What its node totalled."""
-    fits: int
-    """How many nodes fitted."""
-    tied: IntArray
-    """(k,) the rows that totalled as much, the first by name first."""
 
 
 class Placings(msgspec.Struct, eq=False):
@@ -259,7 +246,7 @@ class RunOfPods:
     """Places pods one after another, as long as each follows from those before it by its node's next total.
 
     Positions are those of ``rows``; a key holds a total and a position, and the smallest is the best by name. The
-    pods are counted by nobody else until the run is over, unless ``is_there`` is called after each.
+    pods are counted by nobody else until the run is over.
     """
 
     def __init__(self, rules: RunRules, rows: IntArray, count: int) -> None:
@@ -272,11 +259,9 @@ class RunOfPods:
         if len(rows) > WIDTH or (len(totals) and int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38):
             raise RunOverError
         self._keys = -totals * WIDTH + np.arange(len(rows))
-        self._totals = totals
         self._later: list[list[int | None]] = [[] for _ in range(len(rows))]
         self._depth = 0
         self._known = np.zeros(len(rows), np.int64)
-        self._there = np.zeros(len(rows), np.int64)
         self._taken: list[int] = []
         self._filled: list[int] = []
         self._gone: list[int] = []
@@ -285,17 +270,27 @@ class RunOfPods:
 
     def by_name(self) -> Placings:
         """Of equal totals the first by name is taken."""
-        heap = self._heap()
-        for _ in self._steps_by_name(heap):
-            pass
+        heap, stands = self._heap(), True
+        while len(self._taken) < self._count and stands:
+            key = heap[0]
+            at = key % WIDTH
+            later = self._later[at]
+            if not later:
+                try:
+                    self._look_ahead(at, partial(_smallest, heap))
+                except RunOverError:
+                    break
+            following = later.pop()
+            self._taken.append(key)
+            if following is FULL:
+                heappop(heap)
+                stands = self._fills(at)
+            else:
+                heapreplace(heap, following)
         now = self._keys.copy()
         at_heap = np.array(heap, np.int64)
         now[at_heap % WIDTH] = at_heap
         return self._placings(now)
-
-    def steps_by_name(self) -> Iterator[int]:
-        """The same pod by pod: (the key of) the node of the next one."""
-        return self._steps_by_name(self._heap())
 
     def _heap(self) -> list[int]:
         keys = self._keys
@@ -305,80 +300,28 @@ class RunOfPods:
         heapify(heap)
         return heap
 
-    def _steps_by_name(self, heap: list[int]) -> Iterator[int]:
-        stands = True
-        try:
-            while len(self._taken) < self._count and stands:
-                key = heap[0]
-                at = key % WIDTH
-                later = self._later[at]
-                if not later:
-                    self._look_ahead(at, partial(_smallest, heap))
-                following = later.pop()
-                self._taken.append(key)
-                if following is FULL:
-                    heappop(heap)
-                    stands = self._fills(at)
-                else:
-                    heapreplace(heap, following)
-                    self._totals[at] = -(following // WIDTH)
-                yield key
-        except RunOverError:
-            pass
-
-    # --- by another rule -----------------------------------------------------------------------
-
     def by(self, choose: Choose, order: IntArray) -> Placings:
         """The positions are chosen by a rule. order: (n,) the positions in the order in which it is shown them."""
-        keys = self._keys.copy()
-        for _ in self._steps_by(choose, order, keys):
-            pass
-        return self._placings(keys)
-
-    def steps_by(self, choose: Choose, order: IntArray) -> Iterator[int]:
-        """The same pod by pod: (the key of) the node of the next one."""
-        return self._steps_by(choose, order, self._keys.copy())
-
-    def _steps_by(self, choose: Choose, order: IntArray, keys: IntArray) -> Iterator[int]:
-        """keys: (n,) of the positions; kept up to date."""
-        shown, totals = order.copy(), -(keys[order] // WIDTH)
-        stands = True
+        keys, shown, stands = self._keys.copy(), order.copy(), True
+        totals = -(keys[order] // WIDTH)
         while len(self._taken) < self._count and stands:
             spot = choose(self._rows[shown], totals)
             at = int(shown[spot])
-            key = int(keys[at])
-            self._taken.append(key)
+            self._taken.append(int(keys[at]))
             later = self._later[at]
             if not later:
                 try:
                     self._look_ahead(at, partial(_greatest, shown, totals))
                 except RunOverError:
-                    yield key  # the rule has chosen, and may not be asked twice: this pod is the last
-                    break
+                    break  # the rule has chosen, and may not be asked twice: this pod is the last
             following = later.pop()
             if following is FULL:
                 stands = self._fills(at)
                 shown, totals = np.delete(shown, spot), np.delete(totals, spot)
             else:
                 keys[at] = following
-                totals[spot] = self._totals[at] = -(following // WIDTH)
-            yield key
-
-    def is_there(self, key: int) -> None:
-        """The pod that went to the node of a key is counted there by now."""
-        self._there[key % WIDTH] += 1
-
-    def choice(self, key: int) -> Choice:
-        """Of the pod that was just given the node of a key."""
-        at, total = key % WIDTH, -(key // WIDTH)
-        tied = self._totals == total
-        tied[at] = True
-        filled = bool(self._filled) and self._filled[-1] == len(self._taken) - 1
-        return Choice(total, len(self._rows) - len(self._gone) + filled, self._rows[tied])
-
-    def row_of(self, key: int) -> int:
-        """The row that a key stands for."""
-        return int(self._rows[key % WIDTH])
+                totals[spot] = -(following // WIDTH)
+        return self._placings(keys)
 
     # --- what comes next ----------------------------------------------------------------------
 
@@ -386,7 +329,6 @@ class RunOfPods:
         """A node is full; whether the run goes on: more than one is left, and their totals stand."""
         self._filled.append(len(self._taken) - 1)
         self._gone.append(at)
-        self._totals[at] = NOTHING
         return self._still.stand_without(at) and len(self._rows) - len(self._gone) > 1
 
     def _look_ahead(self, at: int, best: Callable[[int], list[int]]) -> None:
@@ -400,7 +342,7 @@ class RunOfPods:
         where = [at, *(one for one in others if not self._later[one] or self._later[one][0] is not FULL)]
         positions = np.array(where, np.int64)
         depth = self._depth
-        extra = ((self._known - self._there)[positions][:, None] + np.arange(1, depth + 1)).ravel()
+        extra = (self._known[positions][:, None] + np.arange(1, depth + 1)).ravel()
         fits, sums = self._rules.look(np.repeat(self._rows[positions], depth), extra)
         totals = np.repeat(self._still.totals[positions], depth) + sums
         if int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38:

@@ -18,16 +18,15 @@ import msgspec
 from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
-from kubescheduler.core.assumed_pods import AssumedPods
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, is_success
+from kubescheduler.cycle.assumed_pods import AssumedPods
 from kubescheduler.cycle.bindings import ThreadedBindings
 from kubescheduler.cycle.cycle_rules import Fate
 from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 
 if TYPE_CHECKING:
-    from kubescheduler.core.equal_runs import RunAhead
     from kubescheduler.cycle.bindings import Binding, BindingCycle, Bindings, Outcome
     from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
@@ -40,10 +39,6 @@ Decide = Callable[[Any, Pod, CycleState], Decision]
 
 Latest = Callable[[Pod], Pod | None]
 """The newest version of a pod that is known, None when it is gone."""
-
-
-def no_run_ahead(_: Pod, __: int) -> None:
-    """Pods are decided one by one."""
 
 
 def never_turns(_: Pod) -> None:
@@ -60,8 +55,6 @@ class LoopParts(msgspec.Struct, frozen=True, eq=False):
     rules: ReleaseCycles
     """The cycles of the release."""
     decide: Decide
-    run_ahead: Callable[[Pod, int], RunAhead | None] = no_run_ahead
-    """A run of pods like one, for so many at most; see ``GenericScheduler.run_ahead``."""
     turns: Callable[[Pod], float | None] = never_turns
     """The moment after which time alone will have changed what is said of a pod, in seconds since the epoch."""
 

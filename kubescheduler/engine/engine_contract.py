@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
 
@@ -57,9 +57,6 @@ class PodScheduler(Protocol):
     def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
         """Decides and assumes the first pods in one go, if no rule can tell them apart: see
         GenericScheduler.place_run."""
-
-    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
-        """See ``GenericScheduler.run_ahead``."""
 
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """What it would say if the nodes of these rows, and no others, had passed every check."""

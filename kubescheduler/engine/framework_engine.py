@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from clusterstate.release_view import ReleaseView
     from kubescheduler.core.algorithm import Algorithm
-    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_flags import EngineFlags
@@ -263,14 +263,6 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         if scheduler is None or self.has_custom_plugins:
             return None
         return scheduler.place_run(pods, self._is_held(name), self._numbers if in_sequence else None)
-
-    def run_ahead(self, pod: Pod, count: int) -> RunAhead | None:
-        """See ``GenericScheduler.run_ahead``."""
-        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
-        scheduler = self.schedulers.get(name)
-        if scheduler is None or self.has_custom_plugins:
-            return None
-        return scheduler.run_ahead(pod, count, self._is_held(name))
 
     def _is_held(self, profile: str) -> Callable[[Pod], bool]:
         """Whether a PreEnqueue plugin of a profile holds a pod back."""

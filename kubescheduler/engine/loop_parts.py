@@ -67,7 +67,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
 
     loop = record.legacy_rules.loop()
     queue = loop.queue(services.time.now, services.cache, loop.policy)
-    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide, scheduler.run_ahead)
+    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide)
 
 
 def _time_steps(scheduler: PodScheduler, services: Services) -> None:
@@ -100,7 +100,7 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
         hints=QueueingHints(events_by_plugin(made.rules.plugins)),
     )
     turns = partial(_turns, made)
-    return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, made.run_ahead, turns)
+    return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, turns)
 
 
 def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:

@@ -15,6 +15,7 @@ from clusterstate.errors import ConfigError
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms, Registry
+    from algorithmprovider.scaled_scores import ScaledForm
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Prepare
     from clusterstate.manifests.strictness import Accepted
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import Policy
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.legacy_behaviour import LegacyBehaviour
-    from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles

@@ -47,8 +47,8 @@ from predicates.taints import pod_tolerates_node_taints
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
+    from algorithmprovider.scaled_scores import ScaledForm
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
-    from kubescheduler.core.scaled_scores import ScaledForm
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -103,7 +103,7 @@ def algorithms() -> Algorithms:
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
-    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_image, scaled_spread
+    from algorithmprovider.scaled_scores import SCALED_FORMS, scaled_image, scaled_spread
 
     return {
         **SCALED_FORMS,

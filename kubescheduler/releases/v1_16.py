@@ -34,7 +34,7 @@ from priorities.interpod import INTERPOD
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from kubescheduler.core.scaled_scores import ScaledForm
+    from algorithmprovider.scaled_scores import ScaledForm
 
 
 def with_even_spreading(older: Algorithms) -> Algorithms:
@@ -47,7 +47,7 @@ def with_even_spreading(older: Algorithms) -> Algorithms:
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
-    from kubescheduler.core.scaled_scores import scaled_even
+    from algorithmprovider.scaled_scores import scaled_even
 
     return {**v1_13.scaled_scores(), "EvenPodsSpreadPriority": scaled_even}
 

@@ -51,7 +51,7 @@ from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from kubescheduler.core.scaled_scores import ScaledForm
+    from algorithmprovider.scaled_scores import ScaledForm
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -91,8 +91,8 @@ def algorithms() -> Algorithms:
 
 def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
+    from algorithmprovider.scaled_scores import SCALED_FORMS, scaled_image_1_4, scaled_spread_1_4
     from clusterstate.selectors.pod_owners import Kinds
-    from kubescheduler.core.scaled_scores import SCALED_FORMS, scaled_image_1_4, scaled_spread_1_4
     from priorities.selector_spread_1_4 import SPREADING
 
     return {

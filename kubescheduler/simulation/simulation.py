@@ -13,7 +13,6 @@ import msgspec
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
-from kubescheduler.cycle.deciding_ahead import deciding_ahead
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
@@ -108,8 +107,7 @@ class Simulation:
         adapt = partial(on_virtual_time, api=self._api, time=self._time, epoch=self._epoch)
         parts = loop_parts(scheduler, adapt, preempt=preempt)
         custom = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
-        decide = parts.decide if self._observers else deciding_ahead(parts)
-        self._known = KnownVerdicts(decide, self._cache, lambda: self._changes, reuses=not custom)
+        self._known = KnownVerdicts(parts.decide, self._cache, lambda: self._changes, reuses=not custom)
         self._plugins = parts.plugins
         self._waiting = parts.services.waiting
         self._tried = LastAttempts(parts.turns, parts.services.today, lambda: self._changes)

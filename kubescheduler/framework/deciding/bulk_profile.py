@@ -17,12 +17,9 @@ from kubescheduler.core.equal_runs import (
     PlacedRun,
     PodsOfOneClass,
     ReadyRun,
-    RunAhead,
-    RunSettings,
-    asks_for_a_node,
     can_run,
 )
-from kubescheduler.core.run_choice import PODS_OF_ROWS, Choose, Placings
+from kubescheduler.core.run_choice import PODS_OF_ROWS, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
@@ -71,32 +68,6 @@ def placed_in_bulk(  # noqa: PLR0911
     return _with_rankings(host, batch, ready, pods, numbers, snapshot)
 
 
-def run_ahead(host: Host, pod: Pod, count: int, is_held: Callable[[Pod], bool]) -> RunAhead | None:
-    """A run of pods like this one, for so many at most; None: they are decided one by one, as where rankings are kept.
-    See ``FrameworkScheduler.run_ahead``."""
-    batch = host.batch
-    if not _can_run(host, batch) or (batch is not None and batch.signers is not None) or not asks_for_a_node(pod):
-        return None
-    cache = host.cache
-    snapshot = cache.snapshot()
-    try:
-        state = host.state(cache.info(pod), snapshot)
-        priorities = _scoring(host, pod, state, snapshot)
-        if priorities is None:
-            return None
-        ready = ReadyRun.of(cache, state, priorities, 0 if host.compiled.scores else EVERY_NODE)
-    except SchedulingError:
-        return None
-    if ready is None:
-        return None
-
-    def state_of(info: PodInfo) -> ProfileState:
-        return host.state(info, cache.snapshot())
-
-    like = RunSettings(state, state_of, count, host.frame.release, host.afresh, is_held)
-    return RunAhead.of(ready, like, host.tie_break, *_tie_rule(host, ready))
-
-
 def _can_run(host: Host, batch: OpportunisticBatch | None) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
@@ -136,13 +107,8 @@ def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> l
 
 def _choose(host: Host, ready: ReadyRun) -> Placings:
     """Where the pods go."""
-    return ready.choose(host.tie_break, *_tie_rule(host, ready))
-
-
-def _tie_rule(host: Host, ready: ReadyRun) -> tuple[Choose | None, IntArray | None]:
-    """How a node is taken, and the (n,) feasible rows in the order in which the rule is shown them; see ReadyRun."""
     if not isinstance(host.tie_break, HeapTie):
-        return None, None
+        return ready.choose(host.tie_break)
     fits = np.zeros(len(host.cache.columns), np.bool_)
     fits[ready.feasible] = True
     order = host.cache.listed_rows()
@@ -151,7 +117,7 @@ def _tie_rule(host: Host, ready: ReadyRun) -> tuple[Choose | None, IntArray | No
     def root(_: IntArray, totals: IntArray) -> int:
         return heap_root(totals)
 
-    return root, shown
+    return ready.choose(host.tie_break, root, shown)
 
 
 # --- rankings that are kept ------------------------------------------------------------------

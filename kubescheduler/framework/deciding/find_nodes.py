@@ -305,10 +305,6 @@ class Host(Protocol):
         """The pod decided once more, with every score."""
         ...
 
-    def afresh(self, pod: Pod) -> Decision:
-        """The pod decided once more, without a say in the choice among equal totals."""
-        ...
-
 
 class Finding(msgspec.Struct, eq=False):
     """One pod's search under way."""

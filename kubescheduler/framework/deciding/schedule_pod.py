@@ -57,7 +57,7 @@ from kubescheduler.framework.deciding.score_plugins import (
 from predicates.types import GO_ON
 
 if TYPE_CHECKING:
-    from kubescheduler.core.equal_runs import PlacedRun, RunAhead
+    from kubescheduler.core.equal_runs import PlacedRun
 
 
 def _emptied(cache: ClusterCache) -> EmptiedNodes:
@@ -427,17 +427,6 @@ class FrameworkScheduler:
         from kubescheduler.framework.deciding.bulk_profile import placed_in_bulk
 
         return placed_in_bulk(self, pods, is_held, numbers)
-
-    def run_ahead(self, pod: Pod, count: int, is_held: Callable[[Pod], bool]) -> RunAhead | None:
-        """See ``GenericScheduler.run_ahead``. is_held: as for ``place_run``."""
-        from kubescheduler.framework.deciding.bulk_profile import run_ahead
-
-        return run_ahead(self, pod, count, is_held)
-
-    def afresh(self, pod: Pod) -> Decision:
-        """A decision that has no say in the choice among equal totals, nor in what is sampled next."""
-        draws = not isinstance(self.tie_break, FirstByName)
-        return (self._fresh() if draws else self).schedule(pod)
 
     def again(self, pod: Pod) -> Decision:
         """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""

@@ -29,7 +29,8 @@ from clusterstate.errors import (
 )
 from kubescheduler import Cluster, Scheduler, migrate, pod
 from kubescheduler.api import scheduler
-from kubescheduler.core.decision import Decision, LazyDecision
+from kubescheduler.api.replayed_runs import LazyDecision
+from kubescheduler.core.decision import Decision
 from kubescheduler.core.placing_in_order import placed_in_order
 from kubescheduler.core.sharing import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
