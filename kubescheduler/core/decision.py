@@ -124,7 +124,7 @@ class Decision(CopiedAsItself, FilterResults):
 
     @nominated.default
     def _nominated(self) -> str | None:
-        return nominee_of(self.preemption)
+        return None if self.preemption is None else nominee_of(self.preemption)
 
     @property
     def scheduled(self) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,36 +10,21 @@ import attrs
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.objects import ClaimVolume, Pod
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
+from clusterstate.growable import IntArray
+from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import NO_NODES, Decision
-from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
-from kubescheduler.core.evidence import Explainer, ScoreSource
-from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
-from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision_records import nominee_of
+from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.nominated import NominatedMemory
-from kubescheduler.core.pod_classes import ClassState, Memory, Sharing
+from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption
-from kubescheduler.core.schedule_one import Attempt
-from kubescheduler.core.scoring import prioritize
+from kubescheduler.core.schedule_one import PredicatesAttempt, Steps, no_steps
 from kubescheduler.core.selection import FirstByName, TieBreak
-from kubescheduler.core.status import Status
-from predicates.types import Verdict
-from priorities.types import PriorityError
 
 if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun
-
-Steps = Callable[[str], object]
-"""Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
-
-
-def no_steps(_: str) -> None:
-    """Nobody listens."""
 
 
 class GenericScheduler:
@@ -53,8 +37,8 @@ class GenericScheduler:
         self.algorithm = algorithm
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
-        self._memory = Memory((*algorithm.predicates, *(p.config for p in algorithm.priorities)))
-        self.checks = (*algorithm.predicates, *algorithm.idle)
+        rules = (*algorithm.predicates, *(p.config for p in algorithm.priorities))
+        self._memory = Memory(rules, lambda info, share: ClassState(info, algorithm, share))
         self._preemption = PreemptionMemory(cache, algorithm.behaviour.order)
         self.nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
@@ -118,7 +102,7 @@ class GenericScheduler:
             self.cache,
             self.algorithm,
             self.tie_break,
-            lambda info: self._memory.state(info, snapshot, log, self._new_state),
+            lambda info: self._memory.state(info, snapshot, log),
             lambda pod: bool(self.foreign(pod)),
         )
 
@@ -133,7 +117,7 @@ class GenericScheduler:
         """A decision that found no node, with what preemption would do."""
         self.steps("")
         try:
-            state = self.state(self._attempt(pod).ready())
+            state = self._memory.state(self._attempt(pod).ready(), self.cache.snapshot(), self.cache.columns.log)
             found = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
@@ -150,132 +134,15 @@ class GenericScheduler:
         cache = self.cache
         filtered = Filtered(cache.columns.published[1])
         given = (pod, cache, self.algorithm, self.tie_break, self._weights, thorough, instead)
-        return PredicatesAttempt(*given, scheduler=self, filtered=filtered)
+        return PredicatesAttempt(
+            *given,
+            memory=self._memory,
+            nominated=self.nominated,
+            again=self.again,
+            steps=self.steps,
+            filtered=filtered,
+        )
 
     def again(self, pod: Pod) -> Decision:
         """The same with every score, and without a say in the choice among equal totals."""
         return GenericScheduler(self.algorithm, self.cache).decide(pod, thorough=True)
-
-    def state(self, info: PodInfo) -> ClassState:
-        """What is remembered for pods like one of this class."""
-        return self._memory.state(info, self.cache.snapshot(), self.cache.columns.log, self._new_state)
-
-    def _new_state(self, info: PodInfo, share: Sharing) -> ClassState:
-        return ClassState(info, self.algorithm, share)
-
-
-class PredicatesAttempt(Attempt, eq=False, kw_only=True):
-    """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
-
-    scheduler: GenericScheduler
-    filtered: Filtered
-    reached: str = "filter"
-    traces: tuple[ExtenderTrace, ...] = ()
-    idle: tuple[tuple[str, Verdict], ...] = ()
-    places: SnapshotRows | None = None
-    """The rows of the nodes, with what is made of the node objects that extenders answer."""
-
-    def ready(self) -> PodInfo:
-        """Claims have to be there first."""
-        info = self.cache.info(self.pod)
-        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
-            error = self.algorithm.behaviour.waits(info, self.cache.objects)
-            if error is not None:
-                raise SchedulingError(error)
-        if not self.cache.columns.listed_count:
-            raise SchedulingError(NO_NODES)
-        return info.naming(self.pod.node_name)
-
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:  # noqa: ARG002
-        """What is remembered for pods of this class."""
-        return self.scheduler.state(info)
-
-    def keeps(self) -> bool:
-        """Not where extenders have a say, nor where room may have to be left for nominated pods."""
-        algorithm = self.algorithm
-        if self.thorough or self.instead is not None or algorithm.extenders:
-            return False
-        nominates = algorithm.behaviour.nominates and bool(self.cache.nominated())
-        return algorithm.percentage_of_nodes_to_score >= 100 and not nominates
-
-    def found_by_totals(self, state: ClassState, listed: Mask) -> None:
-        """The nodes that fit are those that are kept for the class."""
-        shared = state.shared
-        self.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
-        self.scheduler.steps("predicate_evaluation")
-
-    def chosen_by_totals(self, host: str) -> None:  # noqa: ARG002
-        """The priorities are over."""
-        self.scheduler.steps("priority_evaluation")
-
-    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
-        """Predicates, then extenders."""
-        algorithm, info = self.algorithm, state.info
-        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm, self.scheduler.nominated)
-        self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
-        self.places = algorithm.behaviour.places(snapshot)
-        if algorithm.extenders:
-            filtered.feasible, self.traces = filter_with_extenders(
-                self.pod, algorithm.extenders, self.places, filtered.feasible
-            )
-            filtered.everywhere = False
-        if self.instead is not None:
-            filtered.feasible, filtered.everywhere = self.instead, False
-        self.scheduler.steps("predicate_evaluation" if len(filtered.feasible) else "")
-        return filtered.feasible
-
-    def scores(self, feasible: IntArray) -> bool:
-        """1.4 scores a single node, too."""
-        return super().scores(feasible) or (self.algorithm.behaviour.scores_single and len(feasible) > 0)
-
-    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
-        """Priorities, then extenders."""
-        algorithm, log, places = self.algorithm, self.cache.columns.log, self.places
-        assert places is not None
-        views = places.views(self.pod, self.cache, self.weights, feasible)
-        self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
-        self.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
-        if algorithm.extenders:
-            sums, self.traces = score_with_extenders(self.pod, algorithm.extenders, self.traces, places, feasible)
-            self.scored.totals = self.scored.totals + sums
-        elif self.keeps():
-            self.keep_totals(state, snapshot)
-
-    def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:  # noqa: ARG002
-        """The priorities are over."""
-        self.scheduler.steps("" if host is None else "priority_evaluation")
-
-    def given_up(self, error: SchedulingError) -> str:
-        """1.4 tells some errors of priorities as often as there are nodes."""
-        text = str(error)
-        if isinstance(error, PriorityError):
-            text = self.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
-        self.filtered.feasible = NO_NUMBERS
-        return text
-
-    def outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:  # noqa: ARG002
-        """What all this comes to."""
-        scheduler, filtered = self.scheduler, self.filtered
-        return self.decision(
-            names,
-            filtered,
-            host,
-            error,
-            verdicts=filtered.verdicts,
-            idle=self.idle,
-            feasible=filtered.feasible,
-            extenders=self.traces,
-            refused=_refused(self.traces) if self.traces else {},
-            appends=True,
-            fit_error=self.algorithm.behaviour.fit_error,
-            explainer=Explainer(self.cache, scheduler.checks, partial(scheduler.again, self.pod)),
-        )
-
-
-def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
-    """Node → every extender's reason for refusing it, in the order they were asked."""
-    found: dict[str, list[str]] = {}
-    for trace in traces:
-        for name, message in (trace.failed or {}).items():
-            found.setdefault(name, []).append(message)
-    return {name: Status.unschedulable(*messages) for name, messages in found.items()}

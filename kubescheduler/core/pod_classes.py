@@ -209,8 +209,9 @@ class Memory:
     that rule. So labels that nothing selects by make no difference.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], make: Make) -> None:
         """rules: everything that a state asks."""
+        self._make = make
         self._pod_keys: tuple[PodKey, ...] = tuple(
             dict.fromkeys(key for rule in rules if (key := rule.footprint.pod_key) is not spec_alone)
         )
@@ -226,7 +227,7 @@ class Memory:
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
         self._shared_totals: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
-    def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog, make: Make) -> ClassState:
+    def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog) -> Any:
         """What is remembered of pods like this one; made when it is new. The oldest are forgotten."""
         moment = (log.version_of(SELECTED), snapshot.term_keys)
         if moment != self._moment or len(self._key_of) > MOST_PODS:
@@ -242,7 +243,7 @@ class Memory:
         if state is None:
             self._made = 0
             read = dict(zip(self._pod_keys, key[1:], strict=True))
-            state = self._states[key] = make(info, partial(self._share, self._equal_spec(info), read))
+            state = self._states[key] = self._make(info, partial(self._share, self._equal_spec(info), read))
             state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:

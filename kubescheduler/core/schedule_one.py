@@ -1,13 +1,13 @@
 """One attempt to place a pod, read from top to bottom, for all releases: nodes are filtered and scored, one is chosen.
 
-``Attempt.decide`` is the whole of it. ``GenericScheduler`` makes attempts of predicates and priorities, the framework's
-scheduler makes them of the plugins of a profile: a legacy algorithm is a profile with few points. Each says below what
-a step is for it.
+``Attempt.decide`` is the whole of it. Below is what each step is for predicates and priorities; for the plugins of a
+profile ``framework/deciding/profile_attempt.py`` says it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,19 +16,25 @@ import numpy as np
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
-from clusterstate.objects import Pod
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import NO_NODES, Decision
-from kubescheduler.core.evidence import ScoreSource
-from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.evidence import Explainer, ScoreSource
+from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
+from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.lazy_results import LazyScores
-from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.scoring import Scored
+from kubescheduler.core.nominated import NominatedMemory
+from kubescheduler.core.pod_classes import ClassState, Memory
+from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.status import Status
 from kubescheduler.core.totals import kept_totals
+from predicates.types import Verdict
+from priorities.types import PriorityError
 
 
 class Attempt(msgspec.Struct, eq=False):
@@ -62,7 +68,7 @@ class Attempt(msgspec.Struct, eq=False):
             state = self.state(info, snapshot)
             if (row := self._patched(state, snapshot, listed)) is not None:
                 self.chosen_by_totals(names[row])
-                return self.outcome(names, listed, names[row], None)
+                return self._outcome(names, listed, names[row], None)
             feasible = self.find(state, snapshot, listed)
             names = self.named(names)
             if self.scores(feasible):
@@ -78,7 +84,7 @@ class Attempt(msgspec.Struct, eq=False):
         except CustomCodeError as e:
             e.at = self.reached
             raise
-        return self.outcome(names, listed, host, error)
+        return self._outcome(names, listed, host, error)
 
     # --- the steps ---------------------------------------------------------------------------
 
@@ -161,14 +167,15 @@ class Attempt(msgspec.Struct, eq=False):
         """The text that the release reports of an error; no row is left."""
         return str(error)
 
-    def outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
-        """What all this comes to."""
+    def said(
+        self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None
+    ) -> tuple[Filtered, dict[str, Any]]:
+        """(what was filtered, the fields of a Decision that are not the same for all releases)."""
         raise NotImplementedError
 
-    def decision(
-        self, names: tuple[str, ...], filtered: Filtered, host: str | None, error: str | None, **more: Any
-    ) -> Decision:
-        """A decision of what is the same for all releases, and more."""
+    def _outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
+        """What all this comes to."""
+        filtered, more = self.said(names, listed, host, error)
         columns, algorithm = self.cache.columns, self.algorithm
         return Decision(
             pod=self.pod,
@@ -189,3 +196,136 @@ class Attempt(msgspec.Struct, eq=False):
             known=columns.known,
             **more,
         )
+
+
+# --- by predicates and priorities ---------------------------------------------------------------
+
+Steps = Callable[[str], object]
+"""Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
+
+
+def no_steps(_: str) -> None:
+    """Nobody listens."""
+
+
+class PredicatesAttempt(Attempt, eq=False, kw_only=True):
+    """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
+
+    memory: Memory
+    nominated: NominatedMemory
+    again: Callable[[Pod], Decision]
+    """The pod decided once more, with every score."""
+    steps: Steps
+    filtered: Filtered
+    reached: str = "filter"
+    traces: tuple[ExtenderTrace, ...] = ()
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    places: SnapshotRows | None = None
+    """The rows of the nodes, with what is made of the node objects that extenders answer."""
+
+    def ready(self) -> PodInfo:
+        """Claims have to be there first."""
+        info = self.cache.info(self.pod)
+        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
+            error = self.algorithm.behaviour.waits(info, self.cache.objects)
+            if error is not None:
+                raise SchedulingError(error)
+        if not self.cache.columns.listed_count:
+            raise SchedulingError(NO_NODES)
+        return info.naming(self.pod.node_name)
+
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
+        """What is remembered for pods of this class."""
+        return self.memory.state(info, snapshot, self.cache.columns.log)
+
+    def keeps(self) -> bool:
+        """Not where extenders have a say, nor where room may have to be left for nominated pods."""
+        algorithm = self.algorithm
+        if self.thorough or self.instead is not None or algorithm.extenders:
+            return False
+        nominates = algorithm.behaviour.nominates and bool(self.cache.nominated())
+        return algorithm.percentage_of_nodes_to_score >= 100 and not nominates
+
+    def found_by_totals(self, state: ClassState, listed: Mask) -> None:
+        """The nodes that fit are those that are kept for the class."""
+        shared = state.shared
+        self.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
+        self.steps("predicate_evaluation")
+
+    def chosen_by_totals(self, host: str) -> None:  # noqa: ARG002
+        """The priorities are over."""
+        self.steps("priority_evaluation")
+
+    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
+        """Predicates, then extenders."""
+        algorithm, info = self.algorithm, state.info
+        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm, self.nominated)
+        self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
+        self.places = algorithm.behaviour.places(snapshot)
+        if algorithm.extenders:
+            filtered.feasible, self.traces = filter_with_extenders(
+                self.pod, algorithm.extenders, self.places, filtered.feasible
+            )
+            filtered.everywhere = False
+        if self.instead is not None:
+            filtered.feasible, filtered.everywhere = self.instead, False
+        self.steps("predicate_evaluation" if len(filtered.feasible) else "")
+        return filtered.feasible
+
+    def scores(self, feasible: IntArray) -> bool:
+        """1.4 scores a single node, too."""
+        return super().scores(feasible) or (self.algorithm.behaviour.scores_single and len(feasible) > 0)
+
+    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
+        """Priorities, then extenders."""
+        algorithm, log, places = self.algorithm, self.cache.columns.log, self.places
+        assert places is not None
+        views = places.views(self.pod, self.cache, self.weights, feasible)
+        self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
+        self.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
+        if algorithm.extenders:
+            sums, self.traces = score_with_extenders(self.pod, algorithm.extenders, self.traces, places, feasible)
+            self.scored.totals = self.scored.totals + sums
+        elif self.keeps():
+            self.keep_totals(state, snapshot)
+
+    def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:  # noqa: ARG002
+        """The priorities are over."""
+        self.steps("" if host is None else "priority_evaluation")
+
+    def given_up(self, error: SchedulingError) -> str:
+        """1.4 tells some errors of priorities as often as there are nodes."""
+        text = str(error)
+        if isinstance(error, PriorityError):
+            text = self.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
+        self.filtered.feasible = NO_NUMBERS
+        return text
+
+    def said(
+        self,
+        names: tuple[str, ...],  # noqa: ARG002
+        listed: Mask,  # noqa: ARG002
+        host: str | None,  # noqa: ARG002
+        error: str | None,  # noqa: ARG002
+    ) -> tuple[Filtered, dict[str, Any]]:
+        """The idle predicates' verdicts, and what extenders said."""
+        filtered, algorithm = self.filtered, self.algorithm
+        return filtered, {
+            "verdicts": filtered.verdicts,
+            "idle": self.idle,
+            "feasible": filtered.feasible,
+            "extenders": self.traces,
+            "refused": _refused(self.traces) if self.traces else {},
+            "appends": True,
+            "fit_error": algorithm.behaviour.fit_error,
+            "explainer": Explainer(self.cache, (*algorithm.predicates, *algorithm.idle), partial(self.again, self.pod)),
+        }
+
+
+def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
+    """Node → every extender's reason for refusing it, in the order they were asked."""
+    found: dict[str, list[str]] = {}
+    for trace in traces:
+        for name, message in (trace.failed or {}).items():
+            found.setdefault(name, []).append(message)
+    return {name: Status.unschedulable(*messages) for name, messages in found.items()}

@@ -25,7 +25,7 @@ from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.adapters import column_score
 from kubescheduler.framework.deciding.compiled_profile import PreScoreState, ProfileState
-from kubescheduler.framework.deciding.find_nodes import Host, answers
+from kubescheduler.framework.deciding.find_nodes import answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
     Kept,
     KeptRanking,
@@ -34,11 +34,12 @@ from kubescheduler.framework.deciding.opportunistic_batch import (
     Turn,
     TurnNumbers,
 )
+from kubescheduler.framework.deciding.profile_attempt import ProfileScheduler
 from kubescheduler.framework.deciding.score_plugins import EVERY_NODE, HeapTie, heap_root
 
 
 def placed_in_bulk(  # noqa: PLR0911
-    host: Host, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
+    host: ProfileScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
 ) -> PlacedRun | None:
     """Decides and assumes the first of the pods that no plugin can tell apart; see ``FrameworkScheduler.place_run``."""
     batch = host.batch if numbers is not None else None
@@ -68,7 +69,7 @@ def placed_in_bulk(  # noqa: PLR0911
     return _with_rankings(host, batch, ready, pods, numbers, snapshot)
 
 
-def _can_run(host: Host, batch: OpportunisticBatch | None) -> bool:
+def _can_run(host: ProfileScheduler, batch: OpportunisticBatch | None) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
     custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
@@ -80,7 +81,9 @@ def _can_run(host: Host, batch: OpportunisticBatch | None) -> bool:
     return can_run(compiled.algorithm) and bool(columns.listed_count) and columns.listed_count == columns.node_count
 
 
-def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> list[WeightedPriority] | None:
+def _scoring(
+    host: ProfileScheduler, pod: Pod, state: ProfileState, snapshot: Snapshot
+) -> list[WeightedPriority] | None:
     """The plugins that score pods of a class, once PreFilter and PreScore were asked; None: one by one.
 
     Raises SchedulingError.
@@ -105,7 +108,7 @@ def _scoring(host: Host, pod: Pod, state: ProfileState, snapshot: Snapshot) -> l
     return [one for one in compiled.algorithm.priorities if one.config.name not in skipped]
 
 
-def _choose(host: Host, ready: ReadyRun) -> Placings:
+def _choose(host: ProfileScheduler, ready: ReadyRun) -> Placings:
     """Where the pods go."""
     if not isinstance(host.tie_break, HeapTie):
         return ready.choose(host.tie_break)
@@ -150,7 +153,7 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
                 by_ranking[filled + 1] = signatures[filled + 1] == signature
         return cls(placings, signatures, by_ranking, scored if by_ranking[-1] else count - 1)
 
-    def kept(self, host: Host) -> Kept | None:
+    def kept(self, host: ProfileScheduler) -> Kept | None:
         """What is kept for the pod after the run."""
         signature, placings, scored = self.signatures[self.scored], self.placings, self.scored
         if signature is None:
@@ -168,7 +171,7 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
 
 
 def _with_rankings(
-    host: Host,
+    host: ProfileScheduler,
     batch: OpportunisticBatch,
     ready: ReadyRun,
     pods: Sequence[Pod],

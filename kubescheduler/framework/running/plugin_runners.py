@@ -68,18 +68,6 @@ def _asks_again(_: Pod) -> Status | None:
     return SKIP
 
 
-def all_let_in(asked: Iterable[Callable[[Pod], Status | None]], pod: Pod) -> bool:
-    """Whether all ``gates`` of a profile let a pod in, so that nothing has to be said of it. In-tree plugins change
-    nothing when they are asked; what keeps a pod back, or fails, is found out by ``pre_enqueue``."""
-    try:
-        for ask in asked:
-            if ask(pod) is not None:
-                return False
-    except SchedulingError:
-        return False
-    return True
-
-
 def pre_enqueue(framework: ProfilePlugins, pod: Pod, first: str) -> Status | None:
     """The first refusal, with the plugin that gave it. ``first``: the plugin to ask before the others."""
     plugins: Iterable[Any] = framework.at(Point.PRE_ENQUEUE)
