@@ -27,12 +27,11 @@ from kubescheduler.core.answers import (
     with_rows,
 )
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.scoring import reduced
+from kubescheduler.core.scoring import Scored, reduced
 from kubescheduler.core.total_tables import (
     AmountAnswers,
     AmountTable,
     ScoreLines,
-    Totalled,
     TotalTable,
     score_lines,
     scored_without,
@@ -148,7 +147,7 @@ class SharedTotals:
         state: ClassState,
         snapshot: Snapshot,
         log: ChangeLog,
-        scored: Totalled,
+        scored: Scored,
         listed: Mask,
         ranks: IntArray,
         wholes: Sequence[ScoreState],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from math import isqrt
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -16,38 +15,12 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.answers import CheckState, RowVerdict, ScoreState, row_verdicts
 from kubescheduler.core.lazy_results import LOWEST, TOTAL, LazyScores, ScoreLayout, Scores, WholeScores
+from kubescheduler.core.scoring import Scored
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
 
 
-class Totalled(Protocol):
-    """What a decision's rules gave; see Decision."""
-
-    @property
-    def totals(self) -> IntArray:
-        """(n,) int64 of the rows that fit."""
-        ...
-
-    @property
-    def scores(self) -> Mapping[str, Scores]:
-        """By rule, before the weight."""
-        ...
-
-    @property
-    def raws(self) -> Mapping[str, Scores]:
-        """By rule, before normalisation; empty for releases that keep no raw scores."""
-        ...
-
-
-class SomeScored(msgspec.Struct, frozen=True, eq=False):
-    """See Totalled."""
-
-    totals: IntArray
-    scores: Mapping[str, Scores]
-    raws: Mapping[str, Scores]
-
-
-def scored_without(scored: Totalled, names: Collection[str], weights: Mapping[str, int]) -> Totalled:
+def scored_without(scored: Scored, names: Collection[str], weights: Mapping[str, int]) -> Scored:
     """What was scored without some of the rules. weights: of these."""
     if not names:
         return scored
@@ -56,16 +29,16 @@ def scored_without(scored: Totalled, names: Collection[str], weights: Mapping[st
         final, weight = scored.scores[name], weights[name]
         totals = totals - (np.int64(wrap(weight * final)) if isinstance(final, int) else np.int64(weight) * final)
     scores = {name: final for name, final in scored.scores.items() if name not in names}
-    return SomeScored(totals, scores, {name: raw for name, raw in scored.raws.items() if name not in names})
+    return Scored(totals, scores, {name: raw for name, raw in scored.raws.items() if name not in names})
 
 
-def without_numbers(scored: Totalled) -> Totalled:
+def without_numbers(scored: Scored) -> Scored:
     """The rules in order, with the one score that all rows have, or no numbers."""
 
     def shared(scores: Mapping[str, Scores]) -> dict[str, Scores]:
         return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
 
-    return SomeScored(NO_NUMBERS, shared(scored.scores), shared(scored.raws))
+    return Scored(NO_NUMBERS, shared(scored.scores), shared(scored.raws))
 
 
 class ScoreLines(msgspec.Struct, frozen=True, eq=False):
@@ -88,7 +61,7 @@ class ScoreLines(msgspec.Struct, frozen=True, eq=False):
 
 
 def score_lines(
-    scored: Totalled,
+    scored: Scored,
     rules: Mapping[str, PriorityConfig],
     whole: Mapping[str, IntArray],
     moving: Container[str],

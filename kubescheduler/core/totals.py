@@ -21,13 +21,12 @@ from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.answers import Refreshes, ScoreState
 from kubescheduler.core.lazy_results import LazyScores, Scores, WholeScores, one_for_all
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.scoring import raw_and_reduced
+from kubescheduler.core.scoring import Scored, raw_and_reduced
 from kubescheduler.core.selection import TieBreak
 from priorities.types import PriorityConfig
 
 if TYPE_CHECKING:
     from kubescheduler.core.shared_totals import SharedTotals
-    from kubescheduler.core.total_tables import Totalled
 
 
 class AwaitedTotals:
@@ -54,7 +53,7 @@ class ClassTotals:
         state: ClassState,
         snapshot: Snapshot,
         log: ChangeLog,
-        scored: Totalled,
+        scored: Scored,
         weights: Mapping[str, int],
         shared: SharedTotals,
         wholes: tuple[ScoreState, ...],
@@ -137,7 +136,7 @@ def kept_totals(
     state: ClassState,
     snapshot: Snapshot,
     log: ChangeLog,
-    scored: Totalled,
+    scored: Scored,
     weights: Mapping[str, int],
     listed: Mask,
     ranks: IntArray,

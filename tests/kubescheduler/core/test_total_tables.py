@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.lazy_results import LazyScores
+from kubescheduler.core.scoring import Scored
 from kubescheduler.core.selection import FirstByName
 from kubescheduler.core.total_tables import TotalTable, score_lines
 from priorities.types import PriorityConfig
@@ -49,15 +49,6 @@ SUM = "short of sum"
 RULES: dict[str, Any] = {"short of most": short_of_most, "in tenths": in_tenths, SUM: short_of_sum}
 
 
-@attrs.frozen
-class Given:
-    """What rules gave the rows that fit; see Totalled."""
-
-    totals: IntArray
-    scores: dict[str, IntArray]
-    raws: dict[str, IntArray]
-
-
 class Lowest:
     """The last of the tied rows."""
 
@@ -80,7 +71,7 @@ class Changing:
     def fits(self) -> Mask:
         return np.array([fits for *_, fits in self.rows])
 
-    def totalled(self) -> Given:
+    def totalled(self) -> Scored:
         """Added up anew."""
         feasible = self.fits.nonzero()[0]
         near = np.array([self.rows[row][0] for row in feasible], np.int64)
@@ -88,7 +79,7 @@ class Changing:
         far = self.reduce("far", raw)
         both = zip(near.tolist(), far.tolist(), strict=True)
         totals = [wrap(self.weights["near"] * one + self.weights["far"] * other) for one, other in both]
-        return Given(np.array(totals, np.int64), {"near": near, "far": far}, {"near": near, "far": raw})
+        return Scored(np.array(totals, np.int64), {"near": near, "far": far}, {"near": near, "far": raw})
 
     def reduce(self, _: str, numbers: IntArray) -> IntArray:
         found: IntArray = self.config.reduce(None, None, numbers)  # type: ignore[arg-type, misc]
