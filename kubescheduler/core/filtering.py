@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -12,12 +12,13 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
-from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, nominated_changes
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues
+from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, judged_one_by_one
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
-from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.types import NodeError, Verdict
 
 
 class Filtered(msgspec.Struct, eq=False):
@@ -91,29 +92,15 @@ def judge_with_nominated(
     every = algorithm.always_check_all_predicates
     refusals = memory.of(state).judge(pod, state.info, state.checks, None, every=every)
     if refusals is None:
-        predicates = [check.predicate for check in state.checks]
-        return row_values(_judge_row_by_row(pod, state, cache, predicates, every=every))
+
+        def judge_row(there: Snapshot) -> tuple[Found, Code]:
+            predicates = [check.predicate for check in state.checks]
+            return judge(pod, state.info, there, predicates, every=every), Code.Unschedulable
+
+        refusals = judged_one_by_one(pod, cache, None, judge_row)
     if refusals.error is not None:
         raise SchedulingError(refusals.error[1].about(pod.key))
     return refusals.found
-
-
-def _judge_row_by_row(
-    pod: Pod, state: ClassState, cache: ClusterCache, predicates: Sequence[FitPredicate], *, every: bool
-) -> dict[int, Found]:
-    """The same where predicates look further than one row."""
-    out: dict[int, Found] = {}
-    for name in cache.nominated():
-        row = cache.columns.row_of.get(name)
-        if row is None or cache.columns.nodes[row] is None:
-            continue
-        changes = nominated_changes(pod, row, cache)
-        if changes:
-            there = cache.snapshot().take(np.array([row])).what_if(changes)
-            found = judge(pod, state.info, there, predicates, every=every)
-            if found:
-                out[row] = found
-    return out
 
 
 def _sample(cache: ClusterCache, fitting: IntArray, enough: int) -> tuple[IntArray, Mask]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
 from kubescheduler.core.answers import SINGLE_ROWS, CheckState
-from kubescheduler.core.lazy_results import NO_VALUES, RowValues
+from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
@@ -246,6 +246,26 @@ class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
     """Row → with which code."""
     error: tuple[str, NodeError] | None = None
     """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""
+
+
+def judged_one_by_one(
+    pod: Pod, cache: ClusterCache, rows: Mask | None, judge_row: Callable[[Snapshot], tuple[Found, Code]]
+) -> NominatedRefusals:
+    """The same of the rows given, (N,) bool, or all, where rules look further than one row.
+
+    judge_row: why the pod does not fit on a snapshot of one row, and with which code.
+    """
+    found: dict[int, Found] = {}
+    codes: dict[int, Code] = {}
+    for name in cache.nominated():
+        row = cache.columns.row_of.get(name)
+        if row is None or cache.columns.nodes[row] is None or (rows is not None and not rows[row]):
+            continue
+        if changes := nominated_changes(pod, row, cache):
+            why, code = judge_row(cache.snapshot().take(np.array([row])).what_if(changes))
+            if why:
+                found[row], codes[row] = why, code
+    return NominatedRefusals(row_values(found), row_values(codes))
 
 
 def apart_from(rows: IntArray, found: RowValues[Found], size: int) -> IntArray:

@@ -43,26 +43,6 @@ class CutShortError(ExtenderError):
         """What came before."""
 
 
-class FilterResult(msgspec.Struct, frozen=True):
-    """
-
-    ``objects`` are the answered nodes as JSON, one per name, when the answer came as node objects; else None.
-    """
-
-    nodes: tuple[str, ...]
-    """Names in the answer's order, doubles kept."""
-    failed: dict[str, str] = msgspec.field(default_factory=dict)
-    """Node → message (a node may be in both)."""
-    objects: tuple[msgspec.Raw, ...] | None = None
-    unresolvable: dict[str, str] = msgspec.field(default_factory=dict)
-    """Node → message where taking pods away cannot help; goes before ``failed``. Upstream: 1.36."""
-
-    @property
-    def as_objects(self) -> bool:
-        """Whether the nodes came as objects, not as names; without a call they did not come at all."""
-        return self.objects is not None
-
-
 class FilterReply(msgspec.Struct, frozen=True):
     """The members of a filter answer; None for a list that is absent or null."""
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import attrs
 import msgspec
 
+from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.extender.answers import (
     CutShortError,
     ExtenderError,
-    FilterResult,
     node_name,
     read_error,
     read_filter,
@@ -57,7 +57,7 @@ class HTTPExtender:
         """Whether the extender is to be asked about the pod."""
         return self.config.is_interested(pod)
 
-    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str] | None = None) -> FilterResult:
+    def filter(self, pod: Pod, nodes: Sequence[Node], known: Container[str] | None = None) -> FilterAnswer:
         """The nodes the extender keeps, and its messages; all of ``nodes`` without a filterVerb.
 
         ``known`` holds the names a list of names may contain in a release that takes more than those of ``nodes``
@@ -67,7 +67,7 @@ class HTTPExtender:
             ExtenderError: with the release's text.
         """
         if not self.config.filter_verb:
-            return FilterResult(tuple(node.name for node in nodes))
+            return FilterAnswer(tuple(node.name for node in nodes))
         document = self._ask(self.config.filter_verb, pod, nodes)
         answer = read_filter(document, with_unresolvable=self.wire.knows_unresolvable)
         if answer.error:
@@ -78,9 +78,9 @@ class HTTPExtender:
             for name in answer.names:
                 if name not in known:
                     raise ExtenderError(self.wire.unknown_node(self.name, name))
-            return FilterResult(answer.names, answer.failed, unresolvable=answer.unresolvable)
+            return FilterAnswer(answer.names, answer.failed, unresolvable=answer.unresolvable)
         names = tuple(node_name(node) for node in answer.objects or ())
-        return FilterResult(names, answer.failed, answer.objects, answer.unresolvable)
+        return FilterAnswer(names, answer.failed, answer.unresolvable, answer.objects)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[Score]:
         """(host, score) as answered, hosts perhaps repeated or unknown; empty without a prioritizeVerb.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
-import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -16,6 +15,7 @@ from clusterstate.footprint import Footprint
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.core.status import Status
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.clocks import ManualTime
@@ -225,15 +225,10 @@ def scoring(name: str, *given: int, **fields: Any) -> ColumnPlugin:
 # --- extenders ---------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class Answered:
-    """See FilterAnswer."""
+class Answered(FilterAnswer, frozen=True):
+    """An answer that says itself how it came."""
 
-    nodes: tuple[str, ...]
-    failed: dict[str, str] = attrs.field(factory=dict)
-    unresolvable: dict[str, str] = attrs.field(factory=dict)
     as_objects: bool = False
-    objects: tuple[msgspec.Raw, ...] | None = None
 
 
 @attrs.define

@@ -14,8 +14,7 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.lazy_results import row_values
-from kubescheduler.core.nominated import Found, NominatedMemory, NominatedRefusals, apart_from, nominated_changes
+from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judged_one_by_one
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter
@@ -170,7 +169,8 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         every = self.compiled.algorithm.always_check_all_predicates
         refusals = None if kept is None else kept.judge(self.pod, self.state.info, self._running(), rows, every=every)
         if refusals is None:
-            refusals = self._judge_row_by_row(rows)
+            checks = self.checks()
+            refusals = judged_one_by_one(self.pod, self.cache, rows, lambda there: self.judge(there, checks))
         elif refusals.error is not None:
             plugin, error = refusals.error
             self._raise_first(plugin, (error,))
@@ -178,22 +178,6 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
             passed.with_nominated, passed.nominated_codes = refusals.found, refusals.codes
             passed.feasible = apart_from(passed.feasible, refusals.found, len(rows))
             passed.everywhere = False
-
-    def _judge_row_by_row(self, rows: Mask) -> NominatedRefusals:
-        """The same where plugins look further than one row."""
-        found: dict[int, Found] = {}
-        codes: dict[int, Code] = {}
-        for name in self.cache.nominated():
-            row = self.cache.columns.row_of.get(name)
-            if row is None or self.cache.columns.nodes[row] is None or not rows[row]:
-                continue
-            changes = nominated_changes(self.pod, row, self.cache)
-            if changes:
-                there = self.cache.snapshot().take(np.array([row])).what_if(changes)
-                reasons, code = self.judge(there, self.checks())
-                if reasons:
-                    found[row], codes[row] = reasons, code
-        return NominatedRefusals(row_values(found), row_values(codes))
 
     def judge(self, snapshot: Snapshot, checks: Sequence[FitPredicate]) -> tuple[Found, Code]:
         """(reasons, code) on a snapshot of one row: the first failing plugin's, or of all that are run; ((), Success).
