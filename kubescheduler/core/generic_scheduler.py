@@ -37,8 +37,8 @@ class GenericScheduler:
         self.algorithm = algorithm
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
-        rules = (*algorithm.predicates, *(p.config for p in algorithm.priorities))
-        self._memory = Memory(rules, lambda info, share: ClassState(info, algorithm, share))
+        scores = [priority.config for priority in algorithm.priorities]
+        self._memory = Memory([*algorithm.predicates, *scores], lambda info, share: ClassState(info, algorithm, share))
         self._preemption = PreemptionMemory(cache, algorithm.behaviour.order)
         self.nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}

@@ -236,7 +236,8 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
 
     def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
         """What is remembered for pods of this class."""
-        return self.memory.state(info, snapshot, self.cache.columns.log)
+        state: ClassState = self.memory.state(info, snapshot, self.cache.columns.log)
+        return state
 
     def keeps(self) -> bool:
         """Not where extenders have a say, nor where room may have to be left for nominated pods."""
