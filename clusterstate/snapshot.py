@@ -19,7 +19,6 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo, Reach
 
 if TYPE_CHECKING:
-    from clusterstate.counting.row_amounts import AmountCodes
     from clusterstate.release_view import Use
 
 T = TypeVar("T")
@@ -234,11 +233,6 @@ class Snapshot:
         """What is counted on a row of the whole cluster, without the changes: equal for two rows if the amounts that
         can be allocated and are requested, with defaults filled in and without, and the pods there and allowed are."""
         return self._columns.amounts.of(row)
-
-    @property
-    def amount_codes(self) -> AmountCodes:
-        """A number for the ``amounts`` of each row that has changed, and which rows have."""
-        return self._columns.amounts.codes
 
     def _changes_here(self) -> list[tuple[int, PodChange]]:
         """The changes on this snapshot's rows, with their position."""

@@ -52,23 +52,30 @@ class Answers(Generic[A]):
         """Something else has changed that the rules see."""
         self._known.clear()
 
-    def unknown(self, keys: Iterable[Hashable]) -> int:
-        """Of how many rows nothing is known."""
-        return sum([key not in self._known for key in keys])
+    def new(self, keys: Sequence[Hashable], rows: Sequence[int]) -> dict[Hashable, int]:
+        """Key → a row that has it, of those of which nothing is known."""
+        known = self._known
+        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+        if len(known) + len(new) > MOST_ANSWERS:
+            known.clear()
+            new = dict(zip(keys, rows, strict=True))
+        return new
+
+    def learn(self, new: Iterable[Hashable], said: Iterable[A]) -> None:
+        """What is said of rows that have these keys."""
+        self._known.update(zip(new, said, strict=True))
+
+    def known(self, keys: Sequence[Hashable]) -> list[A]:
+        """(k,) what is said of rows that have these keys; the same object for equal keys."""
+        return [self._known[key] for key in keys]
 
     def of(
         self, keys: Sequence[Hashable], rows: Sequence[int], ask: Callable[[tuple[int, ...]], Iterable[A]]
     ) -> list[A]:
-        """(k,) what is said of rows that have these keys; the same object for equal keys. ask: of rows with new ones,
-        each by one of the rows that have it."""
-        known = self._known
-        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
-        if new:
-            if len(known) + len(new) > MOST_ANSWERS:
-                known.clear()
-                new = dict(zip(keys, rows, strict=True))
-            known.update(zip(new, ask(tuple(new.values())), strict=True))
-        return [known[key] for key in keys]
+        """The same, with what is new asked for: of rows, each one that has a key."""
+        if new := self.new(keys, rows):
+            self.learn(new, ask(tuple(new.values())))
+        return self.known(keys)
 
 
 def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:

@@ -16,8 +16,9 @@ from clusterstate.objects import FrozenMap
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.evidence import Explainer, NodeExplanation, ScoreSource
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
-from kubescheduler.core.lazy_results import LazyScores, Scores, ScoreTable
+from kubescheduler.core.lazy_results import Scores, ScoreTable
 from kubescheduler.core.sharing import CopiedAsItself, in_turn
+from kubescheduler.core.total_tables import LazyScores
 from priorities.score_evidence import ScoreEvidence
 
 UNSTATED = {

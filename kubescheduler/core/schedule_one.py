@@ -26,12 +26,12 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.evidence import Explainer, ScoreSource
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Status
+from kubescheduler.core.total_tables import LazyScores
 from kubescheduler.core.totals import kept_totals
 from predicates.types import Verdict
 from priorities.types import PriorityError

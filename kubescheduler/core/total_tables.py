@@ -1,4 +1,8 @@
-"""The numbers of all rows and what they total, for pods of one class: by row, or by the amounts on rows."""
+"""The numbers of all rows and what they total, for pod classes that have them in common, and what of it a decision had.
+
+``TotalTable`` is changed in place. A decision that was made by it has ``LazyScores``: what the table said then, put
+together when somebody reads it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,36 @@ from math import isqrt
 import msgspec
 import numpy as np
 
-from clusterstate.counting.row_amounts import UNSEEN, AmountCodes
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
+from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.answers import CheckState, RowVerdict, ScoreState, row_verdicts
-from kubescheduler.core.lazy_results import LOWEST, TOTAL, LazyScores, ScoreLayout, Scores, WholeScores
+from kubescheduler.core.lazy_results import Scores
 from kubescheduler.core.scoring import Scored
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
+
+TOTAL = 0
+"""The index of the totals in a table of scores."""
+LOWEST = -(1 << 63)
+"""Stands for the total of a row that does not fit."""
+
+
+class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
+    """Where a table of scores has the numbers of each rule: an index of the table, or one number for all rows."""
+
+    names: tuple[str, ...]
+    """The rules that score, in order."""
+    finals: Mapping[str, int]
+    """Rule → index of its scores before the weight; of those that have no one number."""
+    raws: Mapping[str, int]
+    """Likewise of its scores before they were normalised."""
+    numbers: Mapping[str, int]
+    """Rule → index of its numbers before normalisation, also where a release keeps no such scores; of its scores where
+    there is no normalisation."""
+    constant_finals: Mapping[str, int]
+    """Rule → the one score that all rows have."""
+    constant_raws: Mapping[str, int]
+    """Likewise before normalisation; empty, as are ``raws``, where a release keeps no such scores."""
 
 
 def scored_without(scored: Scored, names: Collection[str], weights: Mapping[str, int]) -> Scored:
@@ -111,10 +135,6 @@ def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> I
     return out
 
 
-Move = tuple[int | None, int | None]
-"""The number of a row before and now; None: the row does not fit."""
-
-
 class Levels:
     """What the numbers of a rule come to as long as the set of all of them stands; see ``PriorityConfig.valuewise``."""
 
@@ -130,145 +150,194 @@ class Levels:
         """What a number comes to that some row has."""
         return self._finals[number]
 
-    def stand(self, moves: Iterable[Move]) -> bool:
-        """Notes that rows have changed; whether the set of all numbers is the same. If not, it is of no more use."""
+    def stand(self, gone: Iterable[int], come: Iterable[int]) -> bool:
+        """Notes the numbers that rows had and those that they have now; whether the set of all is the same. If not, it
+        is of no more use."""
         counts = self._counts
-        for before, now in moves:
-            if before is not None:
-                counts[before] -= 1
-            if now is not None:
-                counts[now] = counts.get(now, 0) + 1
+        for number in gone:
+            counts[number] -= 1
+        for number in come:
+            counts[number] = counts.get(number, 0) + 1
         return len(counts) == len(self._finals) and all(counts.values())
 
 
-LEAST_MOVES = 64
-"""So many changes at least are noted one by one, for decisions that are read late."""
+# --- what a decision had -------------------------------------------------------------------------
 
 
-class LazyLines:
-    """What a table holds at some time: lines as they were before, and a journal of what has changed since."""
+class WholeScores(msgspec.Struct, frozen=True, eq=False):
+    """Of one decision, over the rows that fit."""
 
-    __slots__ = ("_changes", "_journal", "_journalled", "_lines", "_static", "_until")
+    names: tuple[str, ...]
+    """All rules that score, in order, those that are not scored anew included."""
+    finals: Mapping[str, Scores | GroupedScores]
+    """Rule → its scores before the weight, of those that are scored anew."""
+    raws: Mapping[str, Scores | GroupedScores]
+    """Likewise before they were normalised; empty where a release keeps no such scores."""
+    weights: Mapping[str, int]
+    """Of every rule."""
+
+    def add_to(self, totals: IntArray, feasible: IntArray) -> IntArray:
+        """(n,) the weighted sums of all rules. totals: (n,) of the others, which is written to. feasible: (n,) the
+        rows that fit."""
+        constant = 0
+        for name, given in self.finals.items():
+            scores, weight = laid_out(given, feasible), self.weights[name]
+            if isinstance(scores, int):
+                constant += weight * scores
+            else:
+                totals += scores if weight == 1 else np.int64(weight) * scores
+        if constant:
+            totals += np.int64(wrap(constant))
+        return totals
+
+
+def laid_out(scores: Scores | GroupedScores, feasible: IntArray) -> Scores:
+    """The scores of the rows that fit, or the one that all of them have."""
+    return scores.of_rows(feasible) if isinstance(scores, GroupedScores) else scores
+
+
+Change = tuple[IntArray, IntArray]
+"""((k,) rows, (L, k) the numbers that they have from then on)."""
+
+
+def as_changed(line: IntArray, at: int, journal: Sequence[Change], count: int) -> IntArray:
+    """(N,) one of the lines, as it was after so many changes of the journal."""
+    if not count:
+        return line
+    line = line.copy()
+    for rows, numbers in journal[:count]:
+        line[rows] = numbers[at]
+    return line
+
+
+class LazyScores:
+    """What a table of scores said when a decision was made."""
+
+    __slots__ = ("_feasible", "_journal", "_layout", "_lines", "_raws", "_scores", "_totals", "whole")
 
     def __init__(
         self,
         lines: Sequence[IntArray],
-        journal: Sequence[tuple[IntArray, IntArray]],
-        journalled: Mapping[int, int],
-        static: IntArray | None,
+        journal: Sequence[Change],
+        layout: ScoreLayout,
+        feasible: IntArray,
+        whole: WholeScores | None = None,
     ) -> None:
-        """journal: ((k,) rows, (L, k) their numbers) of each time since the lines were as given; later ones may be
-        appended. journalled: line → which of the L. static: (N,) what is added to the totals in the journal."""
+        """lines: (N,) each, as they were before. journal: what has changed since; later changes may be appended.
+        feasible: (n,) the rows that fit."""
         self._lines = lines
-        self._journal = journal
-        self._journalled = journalled
-        self._static = static
-        self._until = len(journal)
-        self._changes: tuple[IntArray, IntArray] | None = None
+        self._journal = journal, len(journal)
+        self._layout = layout
+        self._feasible = feasible
+        self.whole = whole
+        """The rules that were scored anew, which the table does not have; None: there are none."""
+        self._totals: IntArray | None = None
+        self._scores: dict[str, Scores] | None = None
+        self._raws: dict[str, Scores] | None = None
 
-    def line(self, at: int) -> IntArray:
-        """(N,) one of the numbers of all rows."""
-        which = self._journalled.get(at)
-        if which is None or not self._until:
-            return self._lines[at]
-        if self._changes is None:
-            rows, numbers = zip(*self._journal[: self._until], strict=True)
-            self._changes = np.concatenate(rows), np.concatenate(numbers, axis=1)
-        rows_now, numbers_now = self._changes
-        line = self._lines[at].copy()
-        line[rows_now] = (
-            numbers_now[which] if at != TOTAL or self._static is None else (numbers_now[which] + self._static[rows_now])
-        )
-        return line
+    @property
+    def totals(self) -> IntArray:
+        """(n,) int64: see Decision."""
+        if self._totals is None:
+            self.keep_totals(self._line(TOTAL))
+        assert self._totals is not None
+        return self._totals
+
+    def keep_totals(self, totals: IntArray) -> None:
+        """Notes all totals. totals: (n,) those of the table, which is written to."""
+        self._totals = totals if self.whole is None else self.whole.add_to(totals, self._feasible)
+
+    @property
+    def scores(self) -> Mapping[str, Scores]:
+        """See Decision."""
+        if self._scores is None:
+            self._scores = self._by_rule(
+                self._layout.finals, self._layout.constant_finals, None if self.whole is None else self.whole.finals
+            )
+        return self._scores
+
+    @property
+    def raws(self) -> Mapping[str, Scores]:
+        """See Decision."""
+        if self._raws is None:
+            self._raws = self._by_rule(
+                self._layout.raws, self._layout.constant_raws, None if self.whole is None else self.whole.raws
+            )
+        return self._raws
+
+    def _by_rule(
+        self,
+        lines: Mapping[str, int],
+        constants: Mapping[str, int],
+        whole: Mapping[str, Scores | GroupedScores] | None,
+    ) -> dict[str, Scores]:
+        found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
+        found.update(constants)
+        found.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
+        names = self._layout.names if self.whole is None else self.whole.names
+        return {name: found[name] for name in names if name in found}
+
+    def _line(self, at: int) -> IntArray:
+        """(n,) of the rows that fit."""
+        numbers: IntArray = as_changed(self._lines[at], at, *self._journal)[self._feasible]
+        return numbers
 
 
-class Table:
+# --- the table ---------------------------------------------------------------------------------
+
+LEAST_CHANGES = 64
+"""So many changes at least are noted one by one, for decisions that are read late."""
+
+
+class TotalTable:
     """The numbers of one decision on all rows, of which a few change at a time, and the best of the totals.
 
-    Whoever was given earlier ones keeps them: changes are noted in a journal, from which they are put together when
-    somebody reads them.
+    ``put`` sets the numbers of some rows, as long as those of normalised scores stay the same as a set. Whoever was
+    given earlier ones keeps them: changes are noted in a journal, from which they are put together when somebody reads
+    them.
     """
 
     __slots__ = (
-        *("_by_name", "_journal", "_journalled", "_layout", "_lines", "_most_moves", "_moved", "_ranks"),
-        *("_rows_by_name", "_static", "_totals"),
+        *("_addends", "_base", "_by_name", "_finals", "_has_lowest", "_journal", "_layout", "_levels", "_lines"),
+        *("_most_changes", "_moved", "_normalised", "_now", "_ranks", "_raws", "_rows_by_name", "moved_on"),
     )
 
-    def __init__(
-        self, lines: ScoreLines, ranks: IntArray, journalled: Mapping[int, int], static: IntArray | None = None
-    ) -> None:
-        """ranks: (N,) every row's place in the order of names. journalled, static: see LazyLines."""
+    def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
+        """ranks: (N,) every row's place in the order of names."""
         self._layout = lines.layout
         self._lines: Sequence[IntArray] = lines.numbers
-        self._journalled = journalled
-        self._static = static
-        self._journal: list[tuple[IntArray, IntArray]] = []
+        self._journal: list[Change] = []
         self._moved = 0
-        self._most_moves = max(LEAST_MOVES, isqrt(len(ranks)))
+        self._most_changes = max(LEAST_CHANGES, isqrt(len(ranks)))
+        self._now = np.array(lines.numbers)
+        self._finals, self._raws = lines.layout.finals, lines.layout.numbers
+        self._normalised, self._levels = lines.normalised, dict[str, Levels]()
+        self._addends, self._base = lines.addends, wrap(lines.base)
+        self._has_lowest = bool((self._now[TOTAL, lines.fitted] == LOWEST).any())
         self._ranks = ranks
-        self._totals = lines.numbers[TOTAL].copy()
         # In the order of names, the first of the highest is the one. A row that is no node's any more has rank -1.
         self._rows_by_name = np.empty(len(ranks) + 1, np.int64)
         self._rows_by_name[ranks] = np.arange(len(ranks))
         self._by_name = np.full(len(ranks) + 1, LOWEST)
-        self._by_name[ranks] = self._totals
+        self._by_name[ranks] = self._now[TOTAL]
+        self.moved_on = ""
+        """The rule of which ``put`` found that other rows may score differently."""
 
     def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
         """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
-        return LazyScores(self._then().line, self._layout, feasible, whole)
+        return LazyScores(self._lines, self._journal, self._layout, feasible, whole)
 
     def totals(self, feasible: IntArray) -> IntArray:
         """(n,) the totals of the rows that fit; a copy."""
-        return self._totals.copy() if len(feasible) == len(self._totals) else self._totals[feasible]
+        totals: IntArray = self._now[TOTAL]
+        return totals.copy() if len(feasible) == len(totals) else totals[feasible]
 
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
         if type(tie_break) is FirstByName:
             return self._rows_by_name.item(self._by_name.argmax())
-        return tie_break.choose((self._totals == self._totals.max()).nonzero()[0], self._ranks)
-
-    def _put_total(self, row: int, total: int) -> None:
-        """total: LOWEST where the row does not fit."""
-        self._totals[row] = self._by_name[self._ranks[row]] = total
-
-    def _then(self) -> LazyLines:
-        return LazyLines(self._lines, self._journal, self._journalled, self._static)
-
-    def _note(self, rows: IntArray, numbers: IntArray) -> None:
-        """Notes that rows, (k,), have other numbers, (L, k). What was noted is put in where it comes to many."""
-        self._moved += len(rows)
-        if len(self._journal) >= self._most_moves or self._moved > len(self._totals):
-            then = self._then()
-            self._lines = [then.line(at) for at in range(len(self._lines))]
-            self._journal, self._moved = [], len(rows)
-        self._journal.append((rows, numbers))
-
-
-# --- by row ------------------------------------------------------------------------------------
-
-Numbers = Sequence[tuple[str, int]]
-"""(rule, its raw number) of one row."""
-
-
-class TotalTable(Table):
-    """By row: ``put`` sets the numbers of single rows, as long as those of normalised scores stay the same as a set."""
-
-    __slots__ = (
-        *("_addends", "_base", "_finals", "_has_lowest", "_levels", "_normalised", "_now", "_raws", "moved_on"),
-    )
-
-    def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
-        """ranks: (N,) every row's place in the order of names."""
-        super().__init__(lines, ranks, {at: at for at in range(len(lines.numbers))})
-        self.moved_on = ""
-        """The rule of which ``put`` found that other rows may score differently."""
-        self._finals, self._raws = lines.layout.finals, lines.layout.numbers
-        self._normalised = lines.normalised
-        self._levels: dict[str, Levels] = {}
-        self._addends = lines.addends
-        self._has_lowest = bool((self._totals[lines.fitted] == LOWEST).any())
-        self._now = np.array(lines.numbers)
-        self._base = lines.base
+        totals = self._now[TOTAL]
+        return tie_break.choose((totals == totals.max()).nonzero()[0], self._ranks)
 
     def set_raw(self, name: str, number: int) -> None:
         """The raw number that a rule gives every row, where it gives them all one."""
@@ -276,248 +345,62 @@ class TotalTable(Table):
             constants = {**self._layout.constant_raws, name: number}
             self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
 
-    def put(self, changes: Mapping[int, Numbers], fits: Mask) -> bool:
-        """Sets the numbers of some rows, which may have come to fit or no longer do. False: rows that are not among
+    def numbers(self, name: str, rows: IntArray) -> IntArray:
+        """(k,) the raw numbers of a rule on some rows; a copy."""
+        numbers: IntArray = self._now[self._raws[name], rows]
+        return numbers
+
+    def put(self, rows: IntArray, numbers: Mapping[str, IntArray], fits: Mask) -> bool:
+        """Sets the raw numbers of some rows, which may have come to fit or no longer do. False: rows that are not among
         them may score differently now, and the table is of no more use.
 
-        fits: (N,) bool, the rows that fit now.
+        rows: (k,) each once. numbers: by rule, (k,); of other rules they stay. fits: (N,) bool, the rows that fit now.
         """
         self.moved_on = ""
         if self._has_lowest:  # which rows fitted is not known from totals
             return False
-        before = {row: self._now[:, row].tolist() for row in changes}
-        after = {row: numbers.copy() for row, numbers in before.items()}
-        for row, numbers in changes.items():
-            for name, number in numbers:
-                after[row][self._raws[name]] = number
+        if not len(rows):
+            return True
+        before = self._now[:, rows]
+        after = before.copy()
+        for name, given in numbers.items():
+            after[self._raws[name]] = given
+        fitted, fit = before[TOTAL] != LOWEST, fits[rows]
         for name, valuewise in self._normalised:
-            moves = self._moves(self._raws[name], before, after, fits)
-            if moves and not (valuewise and self._levels_of(name).stand(moves)):
+            was, now = before[self._raws[name]], after[self._raws[name]]
+            moved = (fitted != fit) | (fit & (was != now))
+            if not moved.any():
+                continue
+            come = now[moved & fit].tolist()
+            if not valuewise or not self._levels_of(name).stand(was[moved & fitted].tolist(), come):
                 self.moved_on = name
                 return False
-        return self._put_totals(before, after, fits)
-
-    def _put_totals(self, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask) -> bool:
-        """Works out the totals of rows and puts them in. False: one can't be told from that of a row that does not
-        fit."""
-        changed: list[int] = []
-        numbers: list[list[int]] = []
-        levels = [(self._raws[name], self._finals[name], found) for name, found in self._levels.items()]
-        for row, found in after.items():
-            found[TOTAL] = LOWEST
-            if fits[row]:
-                for raw, final, of_rule in levels:
-                    found[final] = of_rule.final(found[raw])
-                found[TOTAL] = wrap(self._base + sum([weight * found[at] for at, weight in self._addends]))
-                if found[TOTAL] == LOWEST:
-                    return False
-            if found != before[row]:
-                self._now[:, row] = found
-                self._put_total(row, found[TOTAL])
-                changed.append(row)
-                numbers.append(found)
-        if changed:
-            self._note(np.array(changed), np.array(numbers).T)
+            after[self._finals[name], moved & fit] = [self._levels[name].final(number) for number in come]
+        totals = np.full(len(rows), self._base, np.int64)
+        for at, weight in self._addends:
+            totals += np.int64(weight) * after[at]
+        if (totals[fit] == LOWEST).any():
+            return False
+        totals[~fit] = LOWEST
+        after[TOTAL] = totals
+        self._now[:, rows] = after
+        self._by_name[self._ranks[rows]] = totals
+        self._note(rows, after)
         return True
-
-    def _moves(
-        self, raw: int, before: Mapping[int, list[int]], after: Mapping[int, list[int]], fits: Mask
-    ) -> list[Move]:
-        """How the raw numbers of rows that fit or fitted have changed."""
-        moves: list[Move] = []
-        for row, was in before.items():
-            fitted, fit, now = was[TOTAL] != LOWEST, bool(fits[row]), after[row]
-            if fitted is not fit or (fit and was[raw] != now[raw]):
-                moves.append((was[raw] if fitted else None, now[raw] if fit else None))
-        return moves
 
     def _levels_of(self, name: str) -> Levels:
         levels = self._levels.get(name)
         if levels is None:
-            there = self._totals != LOWEST
+            there = self._now[TOTAL] != LOWEST
             levels = Levels(self._now[self._raws[name]][there], self._now[self._finals[name]][there])
             self._levels[name] = levels
         return levels
 
-
-# --- by the amounts on rows --------------------------------------------------------------------
-
-FARTHEST = 1 << 61
-"""All that rules come to which do not follow from amounts is less than this far from 0."""
-FARTHEST_SUM = 1 << 59
-"""What rules come to, and all others together, where it is less than this far from 0."""
-REFUSED = -(1 << 61)
-"""Stands for what the rules come to on a row that some check refuses, in sums too."""
-UNKNOWN = -(1 << 63)
-"""Stands for what was not asked yet."""
-FITS_ABOVE = -(1 << 60)
-"""Totals of rows that fit are higher."""
-FIRST_CODES = 64
-"""For so many there is room at first."""
-
-
-class AmountAnswers:
-    """What some checks and scores say of rows, for pods that are alike to them, by the code of the amounts there."""
-
-    __slots__ = ("_checks", "_generation", "_scores", "_weights", "numbers", "refusals")
-
-    def __init__(
-        self, checks: Sequence[CheckState], scores: Sequence[ScoreState], weights: Sequence[int], codes: AmountCodes
-    ) -> None:
-        """weights: of each of the scores."""
-        self._checks = checks
-        self._scores = scores
-        self._weights = weights
-        self._generation = codes.generation
-        self.numbers: IntArray = np.full((1 + len(scores), FIRST_CODES), UNKNOWN, np.int64)
-        """(1 + S, C) by code the weighted sum of the scores, or ``REFUSED``, then what each rule scores; never changed
-        once they are known."""
-        self.refusals: dict[int, tuple[RowVerdict, ...]] = {}
-        """Code that is refused → what each check says."""
-
-    def is_of(self, codes: AmountCodes) -> bool:
-        """Whether codes still mean what they meant."""
-        return self._generation == codes.generation
-
-    def known(self, code: int) -> int:
-        """What the rules come to, ``REFUSED``, or ``UNKNOWN``, which is less."""
-        return self.numbers.item(0, code) if code < self.numbers.shape[1] else UNKNOWN
-
-    def of(self, now: IntArray, rows: IntArray, count: int, pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
-        """(1 + S, k) for codes of rows, (k,) each, of so many codes that there are; None: what the rules come to is too
-        far from 0. Raises as rules do."""
-        if count > self.numbers.shape[1]:
-            room = np.full((len(self.numbers), count), UNKNOWN, np.int64)
-            self.numbers = np.concatenate((self.numbers, room), axis=1)
-        new = self.numbers[0, now] == UNKNOWN
-        if new.any() and not self._ask(dict(zip(now[new].tolist(), rows[new].tolist(), strict=True)), pod, snapshot):
-            return None
-        found: IntArray = self.numbers[:, now]
-        return found
-
-    def _ask(self, row_with: dict[int, int], pod: PodInfo, snapshot: Snapshot) -> bool:
-        """Asks about codes by a row that has each; whether all are near enough to 0."""
-        there = snapshot.take(np.array(list(row_with.values()), np.int64))
-        numbers = [score.config.map(pod, there).tolist() for score in self._scores]
-        verdicts = [row_verdicts(check.predicate, pod, there) for check in self._checks]
-        for at, code in enumerate(row_with):
-            scores = [of_rule[at] for of_rule in numbers]
-            total = sum([weight * score for weight, score in zip(self._weights, scores, strict=True)])
-            if abs(total) >= FARTHEST_SUM:
-                return False
-            said = tuple([of_check[at] for of_check in verdicts])
-            if any([reasons for reasons, _ in said]):  # noqa: C419
-                self.refusals[code] = said
-                total = REFUSED
-            self.numbers[1:, code] = scores
-            self.numbers[0, code] = total  # last, so that an interrupt leaves it unknown
-        return True
-
-
-class AmountTable(Table):
-    """By the amounts on rows, where everything that changes with pods follows from them: ``put`` brings it up to date
-    in a few operations on arrays, however many rows have changed."""
-
-    __slots__ = ("_answers", "_codes", "_position", "_refused", "_static_totals", "refuses")
-
-    def __init__(
-        self,
-        lines: ScoreLines,
-        moving: Sequence[str],
-        static: IntArray,
-        refused: Mask,
-        answers: AmountAnswers,
-        position: int,
-        ranks: IntArray,
-    ) -> None:
-        """lines: as of a position of the codes. moving: the rules that follow from amounts, in the order of
-        ``answers``. static: see ``static_totals``. refused: (N,) bool, the rows that checks refuse which follow from
-        amounts; it is written to."""
-        journalled = {TOTAL: 0, **{lines.layout.finals[name]: 1 + at for at, name in enumerate(moving)}}
-        super().__init__(lines, ranks, journalled, static)
-        self._static_totals = static
-        self._answers = answers
-        self._position = position
-        self._codes: IntArray = np.full(len(ranks), UNSEEN, np.int64)
-        self._refused = refused
-        self.refuses = False
-        """Whether rules that follow from amounts refuse a row that the last ``put`` has changed, or did before."""
-
-    def is_of(self, codes: AmountCodes) -> bool:
-        """Whether it can be brought up to date."""
-        return codes.since(self._position) is not None
-
-    def put(self, codes: AmountCodes, pod: PodInfo, snapshot: Snapshot) -> IntArray | None:
-        """Brings it up to date; (k,) the rows that have changed, some perhaps more than once. None: it cannot be.
-        Raises as rules do."""
-        rows = codes.since(self._position)
-        if rows is None:
-            return None
-        self.refuses = False
-        if len(rows) < 2 and (not len(rows) or self._put_one(rows, codes)):
-            return rows
-        now = codes.codes[rows]
-        moved = (now != self._codes[rows]).nonzero()[0]
-        if len(moved) < len(rows):
-            if not len(moved):
-                self._position = codes.position
-                return NO_NUMBERS
-            rows, now = rows[moved], now[moved]
-        numbers = self._answers.of(now, rows, codes.count, pod, snapshot)
-        if numbers is None:
-            return None
-        self._position = codes.position
-        refused = numbers[0] == REFUSED
-        self.refuses = bool(refused.any() or self._refused[rows].any())
-        self._refused[rows] = refused
-        self._codes[rows] = now
-        totals = numbers[0] + self._static_totals[rows]
-        totals[totals < FITS_ABOVE] = LOWEST
-        self._totals[rows] = self._by_name[self._ranks[rows]] = totals
-        self._note(rows, numbers)
-        return rows
-
-    def _put_one(self, rows: IntArray, codes: AmountCodes) -> bool:
-        """The same of a single row, as single numbers, in (1,); whether it is known, and not refused."""
-        row = rows.item()
-        code = codes.codes.item(row)
-        total = self._answers.known(code)
-        if total <= REFUSED or self._refused.item(row):
-            return False
-        self._position = codes.position
-        self._codes[row] = code
-        total += self._static_totals.item(row)
-        self._put_total(row, total if total > FITS_ABOVE else LOWEST)
-        self._note(rows, self._answers.numbers[:, code : code + 1])
-        return True
-
-    def fit(self, rows: IntArray) -> Mask:
-        """(k,) whether no check refuses each of some rows."""
-        fit: Mask = self._totals[rows] != LOWEST
-        return fit
-
-    def said(self, rows: IntArray) -> list[tuple[RowVerdict, ...]]:
-        """What each check says of rows, (k,), that the last ``put`` has changed; empty where they pass."""
-        return [self._answers.refusals.get(code, ()) for code in self._codes[rows].tolist()]
-
-
-def static_totals(lines: ScoreLines, moving: Sequence[str], fits: Mask) -> IntArray | None:
-    """(N,) what the totals are without the rules that follow from amounts; ``REFUSED`` where no amounts would make a
-    row fit. None: one is too far from 0, or which rows fit is not known from totals. fits: (N,) the other rows."""
-    if (lines.numbers[TOTAL][lines.fitted] == LOWEST).any():
-        return None
-    moves = {lines.layout.finals[name] for name in moving}
-    base = wrap(lines.base)
-    steady = [(lines.numbers[at], weight) for at, weight in lines.addends if at not in moves]
-    if abs(base) + sum([abs(weight) * _farthest(line) for line, weight in steady]) >= FARTHEST:
-        return None
-    static = np.full(len(fits), base, np.int64)
-    for line, weight in steady:
-        static += np.int64(weight) * line
-    static[~fits] = REFUSED
-    return static
-
-
-def _farthest(numbers: IntArray) -> int:
-    """How far from 0 one of them is."""
-    return max(int(numbers.max()), -int(numbers.min()))
+    def _note(self, rows: IntArray, numbers: IntArray) -> None:
+        """Notes that rows, (k,), have other numbers, (L, k). What was noted is put in where it comes to many."""
+        self._moved += len(rows)
+        if len(self._journal) >= self._most_changes or self._moved > len(self._ranks):
+            journal, count = self._journal, len(self._journal)
+            self._lines = [as_changed(line, at, journal, count) for at, line in enumerate(self._lines)]
+            self._journal, self._moved = [], len(rows)
+        self._journal.append((rows, numbers))

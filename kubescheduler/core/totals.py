@@ -1,32 +1,41 @@
 """What is kept of the last decision on pods of one class, so that the next is decided by what has changed since.
 
-Most rules' scores change on the rows alone where pods came or went; ``SharedTotals`` has what they come to. Rules whose
-scores change on many rows at a time, as when the pods of a service are counted and the most that a node has is another
-number, are scored anew for every decision and added to it.
+Most rules' scores change on the rows alone where pods came or went; ``SharedTotals`` has what they come to, for all
+classes that differ in nothing but which pods they are spread from, as those of different services do: a pod that is
+placed changes one row of one table, and not of a table for each class. Rules whose scores change on many rows at a
+time, as when the pods of a service are counted and the most that a node has is another number, are scored anew for
+every decision and added to it (``ClassTotals``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
+from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
-from kubescheduler.core.answers import Refreshes, ScoreState
-from kubescheduler.core.lazy_results import LazyScores, Scores, WholeScores, one_for_all
+from kubescheduler.core.answers import Answers, Refreshes, ScoreState
+from kubescheduler.core.lazy_results import Scores, one_for_all
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.scoring import Scored, raw_and_reduced
+from kubescheduler.core.scoring import Scored, raw_and_reduced, reduced
 from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.total_tables import (
+    LazyScores,
+    ScoreLines,
+    TotalTable,
+    WholeScores,
+    score_lines,
+    scored_without,
+    without_numbers,
+)
+from predicates.types import Verdict
 from priorities.types import PriorityConfig
-
-if TYPE_CHECKING:
-    from kubescheduler.core.shared_totals import SharedTotals
 
 
 class AwaitedTotals:
@@ -164,13 +173,11 @@ def kept_totals(
         state.shared = state.shared_totals[key] = AwaitedTotals()
         return None
     if isinstance(shared, AwaitedTotals):
-        from kubescheduler.core.shared_totals import SharedTotals
-
         shared = state.shared_totals[key] = SharedTotals(weights)
     state.shared = shared
     patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
     wholes = tuple([score for score in scores if score not in patched])
-    if not shared.is_current(snapshot, log, listed, ranks):
+    if not shared.is_current(log, listed, ranks):
         shared.begin(state, snapshot, log, scored, listed, ranks, wholes)
     return ClassTotals(state, snapshot, log, scored, weights, shared, wholes)
 
@@ -178,3 +185,366 @@ def kept_totals(
 def _follows(config: PriorityConfig) -> bool:
     """Whether a rule's scores follow from its numbers alone."""
     return config.settle is None and (config.reduce is None or config.valuewise)
+
+
+# --- what classes have in common -----------------------------------------------------------------
+
+FEW = 256
+"""Rows of which something else is said than at the last decision, that are patched."""
+MANY = 4096
+"""Changes since the last decision of which the rows are not looked up."""
+
+
+PENALTY, LIMIT = 8, 20
+"""What a failure counts, and the sum from which a rule is scored anew; every success takes one away."""
+
+
+class VolatileRules:
+    """Which rules keep changing their scores on many rows at a time, so that single rows cannot be brought up to
+    date."""
+
+    __slots__ = ("_failures", "names")
+
+    def __init__(self) -> None:
+        self._failures: dict[str, int] = {}
+        self.names: frozenset[str] = frozenset()
+        """Those of which it is certain."""
+
+    def failed(self, name: str) -> None:
+        """A rule's scores have changed on too many rows."""
+        count = self._failures.get(name, 0) + PENALTY
+        self._failures[name] = count
+        if count >= LIMIT:
+            self.names |= {name}
+
+    def held(self) -> None:
+        """Single rows were brought up to date."""
+        if self._failures:
+            self._failures = {name: count - 1 for name, count in self._failures.items() if count > 1}
+
+
+RowAnswer = tuple[bool, tuple[int, ...]]
+"""(whether every check passes the row, the raw number of every score) of those that look at one row alone."""
+
+
+class SharedTotals:
+    """Begun from one decision, and brought up to date by ``patch`` for the next ones, as long as it can be.
+
+    The classes have the same verdicts, and the same scores but for rules that are scored anew for every decision
+    (``wholes``). The rules are asked about the rows that have changed, and a ``TotalTable`` has them put in. Where what
+    they say follows from the amounts on a row, they are asked once for equal amounts.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_answered",
+        "_far",
+        "_fits",
+        "_flags",
+        "_listed",
+        "_made_of",
+        "_moving",
+        "_names",
+        "_of_usage",
+        "_pods_version",
+        "_position",
+        "_raws",
+        "_reduced",
+        "_row_answers",
+        "_row_checks",
+        "_scored",
+        "_seen",
+        "_shared_raws",
+        "_table",
+        "_weights",
+        "_wholes",
+        "feasible",
+        "ranks",
+        "unresolvable",
+        "verdicts",
+        "version",
+        "volatile",
+    )
+
+    def __init__(self, weights: Mapping[str, int]) -> None:
+        """Nothing was decided yet. weights: of every rule."""
+        self._weights = weights
+        self._listed: Mask | None = None
+        self._made_of: object = None
+        self.volatile = VolatileRules()
+        """The rules that are scored anew for every decision, as patching them keeps failing."""
+
+    def begin(
+        self,
+        state: ClassState,
+        snapshot: Snapshot,
+        log: ChangeLog,
+        scored: Scored,
+        listed: Mask,
+        ranks: IntArray,
+        wholes: Sequence[ScoreState],
+    ) -> None:
+        """As of now: state was brought up to date, and all rows that fit were scored. listed: (N,) the rows that were
+        looked at. ranks: (N,) every row's place in the order of names. wholes: the rules that are scored anew for every
+        decision."""
+        self._listed = None
+        self._scored = scored
+        self._wholes = wholes
+        self.ranks = ranks
+        self._flags = state.steady_flags
+        self.version = log.version_of(self._flags)
+        self._pods_version = log.version_of(state.pod_flags)
+        self._position = log.position
+        self._sort_scores(state, snapshot)
+        self._read_checks(state)
+        self._table: TotalTable | None = None
+        self._shared_raws: dict[str, int] = {}
+        self._answered: dict[int, RowAnswer] = {}
+        self._listed = listed
+
+    def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
+        """Which scores are asked row by row, and which stay."""
+        info = state.info
+        scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
+        scores = [s for s in scores if s not in self._wholes]
+        scores = [s for s in scores if not s.config.footprint.is_unaffected_by_pods(info, snapshot)]
+        self._raws = {score.config.name: score.raw for score in state.scores.values() if score not in self._wholes}
+        self._far = [score for score in scores if score.of_pods_anywhere]
+        self._reduced = [score for score in scores if score.config.reduce is not None]
+        self._moving = [score for score in scores if score.of_own_pods and not score.of_pods_anywhere]
+        self._names = [score.config.name for score in self._moving]
+        checks = tuple([s for s in state.checks if s.of_own_pods and not s.skipped and s not in state.far_checks])
+        made_of = checks, tuple(self._moving), self.version
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self._row_checks = checks
+            self._of_usage = all(
+                [check.predicate.footprint.follows_from_usage(info) for check in checks]
+                + [score.config.footprint.follows_from_usage(info) for score in self._moving]
+            )
+            self._row_answers: Answers[RowAnswer] = Answers()
+
+    def _read_checks(self, state: ClassState) -> None:
+        """What the verdicts are now."""
+        self._fits, self.feasible = state.fits, state.feasible
+        asked = [check for check in state.checks if not check.skipped]
+        self.verdicts: tuple[tuple[str, Verdict], ...] = tuple([(c.predicate.name, c.verdict) for c in asked])
+        self.unresolvable: dict[str, Mask] = {
+            check.predicate.name: check.unresolvable for check in asked if check.unresolvable is not None
+        }
+        self._seen = [(check, check.verdict, check.unresolvable) for check in state.checks]
+
+    def is_current(self, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
+        """Whether ``patch`` may still bring it up to date."""
+        same = listed is self._listed and ranks is self.ranks
+        return same and self._steady(log) and self._changed(log) is not None
+
+    @property
+    def table(self) -> TotalTable:
+        """What all rules come to but those that are scored anew; there is one after ``patch``."""
+        assert self._table is not None
+        return self._table
+
+    # --- bringing it up to date ------------------------------------------------------------
+
+    def patch(self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
+        """Brings everything up to date for a pod of any of the classes. False: it cannot, and says nothing until it is
+        begun anew."""
+        if listed is not self._listed or ranks is not self.ranks:
+            return False
+        self._listed = None
+        try:
+            if not self._steady(log) or not self._patched(state, snapshot, log, listed):
+                return False
+        except (SchedulingError, CustomCodeError):
+            return False
+        self._listed = listed
+        self._position = log.position
+        return True
+
+    def _note_looked_at(self, log: ChangeLog) -> None:
+        """Verdicts that follow from the amounts on rows are as they were."""
+        for check in self._row_checks:
+            check.position = log.position
+
+    def _changed(self, log: ChangeLog) -> list[int] | None:
+        """The rows whose pods have changed; None: too many."""
+        recent = log.since(self._position) if log.position - self._position <= MANY else None
+        return None if recent is None else list(dict.fromkeys([row for row, _ in recent]))
+
+    def _patched(self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> bool:
+        """Raises as rules do."""
+        rows = self._changed(log)
+        if rows is None:
+            return False
+        version = log.version_of(state.pod_flags)
+        pods_changed = state.timed or version != self._pods_version
+        self._pods_version = version
+        found = self._answers(rows, state.info, snapshot)
+        if found is None or len(found) > FEW:
+            return False
+        if self._table is None:
+            self._table = TotalTable(self._lines(state), self.ranks)
+        passes = {row: passes for row, (passes, _) in found.items()}
+        moved = self._check(passes, state, snapshot, log, listed, pods_changed=pods_changed)
+        if moved is None or (len(moved) and not self._shared_stand(state.info, snapshot)):
+            return False
+        rows_now = dict.fromkeys([*found, *moved.tolist()])
+        if pods_changed and self._far and not self._far_changes(rows_now, state.info, snapshot, log):
+            return False
+        for name, raw in self._shared_raws.items():
+            self._table.set_raw(name, raw)
+        self._shared_raws.clear()
+        if not self._put(np.array(list(rows_now), np.int64), found, self._table):
+            if self._table.moved_on:
+                self.volatile.failed(self._table.moved_on)
+            return False
+        self.volatile.held()
+        return True
+
+    def _put(self, rows: IntArray, found: Mapping[int, RowAnswer], table: TotalTable) -> bool:
+        """Puts in what is said of rows, (k,); of the first of them it is ``found``."""
+        numbers: dict[str, IntArray] = {}
+        for at, name in enumerate(self._names):
+            numbers[name] = table.numbers(name, rows)
+            numbers[name][: len(found)] = [of_rules[at] for _, of_rules in found.values()]
+        for score in self._far:
+            if not isinstance(self._scored.scores[score.config.name], int):
+                numbers[score.config.name] = score.raw[rows]
+        return table.put(rows, numbers, self._fits)
+
+    def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, RowAnswer] | None:
+        """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
+        rows with the same answers as the last time, where these follow from their amounts."""
+        if self._of_usage:
+            keys = [snapshot.amounts(row) for row in rows]
+            new = self._row_answers.new(keys, rows)
+            if len(new) > FEW:
+                return None
+            if new:
+                self._row_answers.learn(new, self._ask(list(new.values()), info, snapshot))
+            answers = self._row_answers.known(keys)
+        elif len(rows) > FEW:
+            return None
+        else:
+            answers = self._ask(rows, info, snapshot)
+        by_row = zip(rows, answers, strict=True)
+        if not self._of_usage:
+            return dict(by_row)
+        known = self._answered
+        found = {row: one for row, one in by_row if known.get(row) is not one}
+        known.update(found)
+        return found
+
+    def _ask(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> list[RowAnswer]:
+        """What the rules that look at one row alone say of rows of the whole cluster, (k,). Raises as they do."""
+        there = snapshot.take(np.array(rows, np.int64))
+        masks = [mask for check in self._row_checks for mask in check.predicate.check(info, there).values()]
+        refused = np.logical_or.reduce(masks).tolist() if masks else [False] * len(rows)
+        numbers = [score.config.map(info, there).tolist() for score in self._moving]
+        every = zip(*numbers, strict=True) if numbers else [()] * len(rows)
+        return [(not no, found) for no, found in zip(refused, every, strict=True)]
+
+    def _check(
+        self,
+        passes: Mapping[int, bool],
+        state: ClassState,
+        snapshot: Snapshot,
+        log: ChangeLog,
+        listed: Mask,
+        *,
+        pods_changed: bool,
+    ) -> IntArray | None:
+        """The rows that have come to fit or no longer do; None: too many, or a check errs. passes: row → whether it
+        passes now the checks that look at one row alone, of those that have changed."""
+        if self._stand_as_seen() and not self._refuse_any(passes):
+            self._note_looked_at(log)
+            if not (pods_changed and _far_checks_changed(state, log)):
+                return NO_NUMBERS
+        state.check(snapshot, log, listed)
+        if any(check.erring for check in state.checks):
+            return None
+        before = self._fits
+        self._read_checks(state)
+        if self._fits is before:
+            return NO_NUMBERS
+        moved: IntArray = (self._fits != before).nonzero()[0]
+        return moved if len(moved) <= FEW and len(self.feasible) > 1 else None
+
+    def _refuse_any(self, passes: Mapping[int, bool]) -> bool:
+        """Whether one of these rows is refused now, or was the last time."""
+        local = [check.failing for check in self._row_checks if check.failing is not None]
+        return not all(passes.values()) or any(failing[row] for failing in local for row in passes)
+
+    def _stand_as_seen(self) -> bool:
+        """Whether no verdict was brought up to date for other pods that share it."""
+        for check, verdict, unresolvable in self._seen:
+            if check.verdict is not verdict or check.unresolvable is not unresolvable:
+                return False
+        return True
+
+    def _far_changes(self, changed: dict[int, None], info: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
+        """Adds the rows whose scores have changed of the rules that look at pods anywhere; whether they are few."""
+        refreshes = Refreshes(snapshot, log)
+        for score in self._far:
+            score.refresh(info, refreshes)
+            name = score.config.name
+            raw, self._raws[name] = self._raws[name], score.raw
+            if score.raw is raw:
+                continue
+            if isinstance(self._scored.scores[name], int):
+                if not self._still_shared(score, raw, info, snapshot):
+                    self.volatile.failed(name)
+                    return False
+                continue
+            rows = np.flatnonzero(score.raw != raw)
+            if len(rows) > FEW:
+                self.volatile.failed(name)
+                return False
+            changed.update(dict.fromkeys(rows.tolist()))
+        return True
+
+    def _still_shared(self, score: ScoreState, raw: IntArray, info: PodInfo, snapshot: Snapshot) -> bool:
+        """Whether a rule that gave every row one score still gives it that."""
+        if score.uniform is None:
+            return np.array_equal(score.raw, raw)
+        name = score.config.name
+        if not isinstance(self._scored.raws.get(name, 0), int):
+            return False
+        if reduced(info, score, snapshot, None) != self._scored.scores[name]:
+            return False
+        self._shared_raws[name] = score.uniform
+        return True
+
+    # --- of both ---------------------------------------------------------------------------
+
+    def _steady(self, log: ChangeLog) -> bool:
+        """Whether nothing but pods has changed."""
+        return log.nodes_until <= self._position and log.version_of(self._flags) == self.version
+
+    def _shared_stand(self, info: PodInfo, snapshot: Snapshot) -> bool:
+        """Whether the scores that are one number for all rows are so now that other rows fit."""
+        view = None
+        for score in self._reduced:
+            before = self._scored.scores[score.config.name]
+            if score.uniform is not None or not isinstance(before, int) or score in self._moving:
+                continue
+            view = view or snapshot.take(self.feasible)
+            now = reduced(info, score, view, self.feasible)
+            if not isinstance(now, int) or now != before:
+                self.volatile.failed(score.config.name)
+                return False
+        return True
+
+    def _lines(self, state: ClassState) -> ScoreLines:
+        """The numbers that were scored without the rules that are scored anew."""
+        rules = {name: state.config for name, state in state.scores.items()}
+        scored = scored_without(self._scored, {score.config.name for score in self._wholes}, self._weights)
+        self._scored = without_numbers(self._scored)
+        return score_lines(scored, rules, self._raws, self._names, self._weights, self.feasible, len(self.ranks))
+
+
+def _far_checks_changed(state: ClassState, log: ChangeLog) -> bool:
+    """Whether something has changed that a check of pods anywhere reads, or time may have changed a verdict."""
+    asked = [check for check in state.far_checks if not check.skipped]
+    return any(check.predicate.footprint.moment is not None or check.may_have_changed(log) for check in asked)

@@ -34,8 +34,8 @@ from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_
 from kubescheduler.core.nominated import KeptJudgements, RowWatch
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import RoundRobinTie
-from kubescheduler.core.shared_totals import SharedTotals
-from kubescheduler.core.total_tables import AmountTable, TotalTable
+from kubescheduler.core.total_tables import TotalTable
+from kubescheduler.core.totals import SharedTotals
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases import v1_4
@@ -212,10 +212,9 @@ PLACES = {
     "a score": (ScoreState, "_map"),
     "domains": (ScopeReading, "changed_rows"),
     "sorting": (SharedTotals, "_sort_scores"),
-    "patching": (SharedTotals, "_patched_by_rows"),
-    "patching by amounts": (SharedTotals, "_patched_by_amounts"),
-    "amounts": (AmountTable, "put"),
-    "totals": (TotalTable, "_put_totals"),
+    "patching": (SharedTotals, "_patched"),
+    "amounts": (SharedTotals, "_ask"),
+    "totals": (TotalTable, "put"),
     "judging": (KeptJudgements, "_take"),
     "watching": (RowWatch, "changed"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from functools import partial
 from typing import Any
 
 import pytest
@@ -226,15 +225,15 @@ def test_labels_that_nothing_selects_by_make_no_difference(
     nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
     cache = cache_for(engine, nodes)
     made: list[ClassState] = []
-    memory = Memory((*engine.scheduler(cache).algorithm.predicates, *rules))
 
     def make(info: PodInfo, share: Sharing) -> ClassState:
         made.append(ClassState(info, engine.scheduler(cache).algorithm, share))
         return made[-1]
 
+    memory = Memory((*engine.scheduler(cache).algorithm.predicates, *rules), make)
     for at in range(5):
         one: Any = decoder.decode_object(pod(f"p{at}", {"job-name": f"j{at}"}, ("Job", f"j{at}"), {}))
-        memory.state(cache.info(one), cache.snapshot(), cache.columns.log, make)
+        memory.state(cache.info(one), cache.snapshot(), cache.columns.log)
     assert len(made) == expected
 
 
@@ -243,12 +242,13 @@ def test_pods_whose_controllers_exchange_their_selectors_share_no_state() -> Non
     engine, decoder = engine_of("1.36"), Decoder()
     cache = cache_for(engine, [decoder.decode_object(node(0))])
     scheduler = engine.scheduler(cache)
-    memory = Memory(p.config for p in scheduler.algorithm.priorities)
+    configs = [priority.config for priority in scheduler.algorithm.priorities]
+    memory = Memory(configs, lambda info, share: ClassState(info, scheduler.algorithm, share))
     u, v = (decoder.decode_object(pod(f"of-{uid}", A, ("ReplicaSet", uid), PLAIN)) for uid in "uv")
 
     def state(asked: Any) -> ClassState:
-        make = partial(ClassState, algorithm=scheduler.algorithm)
-        return memory.state(cache.info(asked), cache.snapshot(), cache.columns.log, lambda i, s: make(i, share=s))
+        found: ClassState = memory.state(cache.info(asked), cache.snapshot(), cache.columns.log)
+        return found
 
     cache.add(decoder.decode_object(owning("ReplicaSet", "u", "app")))
     state(u)
@@ -270,15 +270,16 @@ def test_states_least_recently_decided_are_forgotten(
     nodes: list[Any] = [decoder.decode_object(node(at)) for at in range(4)]
     cache = cache_for(engine, nodes)
     algorithm = engine.scheduler(cache).algorithm
-    states, made = Memory(algorithm.predicates), list[int]()
+    made: list[int] = []
 
     def make(info: PodInfo, share: Sharing) -> ClassState:
         made.append(1)
         return ClassState(info, algorithm, share)
 
+    states = Memory(algorithm.predicates, make)
     for at in [*range(20), 19, 10, 0, 1, 2]:
         one: Any = decoder.decode_object(pod("p", {}, None, {}))
-        states.state(cache.info(one).naming(f"n{at}"), cache.snapshot(), cache.columns.log, make)
+        states.state(cache.info(one).naming(f"n{at}"), cache.snapshot(), cache.columns.log)
     assert len(made) == expected
 
 

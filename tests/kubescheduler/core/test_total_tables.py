@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
-from kubescheduler.core.lazy_results import LazyScores
 from kubescheduler.core.scoring import Scored
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.core.total_tables import TotalTable, score_lines
+from kubescheduler.core.total_tables import LazyScores, TotalTable, score_lines
 from priorities.types import PriorityConfig
 
 ROWS = 7
@@ -93,14 +92,15 @@ class Changing:
         rules = {"near": near, "far": self.config}
         lines = score_lines(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, ROWS)
         self.table = TotalTable(lines, self.ranks)
-        self.stands = self.table.put({}, self.fits)
+        self.stands = self.table.put(np.zeros(0, np.int64), {}, self.fits)
 
     def change(self, changes: dict[int, Row]) -> bool:
         """Whether the table went along."""
         for row, now in changes.items():
             self.rows[row] = now
-        numbers = {row: [("near", near), ("far", far)] for row, (near, far, _) in changes.items()}
-        self.stands = self.table.put(numbers, self.fits)
+        given = list(changes.values())
+        numbers = {name: np.array([row[at] for row in given], np.int64) for at, name in enumerate(("near", "far"))}
+        self.stands = self.table.put(np.array(list(changes), np.int64), numbers, self.fits)
         return self.stands
 
     def compare(self) -> None:

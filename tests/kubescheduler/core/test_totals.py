@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clusterstate.counting import pod_counts, row_amounts, tally
+from clusterstate.counting import pod_counts, tally
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.core import answers, shared_totals, total_tables
+from kubescheduler.core import answers, total_tables, totals
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.core.totals import ClassTotals
@@ -328,14 +328,13 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
     """Whatever pods come and go, nodes change and services appear; also what is read when all is over. share: one of
     so many rows is patched sooner than all are looked at; with 1, no more than two at a time."""
     with (
-        patch.object(shared_totals, "FEW", 2 if share == 1 else shared_totals.FEW),
+        patch.object(totals, "FEW", 2 if share == 1 else totals.FEW),
         patch.object(tally, "LONGEST", 4),
         patch.object(pod_counts, "MOST_TALLIES", 5 if share == 1 else pod_counts.MOST_TALLIES),
         patch.object(pod_counts, "TALLY_ROWS", 0),
         patch.object(answers, "PATCH_SHARE", share),
         patch.object(spread, "FEWEST_ALIKE", 0),
-        patch.object(total_tables, "LEAST_MOVES", share),
-        patch.object(row_amounts, "LONGEST", 16 if share == 1 else row_amounts.LONGEST),
+        patch.object(total_tables, "LEAST_CHANGES", share),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:
