@@ -133,7 +133,17 @@
     return element("li", {},
       element("p", {}, element("b", {}, one.name), element("span", {class: "quiet"}, ` · ${one.release} · ${one.kind}`)),
       element("p", {}, one.text),
-      source ? element("p", {class: "quiet"}, "Source: ", source) : null);
+      source ? element("p", {class: "quiet"}, "Source: ", source) : null,
+      one.witness ? witness(one) : null);
+  }
+
+  // A small example that both releases answer differently for this change alone; or why there is none.
+  function witness({release, witness: {where, before, after, given, none}}) {
+    if (none) return element("p", {class: "quiet"}, `No single decision shows it: ${none}`);
+    const older = data.releases[data.releases.indexOf(release) - 1] ?? "before";
+    const told = [["differs", where], [older, before], [release, after]].flatMap(([term, text]) => [element("dt", {}, term), element("dd", {}, text)]);
+    return element("details", {class: "witness"}, element("summary", {}, "A small example"), element("dl", {}, ...told),
+      element("pre", {tabindex: "0", role: "region", "aria-label": `Example of ${release}`}, given));
   }
 
   // --- the address ---

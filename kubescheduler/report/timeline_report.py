@@ -6,6 +6,7 @@ are decided alike share their outcomes and what explains their moves, so that th
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,12 +14,14 @@ from html import escape
 from typing import Any
 
 import msgspec
+import yaml
 
 from kubescheduler.comparison.node_groups import EACH, Grouping
 from kubescheduler.comparison.outcomes import Outcome
 from kubescheduler.comparison.release_steps import PodTimeline, Timeline, TimelineMove, headline
 from kubescheduler.releases.lookup import changes_between, release_named
 from kubescheduler.releases.release import Change, Release
+from kubescheduler.releases.witness import NoWitness, Witness, witnesses
 from kubescheduler.report.detail_data import change_data, outcome_data
 from kubescheduler.report.single_file import embedded, page
 
@@ -209,9 +212,37 @@ def _records(found: Timeline) -> list[dict[str, Any]]:
 
 def record_data(release: Release, change: Change) -> dict[str, Any]:
     """A change as the page shows it."""
-    data = {"release": release.name, "name": change.name, "kind": change.kind.value, "text": change.text}
+    data: dict[str, Any] = {
+        "release": release.name,
+        "name": change.name,
+        "kind": change.kind.value,
+        "text": change.text,
+    }
     if change.source:
         data["source"] = change.source
         address = next((to.format(part[1]) for text, to in SOURCES if (part := text.fullmatch(change.source))), None)
         data |= {"address": address} if address else {}
+    if witness := witnesses(release.name).get(change.name):
+        data["witness"] = _witness(witness)
     return data
+
+
+def _witness(witness: Witness | NoWitness) -> dict[str, str]:
+    """A small example that both releases answer differently for the change alone, as texts; or why there is none."""
+    if isinstance(witness, NoWitness):
+        return {"none": witness.none}
+    given = msgspec.to_builtins(witness)
+    return {
+        "where": " ".join(witness.differs),
+        "before": _said(witness.before),
+        "after": _said(witness.after),
+        "given": yaml.safe_dump({key: given[key] for key in GIVEN if given[key]}, sort_keys=False, width=100),
+    }
+
+
+GIVEN = ("cluster", "pod", "provider", "policy", "componentConfig", "featureGates", "preempt")
+"""Of a witness, what is decided by what."""
+
+
+def _said(answer: Any) -> str:
+    return "nothing" if answer is None else json.dumps(answer, ensure_ascii=False)

@@ -52,6 +52,9 @@ def test_a_step_opens(report: Opens) -> None:
     assert "TaintToleration weighs 3 by default" in text
     assert "Difference of the totals" in text
     assert detail.get_by_role("table", name="Contributions").is_visible()
+    detail.get_by_text("A small example").click()
+    assert "weights TaintToleration" in detail.locator(".witness dl").inner_text()
+    assert detail.locator(".witness pre").inner_text().startswith("cluster:")
     button.click()
     assert detail.count() == 0
     page.locator(STEP).nth(2).click()
@@ -136,6 +139,7 @@ def test_it_is_laid_out(scheme: str, report: Opens) -> None:
     for size in SIZES:
         page = report(made_timeline(), size, color_scheme=scheme)
         page.locator(STEP).nth(1).click()
+        page.locator("#step details:not([open]) > summary").last.click()
         page.locator("#line").scroll_into_view_if_needed()
         found[size["width"]] = [*layout_faults(page), *inaccessible(page)]
     assert found == {size["width"]: [] for size in SIZES}

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from kubescheduler.comparison.outcomes import Outcome
@@ -90,6 +91,16 @@ def test_records_of_changes() -> None:
     for record in sourced:
         assert record["address"].startswith("https://")
         assert record["address"].endswith(re.findall(r"\d+", record["source"])[0])
+
+
+def test_witnesses_of_changes() -> None:
+    """A small example with both answers, or why there is none."""
+    data = timeline_payload(timeline_of(moving("shop/web-0", "Deployment/web", 0, (WEIGHS, 1))))
+    found = {record["name"]: record["witness"] for record in data["records"] if "witness" in record}
+    weighs = found[WEIGHS[1][0]]
+    assert (weighs["where"], weighs["before"], weighs["after"]) == ("weights TaintToleration", "1", "3")
+    assert set(yaml.safe_load(weighs["given"])) == {"cluster", "pod"}
+    assert all("none" in each or each["before"] != each["after"] for each in found.values())
 
 
 def test_an_error_is_said() -> None:
