@@ -81,7 +81,8 @@ class SimulatedApi:
         """Raises SchedulingError for a pod that is gone."""
         current = self._current(pod)
         said = {
-            one["type"]: PodCondition(one["type"], one["status"], one["reason"]) for one in status.get("conditions", ())
+            one["type"]: PodCondition(one["type"], one["status"], one.get("reason", ""))
+            for one in status.get("conditions", ())
         }
         conditions = tuple({**{one.type: one for one in current.conditions}, **said}.values())
         node_name = status.get("nominatedNodeName", current.nominated_node_name)

@@ -88,6 +88,30 @@ def test_a_gang_is_held_until_it_is_complete(release: str, monkeypatch: pytest.M
     assert report.end == 4.5
 
 
+@attrs.define
+class Marks:
+    """Writes a condition of its own, with no more than the API asks for."""
+
+    handle: Any
+    name: str = "Custom"
+
+    def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
+        self.handle.client.patch_pod_status(pod, {"conditions": [{"type": "example.com/Seen", "status": "True"}]})
+        return None, 0.0
+
+
+@RELEASES
+def test_a_condition_that_a_plugin_writes(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays with the pod, also without a reason."""
+    workload = Workload((Arrival(one_cpu("a")),))
+    report, _, cache = run(
+        release, lambda args, handle: Marks(handle), "permit", workload, small_node("n"), monkeypatch=monkeypatch
+    )
+    assert story(report) == {"a": ("running", "n", 0.0, 1)}
+    (bound,) = cache.pods()
+    assert [(one.type, one.status) for one in bound.conditions] == [("example.com/Seen", "True")]
+
+
 @RELEASES
 def test_an_incomplete_gang_is_given_up_over_and_over(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten simulated seconds after its places were kept; half an hour later the run ends."""
