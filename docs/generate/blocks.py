@@ -6,7 +6,7 @@ A document's fenced blocks are run from top to bottom in one empty folder that h
 - ``console``: each ``$ command`` is run by bash; the lines below it are its output (standard error included).
   A line ``…`` stands for any lines. A command that ends in ``&`` runs on until the document ends. One that names
   ``--context`` or ``~/.kube/config`` finds the example cluster behind an API server.
-- ``python``: run after the earlier Python blocks of the document.
+- ``python``: run after the earlier Python blocks of the document, by the same process.
 
 A comment in the line before a block says more about it: ``<!-- file: NAME -->`` writes the block to a file instead
 of running it, ``<!-- append: NAME -->`` adds it to that file as another YAML document, ``<!-- output -->`` makes it
@@ -47,14 +47,14 @@ EXAMPLES = ("cluster.yaml", "pod.yaml")
 """Of ``policy_examples``: the example cluster, and a pod that is pending in it."""
 
 PYTHON = """
-import contextlib, io, json, sys
-space = {"__name__": "__main__"}
-*before, now = json.load(sys.stdin)
-with contextlib.redirect_stdout(io.StringIO()):
-    for code in before:
-        exec(code, space)
-exec(now, space)
+import json, os, sys
+done, space = int(sys.argv.pop()), {"__name__": "__main__"}
+for code in sys.stdin:
+    exec(json.loads(code), space)
+    sys.stdout.flush()
+    os.write(done, b"x")
 """
+"""Runs the blocks that come in, one a line, and says when each is done."""
 
 PYTEST = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "kubescheduler.testing.pytest_plugin"}
 """pytest of the examples has no other plugin: those that happen to be installed take longest to begin with."""
@@ -110,7 +110,7 @@ class Session:
     def __init__(self, folder: Path, document: str) -> None:
         self.folder = folder
         self._port = _free_port(document)
-        self._python: list[str] = []
+        self._python: tuple[subprocess.Popen[str], int] | None = None
         self._printed = ""
         self._status = 0
         self._running: list[subprocess.Popen[str]] = []
@@ -153,10 +153,34 @@ class Session:
         path.write_text(text.replace(str(PORT), str(self._port)), encoding="utf-8")
 
     def _run_python(self, block: Block) -> str:
-        self._python.append(block.body.replace(str(PORT), str(self._port)))
-        done = self._process([sys.executable, "-c", PYTHON], json.dumps(self._python))
-        assert done.returncode == 0, f"line {block.line}: {done.stdout}"
-        return self._shown(done.stdout)
+        """One process runs all blocks of the document: none does again what those above it did."""
+        printed = self.folder / ".printed"
+        if self._python is None:
+            done, told = os.pipe()
+            with printed.open("w") as stream:
+                process = subprocess.Popen(
+                    [sys.executable, "-c", PYTHON, str(told)],
+                    cwd=self.folder,
+                    env=self._environment(),
+                    stdin=subprocess.PIPE,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    pass_fds=[told],
+                )
+            os.close(told)
+            self._servers.callback(os.close, done)
+            self._running.append(process)
+            self._python = process, done
+        process, done = self._python
+        assert process.stdin is not None
+        before = printed.stat().st_size
+        process.stdin.write(json.dumps(block.body.replace(str(PORT), str(self._port))) + "\n")
+        process.stdin.flush()
+        ended = not os.read(done, 1)
+        text = printed.read_bytes()[before:].decode()
+        assert not ended, f"line {block.line}: {text}"
+        return self._shown(text)
 
     def _shown(self, printed: str) -> str:
         if self._server:

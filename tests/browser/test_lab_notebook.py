@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
-from tests.support.pages.lab_page import MILLISECONDS, SECONDS, WIDE, Page, show_screen
+from tests.support.pages.lab_page import MILLISECONDS, WIDE, Page, show_screen
+from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 SCREENS = ("Cluster", "Why", "Tune", "Hints", "Time", "Side by side")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
@@ -31,12 +32,29 @@ from predicates.service_affinity import service_affinity_factory, service_affini
 from predicates.types import FitPredicate, PredicateArgs, Verdict
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
 
-FACTORIES = {
-    **FIT_PREDICATES,
-    "CheckNodeLabelPresence": label_presence_factory("CheckNodeLabelPresence", ("zone",), True),
-    "CheckServiceAffinity": service_affinity_factory("CheckServiceAffinity", ("zone", "disk")),
+RULES: dict[str, list[FitPredicate]] = {
+    release: [factory(PredicateArgs()) for factory in (*registered.values(), *more)]
+    for release, registered, more in (
+        (
+            "1.4",
+            FIT_PREDICATES_1_4,
+            [
+                label_presence_factory_1_4("CheckNodeLabelPresence", ("zone",), True),
+                service_affinity_factory_1_4("CheckServiceAffinity", ("zone", "disk")),
+            ],
+        ),
+        (
+            "1.16",
+            FIT_PREDICATES,
+            [
+                label_presence_factory("CheckNodeLabelPresence", ("zone",), True),
+                service_affinity_factory("CheckServiceAffinity", ("zone", "disk")),
+            ],
+        ),
+    )
 }
-RULES = [factory(PredicateArgs()) for factory in FACTORIES.values()]
+CLUSTERS = {"1.4": cluster_1_4, "1.16": Cluster}
+EVERY = pytest.mark.parametrize("release", RULES)
 
 LABELS = st.dictionaries(st.sampled_from(["zone", "disk"]), st.sampled_from(["", "a", "b", "7"]))
 EFFECTS = st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"])
@@ -99,9 +117,9 @@ def clusters(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Service]]:
     return nodes, pods, draw(st.sampled_from([[], [service]]))
 
 
-def failing(pod: Pod, cluster: Cluster, snapshot: Snapshot) -> dict[str, dict[str, list[bool]]]:
+def failing(release: str, pod: Pod, cluster: Cluster, snapshot: Snapshot) -> dict[str, dict[str, list[bool]]]:
     """By rule what fails where; reasons that fail nowhere left out."""
-    return {rule.name: _failing(rule, pod, cluster, snapshot) for rule in RULES}
+    return {rule.name: _failing(rule, pod, cluster, snapshot) for rule in RULES[release]}
 
 
 def _failing(rule: FitPredicate, pod: Pod, cluster: Cluster, snapshot: Snapshot) -> dict[str, list[bool]]:
@@ -112,29 +130,28 @@ def _failing(rule: FitPredicate, pod: Pod, cluster: Cluster, snapshot: Snapshot)
     return {reason: mask.tolist() for reason, mask in verdict.items() if mask.any()}
 
 
-@settings(deadline=None)
+@EVERY
 @given(world=clusters(), fields=POD_PARTS, data=st.data())
-def test_a_subset_of_rows_gives_the_same(world: Any, fields: Any, data: st.DataObject) -> None:
+def test_a_subset_of_rows_gives_the_same(release: str, world: Any, fields: Any, data: st.DataObject) -> None:
     """A row's verdict does not depend on which other rows are asked about, nor on their order."""
-    cluster, pod = Cluster(*world), make_pod(**fields)
+    cluster, pod = CLUSTERS[release](*world), make_pod(**fields)
     rows = np.array(data.draw(st.lists(st.integers(0, len(cluster.snapshot) - 1), unique=True)), np.int64)
-    whole, some = failing(pod, cluster, cluster.snapshot), failing(pod, cluster, cluster.snapshot.take(rows))
+    whole = failing(release, pod, cluster, cluster.snapshot)
+    some = failing(release, pod, cluster, cluster.snapshot.take(rows))
     for name, verdict in whole.items():
         picked = {reason: [mask[row] for row in rows] for reason, mask in verdict.items()}
         assert some[name] == {reason: mask for reason, mask in picked.items() if any(mask)}, name
 
 
-@settings(deadline=None)
+@EVERY
 @given(world=clusters(), fields=POD_PARTS)
-def test_a_rule_that_does_not_apply_passes_everywhere(world: Any, fields: Any) -> None:
+def test_a_rule_that_does_not_apply_passes_everywhere(release: str, world: Any, fields: Any) -> None:
     """Skipping it changes nothing."""
-    cluster, pod = Cluster(*world), make_pod(**fields)
-    verdicts = failing(pod, cluster, cluster.snapshot)
-    skipped = [rule.name for rule in RULES if not rule.applies(cluster.info(pod))]
-    assert [name for name in skipped if verdicts[name]] == []
+    cluster, pod = CLUSTERS[release](*world), make_pod(**fields)
+    verdicts, info = failing(release, pod, cluster, cluster.snapshot), cluster.info(pod)
+    assert [rule.name for rule in RULES[release] if not rule.applies(info) and verdicts[rule.name]] == []
 
 
-@settings(deadline=None)
 @given(world=clusters(), fields=POD_PARTS, more=POD_PARTS)
 def test_a_pod_thought_on_counts_like_one_that_is_there(world: Any, fields: Any, more: Any) -> None:
     """What would happen with one more pod is what happens with it."""
@@ -142,41 +159,4 @@ def test_a_pod_thought_on_counts_like_one_that_is_there(world: Any, fields: Any,
     cluster, pod, extra = Cluster(*world), make_pod(**fields), make_pod("extra", node="n0", **more)
     thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), 1)])
     real = Cluster(nodes, [*pods, extra], others)
-    assert failing(pod, cluster, thought) == failing(pod, real, real.snapshot)
-
-
-RULES_1_4 = [
-    *(factory(PredicateArgs()) for factory in FIT_PREDICATES_1_4.values()),
-    label_presence_factory_1_4("CheckNodeLabelPresence", ("zone",), True)(PredicateArgs()),
-    service_affinity_factory_1_4("CheckServiceAffinity", ("zone", "disk"))(PredicateArgs()),
-]
-
-
-def failing_1_4(cluster: Cluster, fields: Any, rows: Any = None) -> dict[str, dict[str, list[bool]]]:
-    """By rule what fails where; reasons that fail nowhere left out."""
-    info, snapshot = cluster.info(make_pod(**fields)), cluster.snapshot
-    snapshot = snapshot if rows is None else snapshot.take(rows)
-    verdicts = {rule.name: rule.check(info, snapshot) for rule in RULES_1_4}
-    return {
-        name: {reason: mask.tolist() for reason, mask in verdict.items() if mask.any()}
-        for name, verdict in verdicts.items()
-    }
-
-
-@given(world=clusters(), fields=POD_PARTS, data=st.data())
-def test_a_subset_of_rows_gives_the_same_in_1_4(world: Any, fields: Any, data: st.DataObject) -> None:
-    """A row's verdict does not depend on which other rows are asked about, nor on their order."""
-    cluster = cluster_1_4(*world)
-    rows = np.array(data.draw(st.lists(st.integers(0, len(cluster.snapshot) - 1), unique=True)), np.int64)
-    whole, some = failing_1_4(cluster, fields), failing_1_4(cluster, fields, rows)
-    for name, verdict in whole.items():
-        picked = {reason: [mask[row] for row in rows] for reason, mask in verdict.items()}
-        assert some[name] == {reason: mask for reason, mask in picked.items() if any(mask)}, name
-
-
-@given(world=clusters(), fields=POD_PARTS)
-def test_a_rule_that_does_not_apply_passes_everywhere_in_1_4(world: Any, fields: Any) -> None:
-    """Skipping it changes nothing."""
-    cluster = cluster_1_4(*world)
-    verdicts, info = failing_1_4(cluster, fields), cluster.info(make_pod(**fields))
-    assert [rule.name for rule in RULES_1_4 if not rule.applies(info) and verdicts[rule.name]] == []
+    assert failing("1.16", pod, cluster, thought) == failing("1.16", pod, real, real.snapshot)

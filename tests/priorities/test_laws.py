@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
@@ -39,12 +39,26 @@ from priorities.service_anti_affinity import service_anti_affinity_factory, serv
 from priorities.types import PriorityArgs, PriorityConfig
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
 
-FACTORIES = {
-    **{name: factory.make for name, factory in PRIORITIES.items()},
-    "NodeLabel": node_label_factory("NodeLabel", "disk", True),
-    "ServiceAntiAffinity": service_anti_affinity_factory("ServiceAntiAffinity", "zone"),
+PRIORITIES_OF: dict[str, list[PriorityConfig]] = {
+    release: [make(PriorityArgs()) for make in (*(factory.make for factory in registered.values()), *more)]
+    for release, registered, more in (
+        (
+            "1.4",
+            PRIORITIES_1_4,
+            [service_anti_affinity_factory_1_4("ServiceAntiAffinity", "zone")],
+        ),
+        (
+            "1.16",
+            PRIORITIES,
+            [
+                node_label_factory("NodeLabel", "disk", True),
+                service_anti_affinity_factory("ServiceAntiAffinity", "zone"),
+            ],
+        ),
+    )
 }
-PRIORITY_CONFIGS = [make(PriorityArgs()) for make in FACTORIES.values()]
+CLUSTERS = {"1.4": cluster_1_4, "1.16": Cluster}
+EVERY = pytest.mark.parametrize("release", PRIORITIES_OF)
 ONLY_CONSTANT = {"EvenPodsSpreadPriority"}
 """Without constraints its map has no meaning."""
 ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -125,107 +139,50 @@ def some_rows(data: st.DataObject, cluster: Cluster, least: int = 1) -> Any:
     return np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=least, unique=True)), np.int64)
 
 
-@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
-@settings(max_examples=40)
+@EVERY
 @given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_a_subset_of_rows_maps_the_same(priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject) -> None:
+def test_a_subset_of_rows_maps_the_same(release: str, world: Any, fields: Any, data: st.DataObject) -> None:
     """A row's number does not depend on which other rows are asked about, nor on their order."""
-    cluster = Cluster(*world)
+    cluster = CLUSTERS[release](*world)
     info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster, 0)
-    whole = priority.map(info, cluster.snapshot)
-    assert priority.map(info, cluster.snapshot.take(rows)).tolist() == whole[rows].tolist()
+    for priority in PRIORITIES_OF[release]:
+        whole = priority.map(info, cluster.snapshot)
+        assert priority.map(info, cluster.snapshot.take(rows)).tolist() == whole[rows].tolist(), priority.name
 
 
-@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
-@settings(max_examples=40)
+@EVERY
 @given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_a_constant_is_what_would_come_out(
-    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
-) -> None:
+def test_a_constant_is_what_would_come_out(release: str, world: Any, fields: Any, data: st.DataObject) -> None:
     """Skipping map and reduce changes nothing."""
-    cluster, pod = Cluster(*world), make_pod(**fields)
-    constant = priority.constant(cluster.info(pod))
-    if constant is not None and priority.name not in ONLY_CONSTANT:
-        rows = some_rows(data, cluster)
-        assert scores(priority, pod, cluster, rows) == [constant] * len(rows)
+    cluster, pod = CLUSTERS[release](*world), make_pod(**fields)
+    rows = some_rows(data, cluster)
+    for priority in PRIORITIES_OF[release]:
+        if priority.name not in ONLY_CONSTANT:
+            constant, found = priority.constant(cluster.info(pod)), scores(priority, pod, cluster, rows)
+            assert constant is None or found == [constant] * len(rows), priority.name
 
 
-@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
-@settings(max_examples=40)
+@EVERY
 @given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_equal_numbers_give_one_score(priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject) -> None:
+def test_equal_numbers_give_one_score(release: str, world: Any, fields: Any, data: st.DataObject) -> None:
     """A valuewise reduce gives equal numbers the same score, however many rows there are."""
-    if not priority.valuewise or priority.reduce is None:
-        return
-    cluster = Cluster(*world)
+    cluster = CLUSTERS[release](*world)
     info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster)
     number = data.draw(st.integers(0, 9))
-    many = priority.reduce(info, cluster.snapshot.take(rows), np.full(len(rows), number, np.int64))
-    one = priority.reduce(info, cluster.snapshot.take(rows[:1]), np.array([number], np.int64))
-    assert many.tolist() == one.tolist() * len(rows)
+    for priority in PRIORITIES_OF[release]:
+        if priority.valuewise and priority.reduce is not None:
+            many = priority.reduce(info, cluster.snapshot.take(rows), np.full(len(rows), number, np.int64))
+            one = priority.reduce(info, cluster.snapshot.take(rows[:1]), np.array([number], np.int64))
+            assert many.tolist() == one.tolist() * len(rows), priority.name
 
 
-@pytest.mark.parametrize("priority", PRIORITY_CONFIGS, ids=FACTORIES)
-@settings(max_examples=40)
 @given(world=worlds(), fields=POD_PARTS, more=POD_PARTS)
-def test_a_pod_thought_on_counts_like_one_that_is_there(
-    priority: PriorityConfig, world: Any, fields: Any, more: Any
-) -> None:
+def test_a_pod_thought_on_counts_like_one_that_is_there(world: Any, fields: Any, more: Any) -> None:
     """What would be scored with one more pod is what is scored with it."""
     nodes, pods, others = world
     cluster, pod, extra = Cluster(*world), make_pod(**fields), make_pod("extra", node="n0", **more)
     thought = cluster.snapshot.what_if([PodChange(0, cluster.info(extra), 1)])
     real = Cluster(nodes, [*pods, extra], others)
-    assert priority.map(cluster.info(pod), thought).tolist() == priority.map(real.info(pod), real.snapshot).tolist()
-
-
-FACTORIES_1_4 = {
-    **{name: factory.make for name, factory in PRIORITIES_1_4.items()},
-    "ServiceAntiAffinity": service_anti_affinity_factory_1_4("ServiceAntiAffinity", "zone"),
-}
-EVERY = pytest.mark.parametrize(
-    "priority", [make(PriorityArgs()) for make in FACTORIES_1_4.values()], ids=FACTORIES_1_4
-)
-
-
-@EVERY
-@settings(max_examples=40)
-@given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_a_subset_of_rows_maps_the_same_in_1_4(
-    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
-) -> None:
-    """A row's number does not depend on which other rows are asked about, nor on their order."""
-    cluster = cluster_1_4(*world)
-    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster, 0)
-    whole = priority.map(info, cluster.snapshot)
-    assert priority.map(info, cluster.snapshot.take(rows)).tolist() == whole[rows].tolist()
-
-
-@EVERY
-@settings(max_examples=40)
-@given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_a_constant_is_what_would_come_out_in_1_4(
-    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
-) -> None:
-    """Skipping map and reduce changes nothing."""
-    cluster, pod = cluster_1_4(*world), make_pod(**fields)
-    constant, rows = priority.constant(cluster.info(pod)), some_rows(data, cluster)
-    found = scores(priority, pod, cluster, rows)
-    assert constant is None or found == [constant] * len(rows)
-
-
-@EVERY
-@settings(max_examples=40)
-@given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_equal_numbers_give_one_score_in_1_4(
-    priority: PriorityConfig, world: Any, fields: Any, data: st.DataObject
-) -> None:
-    """A valuewise reduce gives equal numbers the same score, however many rows there are."""
-    if not priority.valuewise or priority.reduce is None:
-        return
-    cluster = cluster_1_4(*world)
-    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster)
-    number = data.draw(st.integers(0, 9))
-    many = priority.reduce(info, cluster.snapshot.take(rows), np.full(len(rows), number, np.int64))
-    one = priority.reduce(info, cluster.snapshot.take(rows[:1]), np.array([number], np.int64))
-    assert many.tolist() == one.tolist() * len(rows)
+    for priority in PRIORITIES_OF["1.16"]:
+        expected = priority.map(real.info(pod), real.snapshot).tolist()
+        assert priority.map(cluster.info(pod), thought).tolist() == expected, priority.name

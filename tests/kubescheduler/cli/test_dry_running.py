@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families as parse
 
+from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.cli.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
@@ -41,8 +42,8 @@ from tests.support.live.serving import (
     kubeconfig,
     two_contexts,
 )
+from tests.support.processes import SECONDS
 
-SECONDS = 60.0
 ROOM = 5000
 """Bytes on a disk that fills up."""
 
@@ -175,6 +176,12 @@ class Kubelets:
             self.storage.delete(PODS, "default", name)
 
 
+def knows(cache: ClusterCache, name: str, unschedulable: bool) -> bool:
+    """Whether a node is there, and as closed as this."""
+    node = cache.columns.nodes[cache.columns.row_of[name]] if name in cache.columns.row_of else None
+    return node is not None and node.unschedulable is unschedulable
+
+
 @pytest.mark.parametrize("release", ["1.16", "1.20", "1.36"])
 def test_beside_itself(server: FrontServer, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same release with the same configuration agrees in everything: bursts apart, while room is made twice,
@@ -192,9 +199,18 @@ def test_beside_itself(server: FrontServer, release: str, monkeypatch: pytest.Mo
             real.until(lambda: real.is_bound(name) or real.condition(name).get("status") == "False")
             told()
 
+        def know(node: str, *, unschedulable: bool = False) -> None:
+            """Both have seen a node, which comes by another stream than pods do."""
+            assert real.process.parts is not None
+            shadow = beside._processes[0].shadow
+            for cache in (real.process.parts.scheduler.parts.services.cache, shadow._ahead.cache):
+                beside.until(partial(knows, cache, node, unschedulable))
+
         beside.until(lambda: bool(beside._processes) and beside._processes[0].shadow.has_begun)
+        real.until(lambda: real.process.parts is not None)
         for number in range(2, 5):
             storage.create(NODES, "", a_node(f"n{number}", "4"))
+            know(f"n{number}")
         for number in range(8):
             placed(f"low-{number}", "1800m")
         for name, cpu in (("first", "3"), ("second", "3500m")):
@@ -209,11 +225,10 @@ def test_beside_itself(server: FrontServer, release: str, monkeypatch: pytest.Mo
         left = [pod["metadata"]["name"] for pod in storage.all(PODS) if pod["metadata"]["name"].startswith("low")]
         storage.delete(PODS, "default", left[0])
         storage.change(NODES, "", "n2", lambda node: node.setdefault("spec", {}).update(unschedulable=True))
+        know("n2", unschedulable=True)
         placed("after-a-deletion", "500m")
         storage.create(NODES, "", a_node("n5", "2"))
-        # Nodes and pods come by streams of their own: the pod is to find the node.
-        seen = beside._processes[0].shadow._ahead.cache
-        beside.until(lambda: "n5" in seen.columns.published[0])
+        know("n5")
         placed("after-a-node", "700m")
     lines = beside.lines()
     apart = [(line["pod"], line["real"], line["then"], line["cause"]) for line in lines if not line["agrees"]]

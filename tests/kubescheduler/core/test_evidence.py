@@ -42,12 +42,18 @@ from tests.support.build import Cluster, cache_of, labels, make_node, make_pod, 
 from tests.support.deciders import NODES, FakeExtender, deciding, scoring
 from tests.support.references.formulas import agrees, whole
 from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import RELEASES_TRIED
 from tests.test_conformance import rows
 
 PER_FILE = 3
 """Scenarios looked at in each file of recorded answers; every query of them."""
 
-FILES = [path for path in sorted(vectors_dir().glob("*/*.jsonl.gz")) if not path.name.startswith(("extender", "large"))]
+FILES = [
+    path
+    for release in RELEASES_TRIED
+    for path in sorted((vectors_dir() / release).glob("*.jsonl.gz"))
+    if not path.name.startswith(("extender", "large"))
+]
 
 
 def adds_up(decision: Decision) -> int:

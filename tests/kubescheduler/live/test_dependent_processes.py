@@ -13,10 +13,10 @@ from pathlib import Path
 import attrs
 import pytest
 
+from tests.support.processes import SECONDS
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends processes with their parents")
 
-SECONDS = 60.0
-"""Until a test gives up."""
 ROOT = Path(__file__).parents[3]
 ENDS = pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda end: end.name)
 

@@ -32,6 +32,7 @@ from kubescheduler.live.writes.live_client import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
 from tests.support.live.live_cluster import HastyClock
 from tests.support.live.serving import a_pod
+from tests.support.processes import SECONDS
 
 Right = tuple[str, str, str, str]
 """API group, resource with its part (pods/status), verb, and the name where rights are given by name; else empty."""
@@ -43,7 +44,6 @@ ELSEWHERE = {"serving/authentication.py": "POST"}
 """File → what it sends though it changes nothing: reviews of who asks, which system:auth-delegator allows."""
 BY_NAME = frozenset({"leases"})
 """Resources of which one object is meant."""
-SECONDS = 30.0
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 PATH = re.compile(

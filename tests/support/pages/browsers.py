@@ -15,6 +15,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -39,7 +40,6 @@ def launched(playwright: Any) -> Any:
 
 FIREFOX_NAMES = ("firefox-esr", "firefox")
 NO_FIREFOX = "there is no Firefox: apt install firefox-esr"
-SECONDS = 60
 
 
 def firefox_path() -> str | None:

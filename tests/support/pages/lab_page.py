@@ -24,12 +24,11 @@ from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exerci
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
 from kubescheduler.releases.names import place
 from tests.support.pages.layout_faults import inaccessible
+from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
-SECONDS = 60
-"""Until a test gives up on a process."""
-MILLISECONDS = 60_000
+MILLISECONDS = SECONDS * 1000
 """Until it gives up on a page: only what is broken takes that long, however busy the machine."""
 SETTLED = """async () => {
     const busy = () =>

@@ -11,6 +11,7 @@ import attrs
 
 from kubescheduler.comparison.comparison import Comparison
 from tests.support.comparisons import every_cause
+from tests.support.processes import SECONDS
 
 FOUND = """() => {
     const out = [], root = document.documentElement;
@@ -82,8 +83,6 @@ def inaccessible(page: Any) -> list[str]:
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 
-SECONDS = 60
-"""Until a test gives up on a page."""
 
 Page = Any
 """playwright.sync_api.Page"""

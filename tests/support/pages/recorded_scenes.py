@@ -76,7 +76,7 @@ def _lines(release: str) -> tuple[tuple[str, bytes], ...]:
     return tuple(out)
 
 
-def drawn_scenes(release: str, count: int = 50, seed: int = 12) -> list[RecordedScene]:
+def drawn_scenes(release: str, count: int = 20, seed: int = 12) -> list[RecordedScene]:
     """A query of each of some scenarios, the same each time; of a pod that names no node, as that runs in a scene."""
     rng = random.Random(seed)
     lines = list(_lines(release))

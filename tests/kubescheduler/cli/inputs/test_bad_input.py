@@ -288,18 +288,19 @@ def written(case: Case, folder: Path) -> Case:
 
 
 @pytest.mark.parametrize("case", KINDS.values(), ids=KINDS.keys())
-def test_one_message_each(case: Case, folder: Path) -> None:
-    """Every kind of wrong input, as a user meets it: in a process of its own."""
-    judged(written(case, folder), in_a_process(*case.args, cwd=folder))
-
-
-@pytest.mark.parametrize("case", KINDS.values(), ids=KINDS.keys())
-def test_in_this_process(case: Case, folder: Path, kubescheduler: Run, own_algorithms: None) -> None:
-    """The same when the command line is called from Python, where nothing may stay behind."""
+def test_one_message_each(case: Case, folder: Path, kubescheduler: Run, own_algorithms: None) -> None:
+    """Every kind of wrong input; nothing is written, and nothing stays behind where Python calls the command line."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     judged(written(case, folder), kubescheduler(*case.args))
     left = {path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert left == {*before, *(folder / name for name in case.files)}
+
+
+@pytest.mark.parametrize("name", ["missing file", "an unknown settings key", "a plugin that fails"])
+def test_as_a_user_meets_it(name: str, folder: Path) -> None:
+    """The same of a process of its own: a fault of a file, of what is read before the command, of a user's code."""
+    case = written(KINDS[name], folder)
+    judged(case, in_a_process(*case.args, cwd=folder))
 
 
 def test_all_faults_at_once(folder: Path, kubescheduler: Run) -> None:

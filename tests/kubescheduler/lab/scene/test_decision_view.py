@@ -290,7 +290,7 @@ def shown_rows(drawn: RecordedScene) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("drawn", TOTALS, ids=lambda drawn: drawn.name)
-def test_fifty_scenarios_of_each_release(
+def test_recorded_scenarios_of_each_release(
     drawn: RecordedScene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Host, message, who fits, reasons by check, totals, best nodes; products add up to totals."""

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
-from tests.support.pages.lab_page import SECONDS, RunningLab, running_lab
+from tests.support.pages.lab_page import RunningLab, running_lab
+from tests.support.processes import SECONDS
 
 RULES = """\
 import ctypes, itertools, os, re

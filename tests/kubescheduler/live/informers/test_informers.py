@@ -30,14 +30,13 @@ from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import IN_PROCESS, ApiServer, FrontServer
 from tests.support.apiserver.front_server import hanging_watches, lost
 from tests.support.live.live_cluster import HastyClock, StoodClock
+from tests.support.processes import SECONDS
 
 RULES_1_16 = live_release("1.16").informers
 RULES_1_20 = live_release("1.20").informers
 RULES_1_36 = live_release("1.36").informers
 
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
-SECONDS = 30.0
-"""Until a test gives up."""
 
 RULES = pytest.mark.parametrize(
     "rules",

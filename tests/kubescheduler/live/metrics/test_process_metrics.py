@@ -27,8 +27,9 @@ from kubescheduler.releases.lookup import live_release
 from tests.kubescheduler.live.metrics.test_release_metrics import exported
 from tests.support.apiserver import ApiServer, FrontServer
 from tests.support.apiserver.real_server import RealServer
-from tests.support.live.live_cluster import NODES, PODS, SECONDS, Cluster, a_node, a_pod, running
+from tests.support.live.live_cluster import NODES, PODS, Cluster, a_node, a_pod, running
 from tests.support.live.serving import TOKENS, Health, ServedScheduler, asking, kubeconfig, serving, trusting
+from tests.support.processes import SECONDS
 
 METRICS_1_16 = live_release("1.16").metrics
 METRICS_1_20 = live_release("1.20").metrics

@@ -22,8 +22,7 @@ from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSet
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.live.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
-
-SECONDS = 20.0
+from tests.support.processes import SECONDS
 
 
 def reachable(served: ServedScheduler, path: str) -> Got | None:

@@ -23,11 +23,11 @@ from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
 from tests.support.live.live_cluster import StoodClock
+from tests.support.processes import SECONDS
 
 RULES_1_36 = live_release("1.36").events
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
-SECONDS = 30.0
 
 
 def a_pod(name: str) -> Pod:

@@ -27,8 +27,8 @@ from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live.live_cluster import EPOCH, uncollected
 from tests.support.live.serving import trusting, until
+from tests.support.processes import SECONDS
 
-SECONDS = 20.0
 BRIEF, LONG = 0.05, 1000.0
 HOST = b"Host: here\r\n"
 GET = b"GET /page HTTP/1.1\r\n" + HOST

@@ -17,6 +17,7 @@ from kubescheduler.live.transport.server_access import ServerAccess
 from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live import live_cluster
 from tests.support.live.live_cluster import uncollected
+from tests.support.processes import SECONDS
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -161,10 +162,6 @@ def test_streams_that_ended_are_freed(parts: list[bytes], secured: bool) -> None
                 assert not left()
 
     live_cluster.run(test())
-
-
-SECONDS = 30.0
-"""Until a test gives up."""
 
 
 class Receiver(asyncio.Protocol):

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from kubescheduler.live.transport.io_thread import IoThread
-
-SECONDS = 30.0
+from tests.support.processes import SECONDS
 
 
 def test_calls_after_the_end() -> None:

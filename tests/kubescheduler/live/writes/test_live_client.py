@@ -23,9 +23,7 @@ from tests.support.apiserver.front_server import lost
 from tests.support.live.dry_runs import read
 from tests.support.live.live_cluster import HastyClock
 from tests.support.live.serving import PODS, a_pod
-
-SECONDS = 30.0
-"""Until a test gives up."""
+from tests.support.processes import SECONDS
 
 
 @pytest.fixture
