@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Requirement
@@ -49,7 +49,6 @@ def worlds(draw: st.DrawFn) -> tuple[list[Node], list[Pod]]:
     return nodes, [make_pod(f"p{i}", node=f"n{at}", **fields) for i, (at, fields) in enumerate(placed)]
 
 
-@settings(max_examples=150)
 @given(world=worlds(), fields=POD_PARTS)
 def test_the_predicate(world: Any, fields: Any) -> None:
     """Aliased keys, empty keys, empty values, all namespaces, invalid selectors and unknown nodes among it."""
@@ -63,7 +62,6 @@ def test_the_predicate(world: Any, fields: Any) -> None:
         assert (not refused[cluster.columns.row_of[node.name]]) == wanted, node.name
 
 
-@settings(max_examples=150)
 @given(world=worlds(), fields=POD_PARTS, hard_weight=st.integers(0, 3))
 def test_the_priority(world: Any, fields: Any, hard_weight: int) -> None:
     """The same sums, or an error in both."""
@@ -83,7 +81,6 @@ def test_the_priority(world: Any, fields: Any, hard_weight: int) -> None:
     assert found == wanted
 
 
-@settings(max_examples=100)
 @given(world=worlds(), fields=POD_PARTS, moved=st.data())
 def test_pods_that_come_and_go(world: Any, fields: Any, moved: st.DataObject) -> None:
     """Counts that are kept while pods leave and come back are those of a fresh cluster."""

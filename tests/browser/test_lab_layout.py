@@ -194,6 +194,7 @@ def test_no_dialog_is_inaccessible(lab: RunningLab, lab_pages: LabPages) -> None
     """Wide and light, on a phone and dark; Escape closes it."""
     page = lab_pages.opened(lab)
     for dialog, (name, about) in DIALOGS.items():
+        page.set_viewport_size(WIDE)
         settled(page)
         page.evaluate(f"import('./dialogs.js').then(all => all.openLater({json.dumps(name)}, {json.dumps(about)}))")
         page.get_by_role("dialog").wait_for()

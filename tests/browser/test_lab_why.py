@@ -174,8 +174,8 @@ def test_the_selected_step_is_in_view(lab: RunningLab, lab_pages: LabPages) -> N
         page.wait_for_function(inside)
 
 
-COUNT = 13
-"""Scenarios of each release: about fifty in all."""
+COUNT = 5
+"""Scenarios of each release."""
 SHOWN = 30
 """Rows of the ranking."""
 
@@ -202,7 +202,7 @@ def shown(page: Page) -> tuple[str, dict[str, int]]:
 def test_totals_of_recorded_scenarios(
     release: str, lab_pages: LabPages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Fifty of all releases: where the pod goes or why not, and the totals of the nodes in the ranking."""
+    """Some of all releases: where the pod goes or why not, and the totals of the nodes in the ranking."""
     usable = (drawn for drawn in drawn_scenes(release, 3 * COUNT) if not drawn.scene().problems("a"))
     drawn = list(islice(usable, COUNT))
     scenes, turn = [one.scene() for one in drawn], multiprocessing.get_context("fork").Value("i", 0)

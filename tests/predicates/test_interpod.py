@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterstate.objects import (
     Affinity,
@@ -308,10 +310,9 @@ def told_plainly(cluster: Cluster, pod: Pod) -> dict[str, list[str]]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_it_is_the_rule_told_plainly(seed: int) -> None:
+@given(pick=st.randoms(use_true_random=True))
+def test_it_is_the_rule_told_plainly(pick: random.Random) -> None:
     """On random clusters the columns say what the specification says pod by pod."""
-    pick = random.Random(seed)
     cluster = random_cluster(pick)
     for i in range(4):
         pod = random_pod(pick, f"p{i}")
@@ -320,10 +321,9 @@ def test_it_is_the_rule_told_plainly(seed: int) -> None:
         assert found == told_plainly(cluster, pod)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_some_rows_get_what_all_rows_get(seed: int) -> None:
+@given(pick=st.randoms(use_true_random=True))
+def test_some_rows_get_what_all_rows_get(pick: random.Random) -> None:
     """A subset of the rows, in any order, is judged as within all rows, with changes too."""
-    pick = random.Random(seed)
     cluster = random_cluster(pick)
     change_on = PodChange(pick.randrange(6), cluster.info(random_pod(pick, "c")), 1, pick.random() < 0.5)
     info = cluster.info(random_pod(pick, "p"))
@@ -336,10 +336,9 @@ def test_some_rows_get_what_all_rows_get(seed: int) -> None:
             assert (whole.get(reason, none)[rows] == part.get(reason, none[rows])).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_thinking_a_pod_on_is_placing_it(seed: int) -> None:
+@given(pick=st.randoms(use_true_random=True))
+def test_thinking_a_pod_on_is_placing_it(pick: random.Random) -> None:
     """A bound pod hypothetically added counts as if placed, as long as the pod has at most one anti-affinity term."""
-    pick = random.Random(seed)
     cluster = random_cluster(pick)
     added = random_pod(pick, "c", "n2")
     info = cluster.info(random_pod(pick, "p"))

@@ -7,6 +7,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterstate.objects import (
     Affinity,
@@ -196,10 +198,9 @@ def told_plainly(nodes: list[Node], running: list[Pod], pod: Pod) -> list[str]:
     return [node.name for node in nodes if not all(passes(node.metadata.labels, c) for c in constraints)]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_it_is_the_rule_told_plainly(seed: int) -> None:
+@given(pick=st.randoms(use_true_random=True))
+def test_it_is_the_rule_told_plainly(pick: random.Random) -> None:
     """On random clusters the columns say what the specification says pod by pod, for some rows as for all."""
-    pick = random.Random(seed)
     cluster, pod = random_cluster(pick)
     nodes = [node for node in cluster.columns.nodes if node]
     running = [p for pods in cluster.columns.pods for p in pods.values()]

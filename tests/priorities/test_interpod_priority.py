@@ -6,6 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterstate.objects import (
     Affinity,
@@ -183,10 +185,9 @@ def told_plainly(cluster: Cluster, pod: Pod, hard_weight: int) -> list[int]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_it_is_the_rule_told_plainly(seed: int) -> None:
+@given(pick=st.randoms(use_true_random=True))
+def test_it_is_the_rule_told_plainly(pick: random.Random) -> None:
     """On random clusters the columns say what the specification says pod by pod, for some rows as for all."""
-    pick = random.Random(seed)
     cluster, pod, hard_weight = random_cluster(pick), random_pod(pick, "p"), pick.choice((0, 1, 5))
     expected = told_plainly(cluster, pod, hard_weight)
     assert sums(cluster, pod, hard_weight) == expected

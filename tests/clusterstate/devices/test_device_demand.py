@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
@@ -56,7 +56,6 @@ def test_nodes_that_offer_the_same_are_searched_once() -> None:
     assert found.fits.tolist() == [True, True, True, False, False]
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_grouping_changes_nothing(data: st.DataObject) -> None:
     """Searching once for nodes that offer the same gives what searching node by node does, also for some rows only."""

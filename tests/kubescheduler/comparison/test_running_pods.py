@@ -35,7 +35,6 @@ def owned(kind: str, name: str) -> tuple[OwnerReference, ...]:
 # --- each as if it had never run ---------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(
     world=worlds(most_nodes=5, most_pods=8), engines=st.lists(st.sampled_from(list(ENGINES)), min_size=2, max_size=3)
 )

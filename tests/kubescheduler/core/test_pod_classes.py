@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithmprovider import register_fit_predicate, register_priority_function
@@ -197,7 +197,6 @@ def decided(release: str, steps: list[Any]) -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(st.lists(actions, min_size=4, max_size=20))
-@settings(max_examples=60, deadline=None)
 def test_a_scheduler_decides_as_one_that_remembers_nothing(release: str, steps: list[Any]) -> None:
     """Whatever labels pods have, and whatever begins to select them in between."""
     for remembering, anew in decided(release, steps):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clusterstate.growable import IntArray, Mask
@@ -150,7 +150,6 @@ STEPS = [{0: (0, 2, True)}, {0: (0, 2, False)}, {1: (2, 0, True)}, {0: (0, 3, Tr
     plain=2,
     weight=1,
 )
-@settings(max_examples=120)
 @given(
     first=st.one_of(*[st.lists(kind, min_size=ROWS, max_size=ROWS) for kind in (rows, plain_rows)]),
     steps=st.lists(st.dictionaries(st.integers(0, ROWS - 1), rows, min_size=1, max_size=2), max_size=8),

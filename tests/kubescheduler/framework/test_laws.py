@@ -64,7 +64,6 @@ def verdicts(release: str, info: PodInfo, snapshot: Snapshot) -> dict[str, dict[
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_a_subset_of_rows_fails_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """What a plugin says of a node does not depend on which other nodes are asked about."""
@@ -78,7 +77,6 @@ def test_a_subset_of_rows_fails_alike(release: str, world: DrawnCluster, pod: Po
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming)
 def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Neither one that does not apply to the pod nor one whose PreFilter skips would fail anywhere."""
@@ -91,7 +89,6 @@ def test_a_plugin_that_is_left_out_refuses_nobody(release: str, world: DrawnClus
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming)
 def test_what_cannot_be_mended_is_among_what_fails(release: str, world: DrawnCluster, pod: Pod) -> None:
     """The rows beyond help are told for exactly the rows asked about."""
@@ -145,7 +142,6 @@ EXCUSES: dict[str, Excuse] = {
 
 
 @CASES
-@settings(max_examples=100)
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_a_change_thought_of_counts_like_one_that_happened(
     release: str, world: DrawnCluster, pod: Pod, more: Any, data: st.DataObject
@@ -189,7 +185,6 @@ def scores(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot, rows: Any) -
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_a_subset_of_rows_maps_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """A node's number does not depend on which other nodes are asked about, nor on their order."""
@@ -202,7 +197,6 @@ def test_a_subset_of_rows_maps_alike(release: str, world: DrawnCluster, pod: Pod
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_scores_are_within_their_range(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """0 to 100 after normalising, in whatever order the nodes come; a constant is what would come out."""
@@ -364,7 +358,6 @@ def asking(data: st.DataObject, world: DrawnCluster, pod: Pod) -> Pod:
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_nodes_are_judged_and_scored_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """Verdicts, reasons, codes and scores of every plugin alone, and of all of them, do not depend on who asks."""
@@ -411,7 +404,6 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
 
 
 @CASES
-@settings(max_examples=60)
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_added_and_removed_pods_count_alike(
     release: str, world: DrawnCluster, pod: Pod, more: Sequence[dict[str, Any]], data: st.DataObject

@@ -20,10 +20,6 @@ UNITS = {"cpu": (1, "m"), "memory": (1000, "")}
 """Resource → (thousandths in the unit it is counted in, how manifests write that unit)."""
 
 
-def hints_of(world: HintWorld, release: str) -> PodHints:
-    return ks.hints(world.cluster(release), world.pod, top=None)
-
-
 def fresh_host(world: HintWorld, release: str, hint: Hint, pod: Pod) -> str | None:
     """Where the pod goes once the manifests that a hint writes are read by a fresh engine."""
     cluster = world.cluster(release)
@@ -36,19 +32,15 @@ def fresh_host(world: HintWorld, release: str, hint: Hint, pod: Pod) -> str | No
     return ks.Scheduler(again).decide(pods[0], preempt=True).host
 
 
-@pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
-@given(world=hint_worlds())
-def test_every_hint_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
+def works_on_a_fresh_engine(release: str, world: HintWorld, found: PodHints) -> None:
     """The written manifests, read anew, make the pod go where the hint says."""
-    found = hints_of(world, release)
     for hint in found:
         if not hint.victims and all(change.pod or change.node or change.added for change in hint.changes):
             assert fresh_host(world, release, hint, found.pod) == hint.host, hint.text
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(world=hint_worlds())
 def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
     """Changes of the configuration, evictions, preemption and pairs among them: the pod goes to that node."""
@@ -60,12 +52,8 @@ def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: Hint
         assert all(holds(engine, cluster.objects, found.pod, hint) for hint in found)
 
 
-@pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
-@given(world=hint_worlds())
-def test_brute_force_finds_the_same_single_changes(release: str, world: HintWorld) -> None:
+def brute_force_finds_the_same_single_changes(release: str, world: HintWorld, found: PodHints) -> None:
     """Every change that works is listed, those that do not are not."""
-    found = hints_of(world, release)
     works = {text for text, pod in edited_pods(world) if world.host(release, pod) is not None}
     whole = "drop the required node affinity"
     listed = {h.text for h in found if len(h.changes) == 1 and h.changes[0].target == "pod"}
@@ -73,12 +61,8 @@ def test_brute_force_finds_the_same_single_changes(release: str, world: HintWorl
     assert found.reached or listed == works
 
 
-@pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
-@given(world=hint_worlds())
-def test_lowered_requests_are_exact(release: str, world: HintWorld) -> None:
+def lowered_requests_are_exact(release: str, world: HintWorld, found: PodHints) -> None:
     """One unit more does not fit; where no lower request is listed, asking for nothing does not fit either."""
-    found = hints_of(world, release)
     lowered = {h.text.split()[3]: h for h in found if len(h.changes) == 1 and h.changes[0].kind == "request"}
     for resource, (unit, suffix) in UNITS.items():
         if found.reached or not found.pod.spec.containers[0].requests[resource]:
@@ -91,15 +75,23 @@ def test_lowered_requests_are_exact(release: str, world: HintWorld) -> None:
         assert world.host(release, with_request(world.pod, resource, f"{left + 1}{suffix}")) is None
 
 
-@pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
-@given(world=hint_worlds())
-def test_no_part_of_a_pair_works_alone(release: str, world: HintWorld) -> None:
+def no_part_of_a_pair_works_alone(release: str, world: HintWorld, found: PodHints) -> None:
     """Two changes are listed only where neither does it alone; the list is sorted by rank."""
-    found = hints_of(world, release)
     alone = {h.text for h in found if len(h.changes) == 1}
     assert all(change.text not in alone for h in found if len(h.changes) == 2 for change in h.changes)
     assert [h.rank for h in found] == sorted(h.rank for h in found)
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+@settings(max_examples=15)
+@given(world=hint_worlds())
+def test_hints_are_exact_and_complete(release: str, world: HintWorld) -> None:
+    """What is listed works, and so does nothing else that could be listed."""
+    found = ks.hints(world.cluster(release), world.pod, top=None)
+    works_on_a_fresh_engine(release, world, found)
+    brute_force_finds_the_same_single_changes(release, world, found)
+    lowered_requests_are_exact(release, world, found)
+    no_part_of_a_pair_works_alone(release, world, found)
 
 
 @pytest.mark.parametrize("release", [release for release in RELEASES_TRIED if release != "1.4"])
@@ -164,7 +156,7 @@ def gone(hint: Hint) -> tuple[Pod, ...]:
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(world=hint_worlds())
 def test_nobody_of_higher_priority_is_evicted_than_has_to_be(release: str, world: HintWorld) -> None:
     """Of all sets of pods of one node, none whose pods are all of lower priority makes the pod fit there."""

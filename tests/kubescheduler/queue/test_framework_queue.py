@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -183,7 +183,6 @@ def lived(release: str, history: list[tuple[float, str, int]], backoff: Backoff)
     return setting
 
 
-@settings(max_examples=100, deadline=None)
 @example("1.36", [(0.0, "pod", 0), (60.0, "pod", 0)], Backoff(2, 2), 271)
 @example("1.20", [(0.0, "pod", 0), (0.0, "pod", 1)], Backoff(2, 2), 450)
 @given(st.sampled_from(BOTH), histories, backoffs, st.integers(1, 3000))

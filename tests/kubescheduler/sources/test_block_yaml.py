@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
@@ -133,7 +133,6 @@ def by_libyaml(text: str | bytes) -> Any:
         return str(error)
 
 
-@settings(max_examples=100, deadline=None)
 @given(documents())
 def test_as_libyaml_or_not_at_all(text: str) -> None:
     """Values and their types are the same, and where libyaml finds a fault or a key twice nothing is read."""

@@ -180,7 +180,7 @@ def test_every_output(place: Path, name: str, text: str) -> None:
             no_formulas(rows)
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     st.text(st.sampled_from("\x1b\x00\n\r\t\x7f\x9b\u202e\u2066\u200f=+-@'\"<>&\\{}[]:,# ab"), min_size=1), st.data()
 )

@@ -35,7 +35,6 @@ BOTH = pytest.mark.parametrize("release", RELEASES)
 
 
 @BOTH
-@settings(max_examples=50)
 @given(world=worlds(), pod=incoming, weight=st.sampled_from([1, 3, 2**62]), scores=st.integers(-3, 20))
 def test_totals_are_the_weighted_sums_of_scores(
     release: str, world: DrawnCluster, pod: Pod, weight: int, scores: int
@@ -56,7 +55,6 @@ def test_totals_are_the_weighted_sums_of_scores(
 
 
 @BOTH
-@settings(max_examples=50)
 @given(world=worlds(), pod=incoming, rng=st.randoms(use_true_random=False))
 def test_the_order_in_which_things_came_never_matters(
     release: str, world: DrawnCluster, pod: Pod, rng: random.Random

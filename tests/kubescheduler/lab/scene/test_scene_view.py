@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -153,7 +153,6 @@ def shown_whole(scene: Scene) -> Any:
     return scene.state.cluster.manifests(), state, decisions, clusters
 
 
-@settings(max_examples=60, deadline=None)
 @given(edits=st.lists(EDITS, min_size=1, max_size=6))
 def test_undo_gives_back_what_was_and_redo_what_came(edits: list[dict[str, Any]]) -> None:
     """Whatever was edited, and whatever was refused in between; and a scene that is opened anew shows the same."""
