@@ -31,8 +31,8 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. From one release to another: migrate. In notebooks: scene. Everything that is
-raised on purpose is in the module errors; RELEASES are the releases' names.
+timeline, simulate, capacity, hints. From one release to another: migrate, upgrade. In notebooks: scene. Everything that
+is raised on purpose is in the module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.whole_runs import migrate as migrate
     from kubescheduler.api.whole_runs import simulate as simulate
     from kubescheduler.api.whole_runs import timeline as timeline
+    from kubescheduler.api.whole_runs import upgrade as upgrade
     from kubescheduler.api.why import why as why
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
@@ -77,6 +78,7 @@ __all__ = [
     "scene",
     "simulate",
     "timeline",
+    "upgrade",
     "why",
 ]
 
@@ -96,6 +98,7 @@ _PLACES = {
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",
     "timeline": "kubescheduler.api.whole_runs",
+    "upgrade": "kubescheduler.api.whole_runs",
     "why": "kubescheduler.api.why",
 }
 """What is imported when it is first asked for → the module that has it."""

@@ -38,6 +38,7 @@ from kubescheduler.releases.names import RELEASE_NAMES
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.comparison.release_steps import Timeline
+    from kubescheduler.comparison.upgrading import Upgrade
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.hinting.proposals import PodHints
     from kubescheduler.simulation.room import Room
@@ -136,6 +137,43 @@ def timeline(
         raise ConfigError("new: the steps lead to one release; give one")
     found = run(asked.objects, asked.pods, *asked.specs, preempt=preempt)
     return msgspec.structs.replace(found, notes=(*asked.notes, *found.notes))
+
+
+def upgrade(
+    cluster: Cluster,
+    pods: Any = None,
+    *,
+    old: Any = "",
+    to: str,
+    running: bool | str | None = None,
+    preempt: bool = False,
+    extenders: str = "live",
+) -> Upgrade:
+    """The report of an upgrade of the scheduler to a later release: configuration, pods, plugins and gates, by step.
+
+    old: what runs now, as for ``compare``, by default the cluster's release. pods, running: as for ``compare``; without
+    either the running pods are decided anew, or the pending ones where none runs. The configuration goes along as long
+    as releases take it; ``configurations`` says where it has to become another one, with that as YAML. preempt,
+    extenders: as for ``compare``.
+
+    Raises ConfigError with every fault, DecodeError for wrong pods.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> cluster = Cluster(release="1.20").node("a", cpu=4, memory="4Gi").node("b", cpu=4, memory="8Gi")
+    >>> found = upgrade(cluster, pod("web", cpu=1), old="release=1.20,provider=ClusterAutoscalerProvider", to="1.24")
+    >>> [step.release for step in found.configurations], found.timeline.moved
+    (['1.22'], [])
+    """
+    checked_cluster(cluster, Cluster)
+    from kubescheduler.comparison.running_pods import runs
+    from kubescheduler.comparison.upgrading import upgrade as run
+
+    if running is None:
+        running = pods is None and any(isinstance(each, Pod) and runs(each) for each in cluster.objects)
+    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, f"release={to}"), extenders))
+    found = run(asked.objects, asked.pods, asked.specs[0], asked.specs[1].release, preempt=preempt)
+    notes = (*asked.notes, *found.timeline.notes)
+    return msgspec.structs.replace(found, timeline=msgspec.structs.replace(found.timeline, notes=notes))
 
 
 class _Asked(NamedTuple):
@@ -307,10 +345,11 @@ def migrate(  # noqa: PLR0913
     """A Policy or a provider of one release as the KubeSchedulerConfiguration of a later one, with notes.
 
     policy: a file name, a dict, or text; also an older KubeSchedulerConfiguration, a ConfigMap, or the manifest of
-    kube-scheduler with what it mounts. release: by default that of the image in a manifest, else 1.16. container:
-    which one of a manifest, if several run kube-scheduler. keep_emphasis: where packing of nodes would be outweighed,
-    with the weights that keep it on top. plugins: as for ``Scheduler``, in place of rules of your own that a policy
-    names. Raises ConfigError with every fault.
+    kube-scheduler with what it mounts. release: that runs by it, by default that of the image in a manifest, else 1.16
+    for a policy, and the last that reads its version for a configuration. container: which one of a manifest, if
+    several run kube-scheduler. keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it
+    on top. plugins: as for ``Scheduler``, in place of rules of your own that a policy names. Raises ConfigError with
+    every fault, and for a target that is older.
 
     >>> translation = migrate(provider="ClusterAutoscalerProvider", to="1.36")
     >>> translation.exact, translation.plain()["kind"]

@@ -67,7 +67,7 @@ def _providers(release: str) -> list[str]:
     record = RELEASES[release]
     if record.framework is None:
         return sorted(record.legacy_rules.registry(record.gates.parse("")).providers)
-    return sorted(record.framework_rules.component.providers)
+    return sorted(record.framework_rules.component.providers) if record.reads_policies else []
 
 
 def _gates(release: str) -> list[str]:

@@ -322,11 +322,13 @@ def _inputs(
     Raises DecodeError with every fault.
     """
     return (
-        _mirrored(mirror, specs) if mirror is not None else _read(cluster, files, running, specs, defaulting, validate)
+        _mirrored(mirror, specs)
+        if mirror is not None
+        else read_asked(cluster, files, running, specs, defaulting, validate)
     )
 
 
-def _read(
+def read_asked(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
     running: str | None,

@@ -73,10 +73,12 @@ OPTION_GROUPS = (
             ("config", "--config scheduler.yaml"),
             ("old", "--old release=1.20"),
             ("new", "--new release=1.36"),
+            ("from_release", "--from 1.22"),
             ("config_specs", "--config-spec release=1.36"),
             ("seeds", "--seeds 0..9"),
         ),
         (
+            *("from_release", "to"),
             *("release", "algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config"),
             *("config", "write_config_to", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains"),
             "scheduler_name",
@@ -139,6 +141,7 @@ COMMAND_GROUPS = (
             "compare": "kubescheduler.cli.compare",
             "sweep": "kubescheduler.cli.sweep",
             "migrate": "kubescheduler.cli.migrate",
+            "upgrade": "kubescheduler.cli.upgrade",
         },
     ),
     CommandGroup(

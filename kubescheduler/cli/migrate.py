@@ -10,7 +10,7 @@ import click
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, ReleaseName
 from kubescheduler.cli.help_groups import GroupedCommand
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, POLICY_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translation_model import Translation
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "from_release",
-    type=ReleaseName(POLICY_RELEASES),
-    help="The release whose reading of a policy counts; a configuration says its own.  [default: that of the image in "
-    f"a manifest, else {DEFAULT_RELEASE}]",
+    type=ReleaseName(RELEASE_NAMES),
+    help="The release that runs by it.  [default: that of the image in a manifest, else of a policy "
+    f"{DEFAULT_RELEASE}, of a configuration the last that reads its version, of v1 the first]",
 )
 @click.option(
     "--to",
     type=ReleaseName(FRAMEWORK_RELEASES),
     default=FRAMEWORK_RELEASES[-1],
     show_default=True,
-    help="For which release.",
+    help="For which release, that one or a later one.",
 )
 @click.option(
     "--container",
@@ -86,7 +86,8 @@ def migrate(
     output: str,
     **options: Any,
 ) -> int:
-    """Turn what is in the FILEs, or a provider, into a KubeSchedulerConfiguration, and say what changes.
+    """Turn what is in the FILEs, or a provider, into a KubeSchedulerConfiguration of a later release, and say what
+    changes, and with which release.
 
     A FILE has a Policy, a KubeSchedulerConfiguration of an older version, a ConfigMap with either, or the manifest of
     kube-scheduler itself (a Deployment or a static Pod), whose flags are migrated, too, with the ConfigMap that it
@@ -96,7 +97,7 @@ def migrate(
     \b
     Examples:
       kubescheduler migrate policy.json
-      kubescheduler migrate scheduler-v1beta2.yaml --bare > scheduler.yaml
+      kubescheduler migrate scheduler-v1beta2.yaml --to 1.28 --bare > scheduler.yaml
       kubescheduler migrate kube-scheduler.yaml configmap.yaml --cluster cluster.yaml -o table
       kubescheduler migrate --algorithm-provider ClusterAutoscalerProvider --keep-emphasis
       kubectl get configmap -n kube-system scheduler-policy -o yaml | kubescheduler migrate - -o table

@@ -13,15 +13,16 @@ import msgspec
 from msgspec.structs import replace
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, InputError
+from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.comparison.carried_configuration import ConfigurationStep, carried
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.node_groups import Grouping, groupings
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
+from kubescheduler.releases.names import TAKEN_BACK, place
 from kubescheduler.releases.release import ChangeKind
 
 SAYS_ONLY = frozenset({ChangeKind.REASON, ChangeKind.QUEUE})
@@ -90,6 +91,8 @@ class Timeline(msgspec.Struct, frozen=True):
     """What configures which release, and which were left out."""
     groupings: tuple[Grouping, ...] = ()
     """The ways to group the nodes for people, that which says most first."""
+    configurations: tuple[ConfigurationStep, ...] = ()
+    """The releases that are configured otherwise than the one before them."""
 
     @property
     def moved(self) -> list[PodTimeline]:
@@ -125,6 +128,7 @@ class Timeline(msgspec.Struct, frozen=True):
             "releases": list(self.releases),
             "moved": len(self.moved),
             "notes": list(self.notes),
+            "configurations": [step.document() for step in self.configurations],
             "pods": [
                 {
                     "pod": pod.pod,
@@ -150,15 +154,18 @@ def timeline(
 ) -> Timeline:
     """Decides every pod on the same cluster by each release from the old one's to the new one's.
 
-    What configures the old scheduler goes on as long as releases read it, then what configures the new one does; a
-    release that reads neither is left out, with a note. preempt: a pod that fits nowhere takes the place of lower ones,
-    which are only named. progress: called with (done, total). Raises ConfigError where the old or the new release
-    refuses its configuration, or the new one is not the later one.
+    What configures the old scheduler goes on as long as releases take it; then what configures the new one does, where
+    it says something and the release takes that, else what ``migrate`` makes of the old one. preempt: a pod that fits
+    nowhere takes the place of lower ones, which are only named. progress: called with (done, total). Raises ConfigError
+    where the old or the new release refuses its configuration, or the new one is not the later one.
     """
     if place(old.release) >= place(new.release):
         raise ConfigError(f"the steps from {old.release} to {new.release}: say the older release first")
     objects = list(objects)
-    specs, notes = _carried(old, new, notice)
+    old.engine(notice)
+    new.engine(notice)
+    way = carried(old, new)
+    specs = way.specs
     found = compare(objects, pods, specs[0], specs[1:], preempt=preempt, progress=progress)
     by_key = {pod.key: pod for pod in pods}
     moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in found.pods}
@@ -170,33 +177,10 @@ def timeline(
     return Timeline(
         tuple(spec.release for spec in specs),
         tuple(PodTimeline(each.pod, each.workload, each.outcomes, tuple(moves[each.pod])) for each in found.pods),
-        (*notes, *found.notes),
+        (*way.notes, *found.notes),
         groupings(objects),
+        way.steps,
     )
-
-
-def _carried(old: EngineSpec, new: EngineSpec, notice: Callable[[str], None]) -> tuple[list[EngineSpec], list[str]]:
-    """What configures each release, and notes."""
-    old.engine(notice)
-    new.engine(notice)
-    specs, notes, configures = [old], [], old
-    for name in RELEASE_NAMES[place(old.release) + 1 : place(new.release)]:
-        problems: list[str] = []
-        for source in (configures,) if configures is new else (configures, new):
-            spec = replace(source, release=name)
-            try:
-                spec.engine(no_notice)
-            except InputError as error:
-                problems.append(error.problems[0])
-                continue
-            if source is not configures:
-                notes.append(f"from {name} on, {new.text} configures: {problems[0]}")
-                configures = new
-            specs.append(spec)
-            break
-        else:
-            notes.append(f"{name} is left out, as it reads neither configuration: {problems[-1]}")
-    return [*specs, new], notes
 
 
 def _moves(

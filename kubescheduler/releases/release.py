@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.gates import ReleaseGates
     from kubescheduler.config.policy.policy_1_20_names import DefaultLists
+    from kubescheduler.config.policy.policy_1_20_plugins import PolicyPlugins
     from kubescheduler.config.policy.policy_1_20_source import AlgorithmSource
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
@@ -337,6 +338,8 @@ class PolicyRules(msgspec.Struct, frozen=True, eq=False):
     """What stands before the texts of what cannot be made from a policy."""
     defaults: DefaultLists
     """What is selected where a policy has no list, and by providers."""
+    plugins: PolicyPlugins
+    """How plugins are made of a policy."""
 
 
 class FrameworkRules(msgspec.Struct, frozen=True, eq=False):

@@ -260,6 +260,7 @@ FORMAT = ComponentFormat(
         V1BETA1: "that is for --release 1.20",
         **dict.fromkeys((V1BETA2, V1BETA3), "{} reads v1alpha2"),
     },
+    locks=("endpointsleases", "leases", "endpoints", "configmaps", "configmapsleases"),
     scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
     registered=frozenset({("v1", "Policy")}),
     plugins=PLUGINS,
@@ -326,6 +327,7 @@ POLICIES = PolicyRules(
     from_provider=from_provider_1_20,
     from_policy=FROM_POLICY_1_20,
     defaults=DEFAULT_LISTS_1_18,
+    plugins=POLICY_PLUGINS,
 )
 
 FRAMEWORK = FrameworkRules(

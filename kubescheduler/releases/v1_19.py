@@ -186,6 +186,7 @@ CHANGES = (
                 read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
                 check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
                 defaults=DEFAULT_LISTS_1_20,
+                plugins=POLICY_PLUGINS,
             ),
         ),
     ),

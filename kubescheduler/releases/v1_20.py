@@ -10,6 +10,7 @@ from clusterstate.release_view import ReleaseView
 from clusterstate.usage import gated_accounting_1_20
 from kubescheduler.config.gate_records import BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import POLICY_PLUGINS_1_20
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -23,6 +24,7 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.releases import v1_19
 from kubescheduler.releases.changes import (
     after,
+    component,
     deciding,
     gates,
     plugins,
@@ -83,7 +85,7 @@ CHANGES = (
         "A Policy has DefaultPreemption again, a plugin that several of its entries lead to is there once instead of "
         "being refused, and SelectorSpreadPriority is the plugin PodTopologySpread.",
         ChangeKind.POLICY,
-        policies(read=policy_config_1_20, check=checked_policy_config_1_20),
+        policies(read=policy_config_1_20, check=checked_policy_config_1_20, plugins=POLICY_PLUGINS_1_20),
     ),
     Change(
         "node-affinity-of-a-profile",
@@ -127,7 +129,10 @@ CHANGES = (
         "leader-elected-by-lease",
         "The resource lock of the leader election is a Lease by default.",
         ChangeKind.CONFIGURATION,
-        release_fields(process_defaults={}),
+        together(
+            release_fields(process_defaults={}),
+            component(locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")),
+        ),
     ),
 )
 

@@ -130,6 +130,7 @@ CHANGES = (
         policies(
             read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
             check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+            plugins=POLICY_PLUGINS,
         ),
     ),
     Change(

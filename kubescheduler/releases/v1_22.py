@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.release_view import ReleaseView
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_22 import errors_1_22, finish_1_22, merge_1_22
+from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
@@ -113,6 +113,7 @@ CHANGES = (
             merge=merge_1_22,
             errors=errors_1_22,
             finish=finish_1_22,
+            refused={V1BETA2: REMOVED},
         ),
     ),
     Change(
@@ -192,6 +193,7 @@ CHANGES = (
             policies(
                 read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
                 check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+                plugins=POLICY_PLUGINS,
             ),
         ),
     ),

@@ -107,7 +107,7 @@ CHANGES = (
         ChangeKind.POLICY,
         together(
             framework(policies=None),
-            component(gone=GONE_1_23, registered=frozenset()),
+            component(gone=GONE_1_23, refused={}, registered=frozenset()),
             without_plugins(*sorted(REMOVED)),
         ),
     ),

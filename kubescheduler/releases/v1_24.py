@@ -56,7 +56,7 @@ CHANGES = (
     Change(
         "features-that-are-always-there",
         "Overhead, storage capacity, namespace selectors, default spreading and trying the nominated node alone first "
-        "cannot be turned off.",
+        "cannot be turned off; leader election does not lock on endpoints or config maps alone.",
         ChangeKind.GATE,
         together(
             gates(
@@ -72,6 +72,7 @@ CHANGES = (
                 idle=("CSIMigrationRBD",),
             ),
             deciding(nominated_first=always_alone),
+            component(locks=("leases", "endpointsleases", "configmapsleases")),
         ),
     ),
 )

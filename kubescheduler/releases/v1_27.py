@@ -126,7 +126,7 @@ CHANGES = (
         "leader-elected-by-lease-alone",
         "The resource lock of the leader election has to be a Lease.",
         ChangeKind.CONFIGURATION,
-        component(errors=errors_1_36),
+        component(errors=errors_1_36, locks=("leases",)),
     ),
     Change(
         "gates-of-1-27",

@@ -1,4 +1,4 @@
-"""A KubeSchedulerConfiguration of an older version as one of v1, and whether profiles that pack pods still do so."""
+"""An older KubeSchedulerConfiguration as a later release takes it, and whether profiles that pack pods still do so."""
 
 from __future__ import annotations
 
@@ -9,18 +9,10 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from
+from clusterstate.versions import number
+from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import (
-    CONFIGURATION,
-    KIND,
-    V1,
-    V1ALPHA2,
-    V1BETA1,
-    V1BETA2,
-    V1BETA3,
-    Written,
-)
+from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
 from kubescheduler.config.component.decode_config import read_written
 from kubescheduler.config.go_decoding import GoDecoder, show_path
 from kubescheduler.config.unread_keys import behind_notes, twice_problems, unknown_problem
@@ -30,14 +22,15 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Poi
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_plugin
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
-from kubescheduler.releases import v1_20, v1_36
-from kubescheduler.releases.lookup import steps_between
+from kubescheduler.releases.lookup import release_named, steps_between
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import NOT_SCORES, SPREAD, Suggestion, extender_parts, judge
+from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS
 from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
 from kubescheduler.translate.policy_source import ROLES, profile_emphasis
-from kubescheduler.translate.process_upgrade import PROCESSES, settings_for, with_settings, without_origin
-from kubescheduler.translate.profile_upgrade import FIT, OldProfile, upgraded_profile
+from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings, without_origin
+from kubescheduler.translate.profile_upgrade import FIT, LEAST_PLUGIN, OldProfile, upgraded_profile
+from kubescheduler.translate.target_release import default_weights, format_of, gone_since, later, readers, since
 from kubescheduler.translate.translation_model import (
     Emphasis,
     Note,
@@ -53,8 +46,8 @@ from kubescheduler.translate.translation_model import (
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
-def profile_emphasis_1_36(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
-    """Of a completed profile's Score plugins in 1.36, and the extenders that score."""
+def configured_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
+    """Of a completed profile's Score plugins where NodeResourcesFit scores, and the extenders that do."""
     args = dict(profile.plugin_config)
     scores = [plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in NOT_SCORES]
     parts = [
@@ -74,9 +67,11 @@ def _role(name: str, args: Any) -> tuple[Role, str]:
     return ROLES.get(name, Role.OTHER), ""
 
 
-def emphases_1_36(config: SchedulerConfig) -> list[Emphasis]:
-    """Of each profile."""
-    return [profile_emphasis_1_36(profile, config.extenders) for profile in config.profiles]
+def emphases(config: SchedulerConfig, weights: Mapping[str, int]) -> list[Emphasis]:
+    """Of each profile. weights: of the scores that run by default in the release and the version."""
+    if LEAST_PLUGIN in weights:
+        return [profile_emphasis(_with_weights(profile), config.extenders) for profile in config.profiles]
+    return [configured_emphasis(profile, config.extenders) for profile in config.profiles]
 
 
 # --- into a translation --------------------------------------------------------------------
@@ -86,7 +81,9 @@ def with_shares(translation: Translation, before: Sequence[Emphasis], after: Sch
     """The translation with the shares of the first profile as its own, and those of the others behind."""
     shares = [
         ProfileShares(profile.scheduler_name, old, new)
-        for profile, old, new in zip(after.profiles, before, emphases_1_36(after), strict=False)
+        for profile, old, new in zip(
+            after.profiles, before, emphases(after, default_weights(format_of(translation.release))), strict=False
+        )
     ]
     if not shares:
         return translation
@@ -104,7 +101,7 @@ def emphasis_kept(translation: Translation) -> Translation:
         if suggestion is None:
             notes.append(Note(NoteKind.EXACT, path, "nothing has to change to keep packing on top"))
             continue
-        profiles[at] = _changed(without_origin(profiles[at]), suggestion)
+        profiles[at] = _changed(without_origin(profiles[at]), suggestion, format_of(translation.release))
         notes.append(Note(NoteKind.APPROXIMATE, path, f"written: {suggestion.text}"))
     document = msgspec.structs.replace(translation.document, value={**translation.document.value, "profiles": profiles})
     return msgspec.structs.replace(translation, document=document, notes=(*translation.notes, *notes))
@@ -119,18 +116,18 @@ def emphasis_notes(translation: Translation) -> list[Note]:
     return found
 
 
-def _changed(profile: Mapping[str, Any], suggestion: Suggestion) -> dict[str, Any]:
+def _changed(profile: Mapping[str, Any], suggestion: Suggestion, form: ComponentFormat) -> dict[str, Any]:
     changed = dict(profile)
     if suggestion.weights:
         plugins = dict(without_origin(changed.get("plugins", {})))
-        plugins["score"] = _weighted(without_origin(plugins.get("score", {})), suggestion.weights)
+        plugins["score"] = _weighted(without_origin(plugins.get("score", {})), suggestion.weights, form)
         changed["plugins"] = plugins
     if suggestion.no_defaults:
         changed["pluginConfig"] = _without_constraints(without_origin(changed.get("pluginConfig", [])))
     return changed
 
 
-def _weighted(score: Mapping[str, Any], weights: Mapping[str, int]) -> dict[str, Any]:
+def _weighted(score: Mapping[str, Any], weights: Mapping[str, int], form: ComponentFormat) -> dict[str, Any]:
     """The entries of ``score`` with these weights; a default that gets another one is listed."""
     left, enabled = dict(weights), []
     for entry in without_origin(score.get("enabled", [])):
@@ -142,10 +139,13 @@ def _weighted(score: Mapping[str, Any], weights: Mapping[str, int]) -> dict[str,
             origin = entry.origin if isinstance(entry, WithOrigin) else ""
             kept = KEPT.format(weight, said.get("weight") or 1)
             enabled.append(WithOrigin({**said, "weight": weight}, f"{origin}, {kept}".removeprefix(", ")))
+    defaults, disabled = default_weights(form), list(without_origin(score.get("disabled", [])))
     for name, weight in left.items():
-        default = next((p.weight for p in enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS) if p.name == name), 1)
-        enabled.append(WithOrigin({"name": name, "weight": weight}, KEPT.format(weight, default or 1)))
-    return {**score, "enabled": enabled}
+        kept = KEPT.format(weight, defaults.get(name, 1))
+        enabled.append(WithOrigin({"name": name, "weight": weight}, kept))
+        if LEAST_PLUGIN in defaults:  # such a release refuses a default that is enabled again
+            disabled.append(WithOrigin({"name": name}, kept))
+    return {**score, "enabled": enabled, **({"disabled": disabled} if disabled else {})}
 
 
 def _without_constraints(config: Sequence[Any]) -> list[Any]:
@@ -155,52 +155,57 @@ def _without_constraints(config: Sequence[Any]) -> list[Any]:
     return [*kept, WithOrigin({"name": SPREAD, "args": args}, KEPT.format(LIST, SYSTEM))]
 
 
-FIRST_WITH_V1 = "1.25"
-"""The first release that reads v1, and runs by its defaults without any configuration."""
-RELEASES = {V1ALPHA2: "1.19", V1BETA1: "1.20", V1BETA2: "1.27", V1BETA3: "1.28", V1: FIRST_WITH_V1}
-"""apiVersion → a release that reads it: the last one, but for v1beta1 and v1."""
-ONE_LIST_A_POINT = (V1ALPHA2, V1BETA1, V1BETA2)
-"""Versions whose defaults are lists at each point."""
 ANYWHERE = frozenset(Point) - {Point.QUEUE_SORT}
 """Where a plugin that is not known may take part when multiPoint enables it."""
-V1ALPHA2_KEYS = ("disablePreemption", "bindTimeoutSeconds")
-"""What v1alpha2 has and v1beta1 has not."""
+VERSIONS = tuple(version for version in CONFIGURATION)
+"""Every apiVersion with profiles, oldest first."""
 
 
-def upgraded(document: Mapping[str, Any], name: str, release: str, *, keep_emphasis: bool = False) -> Translation:
-    """The document as 1.36 takes v1, and what to know about it; its own origin stands behind every line.
+def reader(version: str, to: str, release: str | None = None) -> str:
+    """The release that is taken to have run by a document: ``release`` if it reads the version, else the last that
+    does and is not newer than ``to``; of v1, which goes on, the first.
+    """
+    found = readers(version)
+    if release in found:
+        return str(release)
+    before = [name for name in found if number(name) <= number(to)] or found
+    return before[0] if version == V1 else before[-1]
+
+
+def upgraded(
+    document: Mapping[str, Any], name: str, release: str, to: str, *, keep_emphasis: bool = False
+) -> Translation:
+    """The document as release ``to`` takes it, and what to know about it; its own origin stands behind every line.
 
     Plugins that kube-scheduler does not come with are kept. release: that has run by it. keep_emphasis: with the
     weights that keep packing on top.
 
-    Raises ConfigError with every fault of the document for
-    which the releases of its version refuse it, and for a document that cannot be said in v1.
+    Raises ConfigError with every fault of the document for which that release refuses it, but for plugins that its
+    version has no more, and for a document that cannot be said in the target's version.
     """
-    version = str(document.get("apiVersion"))
+    later(release, to)
+    version, before, target = str(document.get("apiVersion")), release_named(release), release_named(to)
+    form = target.framework_rules.component
     notes = [Note(NoteKind.CHECK, name, text) for text in behind_notes(document)]
+    notes += _version_notes(version, release, to)
     if version == V1ALPHA2:
         document = _without_unknown(document, notes)
     try:
-        written = _read(document, version, notes)
+        written = _read(document, before)
     except ConfigError as error:
         raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
+    weights = default_weights(before.framework_rules.component, version)
     profiles: list[dict[str, Any]] = []
     for at, profile in enumerate(document.get("profiles") or [{}]):
         typed = written.profiles[at].plugin_config if written.profiles else ()
-        old = OldProfile(
-            written=profile or {},
-            path=f"profiles[{at}]",
-            args=tuple(typed),
-            lists=version in ONE_LIST_A_POINT,
-            least=version in (V1ALPHA2, V1BETA1),
-        )
+        old = OldProfile(profile or {}, f"profiles[{at}]", tuple(typed), before, target, weights, default_weights(form))
         said, more = upgraded_profile(old)
         profiles.append({"schedulerName": _name(profile, at), **said})
         notes += more
     head = f"as {version.rpartition('/')[2]} has it"
     top: dict[str, Any] = {
-        "apiVersion": WithOrigin(V1, "the version that 1.36 reads"),
-        "kind": WithOrigin(KIND, "the version that 1.36 reads"),
+        "apiVersion": WithOrigin(form.native, f"the version that {to} reads"),
+        "kind": WithOrigin(KIND, f"the version that {to} reads"),
         "profiles": profiles,
     }
     if extenders := document.get("extenders"):
@@ -208,39 +213,37 @@ def upgraded(document: Mapping[str, Any], name: str, release: str, *, keep_empha
     translation = Translation(
         source=name,
         from_release=release,
-        release="1.36",
+        release=to,
         document=WithOrigin(top, head),
-        notes=(*notes, *_version_notes(version, release)),
+        notes=tuple(notes),
         before=Emphasis(()),
         after=Emphasis(()),
     )
-    result = with_settings(translation, settings_for(PROCESSES[V1], document, lambda key: key))
-    result = with_shares(result, _emphases_before(document, version), _checked(result, name))
+    given = {**before.process_defaults, **document}
+    if election := before.process_defaults.get("leaderElection"):
+        given["leaderElection"] = {**election, **(document.get("leaderElection") or {})}
+    result = with_settings(translation, settings_for(target_process(to), given, lambda key: key))
+    result = with_shares(result, _emphases_before(document, before, weights), _checked(result, name))
     result = msgspec.structs.replace(result, notes=grouped((*result.notes, *emphasis_notes(result))))
     if keep_emphasis:
-        before = [shares.before for shares in result.shares]
+        old_shares = [shares.before for shares in result.shares]
         result = emphasis_kept(result)
-        result = with_shares(result, before, _checked(result, name))
+        result = with_shares(result, old_shares, _checked(result, name))
     return result
 
 
 def _no_errors(_: ComponentFormat, __: Written, ___: SchedulerConfig, ____: str) -> list[FieldError]:
-    """Whatever is written counts, plugins that 1.36 no longer has too."""
+    """Whatever is written counts, plugins that its version no longer has too."""
     return []
 
 
-def _emphases_before(document: Mapping[str, Any], version: str) -> list[Emphasis]:
-    """Of each profile, in a release that reads the document."""
-    old = version in (V1ALPHA2, V1BETA1)
-    form = msgspec.structs.replace(v1_20.FORMAT if old else _form(version), errors=_no_errors)
+def _emphases_before(document: Mapping[str, Any], before: Release, weights: Mapping[str, int]) -> list[Emphasis]:
+    """Of each profile, in the release that reads the document."""
+    form = msgspec.structs.replace(before.framework_rules.component, errors=_no_errors)
     known = points_by_plugin(form.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
-    own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
-    own["apiVersion"] = V1BETA1 if old else version
-    config = component_config_from(own, form, all_problems=False, points=points)
-    if not old:
-        return emphases_1_36(config)
-    return [profile_emphasis(_with_weights(profile), config.extenders) for profile in config.profiles]
+    config = component_config_from(document, form, all_problems=False, points=points)
+    return emphases(config, weights)
 
 
 def _with_weights(profile: Profile) -> Profile:
@@ -281,21 +284,13 @@ def _plugins(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield {member: each for member, each in plugins.items() if isinstance(each, Mapping)}
 
 
-def _form(version: str) -> ComponentFormat:
-    """How the document is decoded."""
-    return {V1: v1_36.FORMAT, V1BETA2: v1_36.FORMAT_V1BETA, V1BETA3: v1_36.FORMAT_V1BETA}.get(version, v1_20.FORMAT)
-
-
-def _read(document: Mapping[str, Any], version: str, notes: list[Note]) -> Written:
-    """The document decoded; raises ConfigError with the faults for which releases of its version refuse it."""
-    form = _form(version)
-    if version == V1ALPHA2:
-        own = {key: value for key, value in document.items() if key not in V1ALPHA2_KEYS}
-        return _read({**own, "apiVersion": V1BETA1}, V1BETA1, notes)
+def _read(document: Mapping[str, Any], before: Release) -> Written:
+    """The document decoded; raises ConfigError with the faults for which the release refuses it."""
+    form, version = before.framework_rules.component, str(document["apiVersion"])
     decoded = read_written(document, form, version, args_keys(form.plugins, {}))
     if problems := [*decoded.problems, *twice_problems(document)]:
         raise ConfigError(problems)
-    if version == V1BETA1:
+    if LEAST_PLUGIN in default_weights(form, version):
         known = points_by_plugin(form.plugins)
         points = {**known, **foreign_points(_plugins(document), known)}
         component_config_from(document, form, all_problems=True, points=points)
@@ -306,7 +301,7 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
     """A v1alpha2 document without the keys that it does not have, each with a note."""
     kept: dict[str, Any] = copy.deepcopy(dict(document))
     decoder = GoDecoder(outer=0)
-    decoder.decode(CONFIGURATION[V1BETA1], {key: kept[key] for key in kept if key not in V1ALPHA2_KEYS})
+    decoder.decode(CONFIGURATION[V1ALPHA2], kept)
     for key in decoder.unknown:
         if key.path not in (("kind",), ("apiVersion",)):
             place: Any = kept
@@ -318,30 +313,46 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
 
 
 def _checked(translation: Translation, name: str) -> SchedulerConfig:
-    """What 1.36 makes of the result. Raises ConfigError when it would not take it."""
-    document = translation.plain()
-    known = points_by_plugin(v1_36.FORMAT.plugins)
+    """What the target makes of the result. Raises ConfigError when it would not take it."""
+    document, form = translation.plain(), format_of(translation.release)
+    known = points_by_plugin(form.plugins)
     points = {**known, **foreign_points(_plugins(document), known)}
     try:
-        return component_config_from(document, v1_36.FORMAT, all_problems=True, points=points)
+        return component_config_from(document, form, all_problems=True, points=points)
     except ConfigError as error:
-        text = f"{name}: release 1.36 does not take what this becomes"
+        text = f"{name}: release {translation.release} does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
 
 
-def _version_notes(version: str, release: str) -> Iterator[Note]:
+def _version_notes(version: str, release: str, to: str) -> Iterator[Note]:
+    """Since when the version is not read any more, and what changes whatever the configuration."""
     short = version.rpartition("/")[2]
-    if version in (V1BETA2, V1BETA3, V1) and (steps := steps_between(release, "1.36")):
+    if gone := since(release, to, lambda record: version not in record.framework_rules.component.versions):
+        yield Note(NoteKind.CHECK, short, f"{gone} no longer reads it", "go on with this configuration before")
+    if steps := steps_between(release, to):
         text = f"what releases after {release} decide otherwise, whatever the configuration: {steps}"
         yield Note(NoteKind.CHECK, short, text, "see which pods choose otherwise with kubescheduler compare")
-    if version == V1:
-        return
-    if version == V1BETA3:
+    if lost := sorted(_limits(release) - _limits(to)):
+        first = gone_since(lost[0], release, to)
         text = (
-            "v1 enables DynamicResources and NodeDeclaredFeatures by default: they look at what older pods do not have"
+            f"by default it enabled {_listed(lost)}; {first} has none of them, and NodeVolumeLimits counts such volumes"
         )
+        yield Note(NoteKind.CHECK, short, text, "see that the CSI drivers report allocatable.count")
+    form, older = format_of(to), format_of(release)
+    if new := sorted({*_default_filters(form)} - {*_default_filters(older)} - {*older.plugins}):
+        text = f"{to} enables {_listed(new)} by default: they look at what older pods do not have"
         yield Note(NoteKind.EXACT, short, text)
-    limits = (
-        "by default it enabled EBSLimits, GCEPDLimits and AzureDiskLimits; NodeVolumeLimits counts such volumes now"
-    )
-    yield Note(NoteKind.CHECK, short, limits, "see that the CSI drivers report allocatable.count")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _default_filters(form: ComponentFormat) -> list[str]:
+    profile = default_config(form).profiles[0]
+    return [plugin.name for plugin in profile.plugins.get(Point.FILTER, ())]
+
+
+def _limits(release: str) -> set[str]:
+    """The plugins that limit the volumes of one cloud and run by default."""
+    return {name for name in _default_filters(format_of(release)) if name in IN_TREE_LIMITS}

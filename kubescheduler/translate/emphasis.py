@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import msgspec
 
+from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
-from kubescheduler.releases import v1_36
 from kubescheduler.translate.policy_entries import SELECTOR_SPREADS, PolicyEntry, is_strategy, item_role
+from kubescheduler.translate.target_release import default_weights
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore
 
 SPREAD = "PodTopologySpread"
@@ -23,7 +23,7 @@ BALANCED = "BalancedResourceAllocation"
 STAYING = (BALANCED, "LeastRequestedPriority", "NodeResourcesBalancedAllocation", "NodeResourcesLeastAllocated")
 """Scores that spread pods and that every release has, whatever their names."""
 NOT_SCORES = ("VolumeBinding", "DynamicResources")
-"""Plugins of 1.36 that score only pods with claims of devices, or not at all as the feature gates are."""
+"""Plugins that score only pods with claims of devices, or not at all as the feature gates are."""
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -76,9 +76,9 @@ def _role(item: PolicyEntry) -> Role:
 # --- the accident --------------------------------------------------------------------------
 
 
-def defaults_notes(before: Emphasis, after: Emphasis) -> list[Note]:
-    """What becomes of the default scores where the source packs nodes; for a target without providers."""
-    return [_defaults_note(after)] if before.of(Role.PACKS) and after.of(Role.PACKS) else []
+def defaults_notes(before: Emphasis, after: Emphasis, form: ComponentFormat) -> list[Note]:
+    """What becomes of the default scores where the source packs nodes; form: of a target without providers."""
+    return [_defaults_note(after, form)] if before.of(Role.PACKS) and after.of(Role.PACKS) else []
 
 
 def judge(before: Emphasis, after: Emphasis) -> Verdict:
@@ -123,13 +123,13 @@ def _numbers(emphasis: Emphasis, parts: Sequence[WeightedScore]) -> str:
     return f"weight {weight} of {emphasis.sum}, {emphasis.percent(weight):.0f}%"
 
 
-def _defaults_note(after: Emphasis) -> Note:
-    """What would become of packing beside the plugins that 1.36 has by default."""
-    defaults = enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
-    others = sum(p.weight for p in defaults if p.name not in (*NOT_SCORES, "NodeResourcesFit"))
+def _defaults_note(after: Emphasis, form: ComponentFormat) -> Note:
+    """What would become of packing beside the plugins that the target has by default."""
+    weights = default_weights(form)
+    others = sum(weight for name, weight in weights.items() if name not in (*NOT_SCORES, "NodeResourcesFit"))
     packs = after.weight(Role.PACKS)
     text = (
-        f"packs with weight {packs}. Beside the default scores of 1.36, which weigh {others}, that would be "
+        f"packs with weight {packs}. Beside the default scores of {form.release}, which weigh {others}, that would be "
         f"{100 * packs / (packs + others):.0f}% of the highest total: so every score that the policy does not have is "
         "disabled"
     )

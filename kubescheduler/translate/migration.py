@@ -21,11 +21,10 @@ from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.lookup import release_named, release_of
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from kubescheduler.sources.files import items_in
-from kubescheduler.translate.component_upgrade import FIRST_WITH_V1, RELEASES, upgraded
+from kubescheduler.translate.component_upgrade import VERSIONS, reader, upgraded
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
 from kubescheduler.translate.process_upgrade import (
     HYPERKUBE,
-    PROCESSES,
     PROGRAM,
     ProcessFlags,
     TargetProcess,
@@ -34,8 +33,10 @@ from kubescheduler.translate.process_upgrade import (
     known_gates,
     locked_gates,
     settings_for,
+    target_process,
     with_settings,
 )
+from kubescheduler.translate.target_release import readers
 from kubescheduler.translate.translating import translate
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
 
@@ -332,7 +333,7 @@ class MigrationOptions(msgspec.Struct, frozen=True):
     @property
     def target(self) -> TargetProcess:
         """How the release is run that is migrated to."""
-        return PROCESSES[release_named(self.to).framework_rules.component.native]
+        return target_process(self.to)
 
 
 def migrated(texts: Sequence[tuple[str, str]], options: MigrationOptions) -> Translation:
@@ -359,13 +360,11 @@ def _of_document(found: MigrationInput, held: Held, options: MigrationOptions, i
     version = held.document.get("apiVersion")
     if version in (V1ALPHA1, OLDEST):
         return _of_v1alpha1(found, held, options)
-    if not isinstance(version, str) or version not in RELEASES:
-        known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *RELEASES))
+    if not isinstance(version, str) or version not in VERSIONS:
+        known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *VERSIONS))
         raise ConfigError(f"{held.name}: apiVersion: {describe(version)} is not known; known are {known}")
-    if release_named(options.to).framework_rules.component.native != V1:
-        raise ConfigError(f"{held.name}: a {KIND} of {str(version).rpartition('/')[2]} is migrated to 1.36 only")
-    before = image if version == V1 and image is not None and is_since(image, FIRST_WITH_V1) else RELEASES[version]
-    return upgraded(held.document, held.name, before, keep_emphasis=options.keep_emphasis)
+    before = reader(version, options.to, options.release or image)
+    return upgraded(held.document, held.name, before, options.to, keep_emphasis=options.keep_emphasis)
 
 
 def _policy(held: Held, options: MigrationOptions) -> Source:
@@ -444,7 +443,7 @@ def _of_process(found: MigrationInput, process: Process, options: MigrationOptio
     notes: list[Note] = []
     path = flags.get("config")
     config = None if path is None else _file(found, process, "--config", path)
-    by_defaults = config is None and options.release is None and image is not None and is_since(image, FIRST_WITH_V1)
+    by_defaults = config is None and options.release is None and image is not None and is_since(image, readers(V1)[0])
     if by_defaults:
         config = Held({"apiVersion": V1, "kind": KIND}, process.name)
         if policies := [f"--{name}" for name in OF_POLICIES if flags.get(name)]:
@@ -468,7 +467,7 @@ def _of_process(found: MigrationInput, process: Process, options: MigrationOptio
         )
         for pair, gate in locked_gates(flags.get("feature-gates") or "", gates).items()
     )
-    notes += flag_notes(flags, gates, options.target, configured=path is not None)
+    notes += flag_notes(flags, known, options.target, configured=path is not None)
     return _with_notes(translation, notes)
 
 

@@ -23,7 +23,8 @@ from kubescheduler.config.policy.policy_1_20_names import (
 from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
-from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, origin
+from kubescheduler.translate.target_release import made_by
+from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, formula_notes, origin
 
 
 class PolicyEntry(msgspec.Struct, frozen=True):
@@ -266,7 +267,7 @@ SYSTEM_CONSTRAINTS = (
 SELECTOR_PLUGIN = "SelectorSpread"
 GATE = "DefaultPodTopologySpread"
 GATE_OFF = f"--feature-gates {GATE}=false"
-"""The feature gate by which release 1.20 runs SelectorSpread."""
+"""The feature gate by which releases from 1.20 on run SelectorSpread."""
 
 SELECTOR_TEXT = (
     "PodTopologySpread with its system defaults (zone with maxSkew 5, hostname with maxSkew 3, ScheduleAnyway) spreads "
@@ -274,13 +275,6 @@ SELECTOR_TEXT = (
 )
 SELECTOR_ADVICE = (
     "label every node with kubernetes.io/hostname and topology.kubernetes.io/zone: other zone labels do not count"
-)
-ROUNDED = "1.36 rounds the score by the pods in a zone or on a node to a whole number, where 1.20 cuts the fraction off"
-SELECTORS = (
-    "of controllers, only the one that owns a pod says which pods are its like, where in 1.20 all did that select it"
-)
-GATE_TEXT = (
-    "1.36 has neither the gate nor SelectorSpread: PodTopologySpread with its system defaults stands in its place"
 )
 OWN_CONSTRAINTS = "it also scores pods by the ScheduleAnyway constraints of their own, with the same weight"
 
@@ -350,16 +344,31 @@ def _label(item: PolicyEntry) -> str:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def notes_from_1_20(
-    selecting: Sequence[PolicyEntry], even: Sequence[PolicyEntry], *, selector_spread: bool
+def notes_of_plugins(
+    selecting: Sequence[PolicyEntry],
+    even: Sequence[PolicyEntry],
+    before: str,
+    to: str,
+    *,
+    selector_spread: bool,
+    turned_off: bool,
 ) -> tuple[Note, ...]:
-    """How PodTopologySpread of 1.36 differs from that of 1.20, and from SelectorSpread if that ran instead."""
-    notes = [Note(NoteKind.APPROXIMATE, GATE_OFF, GATE_TEXT)] if selector_spread and selecting else []
+    """How PodTopologySpread differs from that of a release with plugins, and from SelectorSpread if that ran instead.
+
+    turned_off: it ran because a feature gate was turned off; else that release has it by default.
+    """
+    notes: list[Note] = []
+    if selector_spread and selecting and turned_off:
+        text = (
+            "there is neither the gate nor the plugin: PodTopologySpread with its system defaults stands in its place"
+        )
+        notes.append(Note(NoteKind.APPROXIMATE, GATE_OFF, f"{to}: {text}"))
+    elif selector_spread and selecting:
+        notes += _selector_notes(selecting, even)
     running = even if selector_spread else (*selecting, *even)
     if running:
-        defaults = selecting and not selector_spread
-        text = f"{ROUNDED}; {SELECTORS}" if defaults else ROUNDED
-        notes.append(Note(NoteKind.APPROXIMATE, ", ".join(dict.fromkeys(item.path for item in running)), text))
+        path = ", ".join(dict.fromkeys(item.path for item in running))
+        notes += formula_notes("PodTopologySpread", path, before, to, system=bool(selecting and not selector_spread))
     return tuple(notes)
 
 
@@ -455,25 +464,24 @@ def item_role(item: PolicyEntry) -> Role:
     return role_of(_part(item).shape)
 
 
-def combined(items: Sequence[PolicyEntry], *, overfull_counts_nothing: bool) -> Strategy:
-    """The strategy for one or more of those priorities.
+def combined(items: Sequence[PolicyEntry], before: str, to: str) -> Strategy:
+    """The strategy for one or more of those priorities of release ``before``, for release ``to``.
 
-    overfull_counts_nothing: the release gives MostRequestedPriority 0 where requests exceed what a node has. Several
-    priorities over the same resources are added up to one shape; of others only the heaviest is kept.
+    Several priorities over the same resources are added up to one shape; of others only the heaviest is kept.
     """
     parts = [_part(item) for item in items]
     heaviest = max(parts, key=lambda part: part.item.weight)
     same = [part for part in parts if dict(part.resources) == dict(heaviest.resources)]
     notes = [_lost(part, heaviest) for part in parts if part not in same]
-    notes += _resource_notes(heaviest)
+    notes += _resource_notes(heaviest, to)
     if len(same) > 1:
         return _sum(same, notes)
-    if heaviest.ratio:
-        text = "utilisation is rounded down in 1.36, and a resource that a node does not have is left out"
+    left_out = made_by(before, to).get("scores-of-resources-that-nodes-have")
+    if heaviest.ratio and left_out:
+        text = f"utilisation is rounded down from {left_out} on, and a resource that a node does not have is left out"
         notes.append(Note(NoteKind.APPROXIMATE, heaviest.item.path, text))
-    elif heaviest.item.name == MOST and overfull_counts_nothing:
-        text = "a node whose requests exceed what it has scores highest in 1.36, where it scored 0"
-        notes.append(Note(NoteKind.APPROXIMATE, heaviest.item.path, text))
+    elif heaviest.item.name == MOST:
+        notes += formula_notes("NodeResourcesMostAllocated", heaviest.item.path, before, to)
     return Strategy(_strategy(heaviest), heaviest.item.weight, heaviest.item.origin, tuple(notes))
 
 
@@ -493,19 +501,19 @@ def _strategy(part: _Part) -> ScoringStrategy:
 
 
 def _fitting(resources: Resources) -> Resources:
-    """The weights as 1.36 takes them, 1 to 100, in about the ratios they have."""
+    """The weights as NodeResourcesFit takes them, 1 to 100, in about the ratios they have."""
     largest = max(weight for _, weight in resources)
     if largest <= MAX_RESOURCE_WEIGHT:
         return resources
     return tuple((name, max(1, round(weight * MAX_RESOURCE_WEIGHT / largest))) for name, weight in resources)
 
 
-def _resource_notes(part: _Part) -> Iterator[Note]:
+def _resource_notes(part: _Part, to: str) -> Iterator[Note]:
     ratio = part.item.priority.requested_to_capacity_ratio if part.item.priority else None
     if ratio is not None and any(weight < 1 for _, weight in ratio.resource_weights()):
-        yield Note(NoteKind.LOST, part.item.path, "resources with a negative weight are left out: 1.36 takes none")
+        yield Note(NoteKind.LOST, part.item.path, f"resources with a negative weight are left out: {to} takes none")
     if _fitting(part.resources) != part.resources:
-        text = f"weights of resources go up to {MAX_RESOURCE_WEIGHT} in 1.36: they are scaled down"
+        text = f"weights of resources go up to {MAX_RESOURCE_WEIGHT} in {to}: they are scaled down"
         yield Note(NoteKind.APPROXIMATE, part.item.path, text)
 
 

@@ -1,4 +1,4 @@
-"""What is translated: a policy or a provider as its own release reads it, and the profile that 1.20 makes of it."""
+"""What is translated: a policy or a provider as its own release reads it, and the profile that one makes of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, policy_profile_1_20
 from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
 from kubescheduler.config.policy.policy_checks import PolicyFault, checked_policy
 from kubescheduler.config.policy.policy_model import Policy
@@ -23,7 +23,6 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Poi
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, policy_emphasis
@@ -61,12 +60,20 @@ class Source(msgspec.Struct, frozen=True):
     """Where that weight comes from; empty for the release's default."""
     notes: tuple[Note, ...] = ()
     selector_spread: bool = False
-    """Whether 1.20 runs SelectorSpread, as its feature gate DefaultPodTopologySpread is off."""
+    """Whether its release, one with plugins, runs SelectorSpread: as its feature gate DefaultPodTopologySpread is off,
+    or as there is no such gate yet.
+    """
 
     @property
     def record(self) -> Release:
         """The record of its release."""
         return release_named(self.release)
+
+    @property
+    def spreads_by_default(self) -> bool:
+        """Whether the gate DefaultPodTopologySpread is on in its release where nobody turns it off."""
+        gate = self.record.gates.gates.get(GATE)
+        return gate is not None and gate.default
 
 
 def read_policy_text(text: str, name: str) -> dict[str, Any]:
@@ -266,33 +273,38 @@ def _refused(policy: Policy, known: Registry, rules: LegacyRules, release: str) 
     return [Note(NoteKind.CHECK, path, text) for path in paths]
 
 
+SELECTOR_SPREADING = ("SelectorSpread", "DefaultPodTopologySpread")
+"""What spreads the pods of services and controllers, under its names."""
 ROLES: dict[str, Role] = {
     "NodeResourcesMostAllocated": Role.PACKS,
     "NodeResourcesLeastAllocated": Role.SPREADS,
     "NodeResourcesBalancedAllocation": Role.SPREADS,
-    "SelectorSpread": Role.SPREADS,
+    **dict.fromkeys(SELECTOR_SPREADING, Role.SPREADS),
 }
 """Score plugin → what it does, whatever its args."""
 
 
-def profile_1_20(source: Source, policy: Policy, record: Release) -> Profile:
-    """As 1.20 makes it of ``policy``, the source's own or what it is mended to; a provider as ``record`` has it.
+def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
+    """As a release with plugins makes it of ``policy``, the source's own or what it is mended to, or of a provider.
 
-    The weight of a flag counts where the policy has none. Raises ConfigError for a policy that 1.20 does not take.
+    The weight of a flag counts where the policy has none; a plugin that several entries lead to is there once, and
+    preemption is on. Raises ConfigError for a policy that the release does not take.
     """
-    gates = v1_20.GATES.resolve({GATE: not source.selector_spread})
+    turned_off = source.selector_spread and GATE in record.gates.gates
+    gates = record.gates.resolve({GATE: False} if turned_off else {})
+    rules, known = record.framework_rules.policy_rules, record.framework_rules.component
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
-        form = record.framework_rules.component
-        profile = record.framework_rules.policy_rules.profile(
-            source.provider, gates, providers=form.providers, plugins=form.plugins, hard_weight=flag, hint=True
+        profile = rules.profile(
+            source.provider, gates, providers=known.providers, plugins=known.plugins, hard_weight=flag, hint=True
         )
-        return _without_system(profile) if source.selector_spread else profile
+        return _without_system(profile) if turned_off and source.spreads_by_default else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
     if problems := [fault.problem for fault in policy_faults_1_20(policy)]:
-        raise ConfigError(f"{source.name}: release 1.20 does not take this: {problem}" for problem in problems)
-    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, v1_20.PLUGINS)[0]
+        raise ConfigError(f"{source.name}: release {record.name} does not take this: {problem}" for problem in problems)
+    plugins = msgspec.structs.replace(rules.plugins, always=ALWAYS, merges=True)
+    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, known.plugins, plugins)[0]
 
 
 def _without_system(profile: Profile) -> Profile:
@@ -305,23 +317,28 @@ def _without_system(profile: Profile) -> Profile:
 
 
 def emphasis_before(source: Source) -> Emphasis:
-    """Of what the source's release runs: the plugins of 1.20, the priorities of the others."""
+    """Of what the source's release runs: plugins where there are some, else priorities."""
     if source.record.legacy is None:
-        return profile_emphasis(profile_1_20(source, source.policy, source.record), source.policy.extenders)
+        return profile_emphasis(profile_of(source, source.policy, source.record), source.policy.extenders)
     return policy_emphasis(source.priorities, source.policy.extenders)
 
 
 def profile_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
     """Of a profile's Score plugins, and the extenders that score."""
     args = dict(profile.plugin_config)
-    scores = (plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED)
-    parts = [WeightedScore(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name))) for plugin in scores]
+    scores = [plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED]
+    beside = any(plugin.name in SELECTOR_SPREADING for plugin in scores)
+    parts = [
+        WeightedScore(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name), beside=beside))
+        for plugin in scores
+    ]
     return Emphasis((*parts, *extender_parts(extenders)))
 
 
-def _role(name: str, args: Any) -> tuple[Role, str]:
+def _role(name: str, args: Any, *, beside: bool) -> tuple[Role, str]:
+    """beside: another plugin spreads the pods of services, so that PodTopologySpread has no constraints by default."""
     if name == SPREAD:
-        listed = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == LIST
+        listed = beside or (isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == LIST)
         return (Role.OTHER, LIST) if listed else (Role.SPREADS, SYSTEM)
     if isinstance(args, RequestedToCapacityRatioArgs):
         return role_of(args.shape), ""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_schema import V1, V1BETA1
+from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.gate_records import Gate
 from kubescheduler.config.gates import ReleaseGates, gate_pairs
-from kubescheduler.live.flags.release_flags import FLAGS_1_20, FLAGS_1_36
-from kubescheduler.releases import v1_20, v1_36
+from kubescheduler.releases.lookup import live_release, release_named
+from kubescheduler.releases.release import Release
+from kubescheduler.translate.target_release import since
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin
 
 LOGGING = (
@@ -29,7 +31,7 @@ LOGGING = (
     "add-dir-header",
     "experimental-logging-sanitization",
 )
-"""Flags of the logging library that 1.36 no longer has."""
+"""Flags of the logging library that later releases no longer have."""
 
 
 class TargetProcess(msgspec.Struct, frozen=True, eq=False):
@@ -46,30 +48,39 @@ class TargetProcess(msgspec.Struct, frozen=True, eq=False):
     """Every flag that it knows."""
     gates: ReleaseGates
     """The feature gates that concern scheduling."""
+    keys: frozenset[str]
+    """The keys at the top of its configuration."""
+    recorded: str = ""
+    """The release whose flags these are, where those of the target were not recorded."""
 
 
-PROCESSES: Mapping[str, TargetProcess] = {
-    V1BETA1: TargetProcess(
-        name="1.20",
-        version="v1beta1",
-        locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases"),
-        plain_http=True,
-        flags=frozenset(flag.name for flag in FLAGS_1_20),
-        gates=v1_20.GATES,
-    ),
-    V1: TargetProcess(
-        name="1.36",
-        version="v1",
-        locks=("leases",),
-        plain_http=False,
-        flags=frozenset(flag.name for flag in FLAGS_1_36),
-        gates=v1_36.GATES,
-    ),
-}
-"""The apiVersion that a target release writes → its process."""
+def target_process(release: str) -> TargetProcess:
+    """How a release with profiles is run. Raises ConfigError for any other."""
+    record = release_named(release)
+    form, process = record.framework_rules.component, live_release(release)
+    flags = frozenset(flag.name for flag in process.flags)
+    return TargetProcess(
+        name=record.name,
+        version=form.native.rpartition("/")[2],
+        locks=form.locks,
+        plain_http="port" in flags,
+        flags=flags,
+        gates=record.gates,
+        keys=frozenset(field.key for field in CONFIGURATION[form.native].fields),
+        recorded=process.recorded,
+    )
 
 
-GIVEN_UP = ("BalanceAttachedNodeVolumes", "ResourceLimitsPriorityFunction")
+LEFT_OUT = "it is left out"
+"""How the notes end on gates that a release does not take."""
+GIVEN_UP = (
+    "BalanceAttachedNodeVolumes",
+    "CSIMigrationRBD",
+    "DRAControlPlaneController",
+    "ResourceLimitsPriorityFunction",
+    "VolumeCapacityPriority",
+    "csiMigrationRBD",
+)
 """Gates whose feature was removed with them. The features of all others that are gone are always on."""
 
 
@@ -84,12 +95,12 @@ def known_gates(text: str, gates: ReleaseGates) -> str:
     return ",".join(pair for pair in pairs if pair not in locked)
 
 
-def staying_gates(text: str, target: TargetProcess) -> str:
-    """The pairs that the target still takes, as its ``--feature-gates``; empty for none."""
+def staying_gates(text: str, gates: ReleaseGates) -> str:
+    """The pairs that a release with this table still takes, as its ``--feature-gates``; empty for none."""
     kept = []
     for name, word in gate_pairs(text):
-        gate = _gate(name, target.gates)
-        if name in target.gates.stages.values() or (gate is not None and not gate.locked):
+        gate = _gate(name, gates)
+        if name in gates.stages.values() or (gate is not None and not gate.locked):
             kept.append(f"{name}={word}")
     return ",".join(kept)
 
@@ -109,22 +120,22 @@ def locked_gates(text: str, gates: ReleaseGates) -> dict[str, Gate]:
     }
 
 
-def gate_notes(text: str, before: ReleaseGates, target: TargetProcess) -> Iterator[Note]:
-    """One for each gate: whether the target has it still, and with what default. Raises ConfigError for no boolean.
+def gate_notes(text: str, before: str, target: TargetProcess) -> Iterator[Note]:
+    """One for each gate: whether the target has it still, and with what default; where it has not, since when.
 
-    before: the gates of the release that was started with them.
+    before: the release that was started with them. Raises ConfigError for no boolean.
     """
-    after = target.gates
-    for name, value in before.given(text).items():
+    known, after = release_named(before).gates, target.gates
+    for name, value in known.given(text).items():
         path = f"--feature-gates {name}={str(value).lower()}"
-        if name in {*before.stages.values(), *after.stages.values()}:
+        if name in {*known.stages.values(), *after.stages.values()}:
             yield _of_stage(name, path, target)
         elif (gate := _gate(name, after)) is not None:
-            yield _of_gate(value, path, _gate(name, before), gate, target)
-        elif name in before.gates:
+            yield _of_gate(name, value, path, before, gate, target)
+        elif name in known.gates:
             always = name not in GIVEN_UP
-            feature = "always on" if always else "gone"
-            text = f"{target.name} has no such gate, and its feature is {feature}; it is left out"
+            gone = since(before, target.name, partial(_lacks, name))
+            text = f"{gone} has no such gate, and its feature is {'always on' if always else 'gone'}; it is left out"
             yield Note(NoteKind.EXACT if value is always else NoteKind.LOST, path, text)
         else:
             yield Note(
@@ -138,16 +149,27 @@ def _of_stage(name: str, path: str, target: TargetProcess) -> Note:
     return Note(NoteKind.CHECK, path, text, "name the gates that you want instead")
 
 
-def _of_gate(value: bool, path: str, before: Gate | None, after: Gate, target: TargetProcess) -> Note:
+def _of_gate(name: str, value: bool, path: str, before: str, after: Gate, target: TargetProcess) -> Note:
     said, default = str(value).lower(), str(after.default).lower()
+    older = _gate(name, release_named(before).gates)
     if after.locked:
-        text = f"{target.name} has it locked to {default}; it is left out"
+        locked = since(before, target.name, partial(_is_locked, name)) or target.name
+        text = f"{locked} has it locked to {default}; it is left out"
         return Note(NoteKind.EXACT if value == after.default else NoteKind.LOST, path, text)
-    changed = before is not None and before.default != after.default
+    changed = older is not None and older.default != after.default
     text = f"{target.name} has it still, {'now ' if changed else ''}{default} by default"
     if value == after.default:
         return Note(NoteKind.EXACT, path, f"{text}, so it need not be said")
     return Note(NoteKind.CHECK, path, f"{text}: {said} is kept", f"see whether {said} is still what you want")
+
+
+def _lacks(name: str, record: Release) -> bool:
+    return _gate(name, record.gates) is None
+
+
+def _is_locked(name: str, record: Release) -> bool:
+    gate = _gate(name, record.gates)
+    return gate is not None and gate.locked
 
 
 PROGRAM, HYPERKUBE = "kube-scheduler", "hyperkube"
@@ -234,7 +256,7 @@ class ProcessFlags(msgspec.Struct, frozen=True):
     def staying(self, target: TargetProcess) -> list[str]:
         """The flags with which the target is started besides ``--config``."""
         kept = [f"--{name}={value}" for name, value in self.values.items() if _stays(name, target)]
-        gates = staying_gates(self.get("feature-gates") or "", target)
+        gates = staying_gates(self.get("feature-gates") or "", target.gates)
         return [*kept, f"--feature-gates={gates}"] if gates else kept
 
 
@@ -277,10 +299,10 @@ def flags_of_words(words: Sequence[str]) -> ProcessFlags:
     return ProcessFlags(found)
 
 
-def flag_notes(flags: ProcessFlags, before: ReleaseGates, target: TargetProcess, *, configured: bool) -> Iterator[Note]:
+def flag_notes(flags: ProcessFlags, before: str, target: TargetProcess, *, configured: bool) -> Iterator[Note]:
     """What becomes of each flag. configured: there is a ``--config`` beside them, which most had no effect beside.
 
-    before: the gates of the release that was started with them.
+    before: the release that was started with them.
     """
     for name in flags.values:
         path = f"--{name}"
@@ -302,7 +324,10 @@ def flag_notes(flags: ProcessFlags, before: ReleaseGates, target: TargetProcess,
     yield from gate_notes(flags.get("feature-gates") or "", before, target)
     started = " ".join(["--config=FILE", *flags.staying(target)])
     text = f"start kube-scheduler {target.name} with {started}"
-    yield Note(NoteKind.CHECK, "command line", text, "FILE is this configuration")
+    advice = "FILE is this configuration"
+    if target.recorded:
+        advice += f"; which flags {target.name} has is taken from {target.recorded}, the nearest that was recorded"
+    yield Note(NoteKind.CHECK, "command line", text, advice)
 
 
 def _plain_http_note(path: str, target: TargetProcess) -> Note:
@@ -323,6 +348,8 @@ CARRIED = (
 )
 """Keys that every version from v1beta1 on has with the same meaning."""
 ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
+OF_V1ALPHA2 = ("disablePreemption", "bindTimeoutSeconds")
+"""Keys that later versions say in profiles."""
 BIND_TIMEOUT = 600
 PREEMPTION = "DefaultPreemption"
 VOLUMES = "VolumeBinding"
@@ -354,6 +381,8 @@ def settings_for(target: TargetProcess, written: Mapping[str, Any], origin: Call
             value = {name: item for name, item in value.items() if item not in (None, "", 0)}
         if value is not None and value != {}:
             top[key] = WithOrigin(value, origin(key))
+    for key in (key for key in OF_V1ALPHA2 if key in target.keys and given.get(key)):
+        top[key] = WithOrigin(given.pop(key), origin(key))
     timeout, disabled = given.get("bindTimeoutSeconds"), given.get("disablePreemption")
     return ProcessSettings(
         top,

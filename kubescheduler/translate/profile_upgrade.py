@@ -1,4 +1,4 @@
-"""Profiles of an older KubeSchedulerConfiguration as profiles of v1, plugin by plugin."""
+"""Profiles of an older KubeSchedulerConfiguration as a later release takes them, plugin by plugin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.config_schema import ALL, PluginConfig
+from kubescheduler.config.component.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
 from kubescheduler.config.component.format_1_36 import GONE
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
@@ -21,14 +21,15 @@ from kubescheduler.config.policy.policy_model import (
 )
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
-from kubescheduler.releases import v1_20, v1_36
+from kubescheduler.releases.release import Release
+from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS, service_affinity_note, written_strategy
 from kubescheduler.translate.policy_entries import (
     FALLING,
     LEAST,
     MOST,
     RISING,
-    ROUNDED,
     SELECTOR_ADVICE,
     SELECTOR_TEXT,
     PolicyEntry,
@@ -39,16 +40,17 @@ from kubescheduler.translate.policy_entries import (
     required_expressions,
     spread,
 )
-from kubescheduler.translate.to_1_36 import service_affinity_note, written_strategy
+from kubescheduler.translate.target_release import gone_since
 from kubescheduler.translate.translation_model import (
     AVOID_PODS,
-    BALANCED_1_36,
-    DETAILS_1_36,
-    IMAGES_1_36,
-    INTER_POD_1_36,
+    AVOID_PODS_ADVICE,
+    FORMULAS,
+    IN_TREE_ADVICE,
+    RESOURCE_LIMITS,
     Note,
     NoteKind,
     WithOrigin,
+    formula_notes,
     note,
 )
 
@@ -75,27 +77,25 @@ class FitUpgrade(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-def fit_upgrade(
-    score: tuple[Sequence[Mapping[str, Any]], Sequence[str]], args: Mapping[str, Any], path: str, *, least: bool
-) -> FitUpgrade:
-    """Of a profile's (enabled entries, disabled names) at score and its decoded args.
+def fit_upgrade(old: OldProfile) -> FitUpgrade:
+    """Of a profile's scores by fullness, for a release that has none but NodeResourcesFit.
 
-    least: NodeResourcesLeastAllocated is a default with weight 1; else these plugins are not, and without any of them
-    nothing has to change.
+    Where NodeResourcesLeastAllocated is no default there is nothing to do without any of these plugins.
     """
-    enabled, disabled = score
+    (enabled, disabled), args = old.plugin_set(SCORE), {entry.name: entry.args for entry in old.args}
     items = []
     for at, entry in enumerate(enabled):
         if (name := entry.get("name")) in FULLNESS:
-            items.append(_item(str(name), entry.get("weight") or 1, f"{path}.plugins.score.enabled[{at}] {name}", args))
-    kept = least and LEAST_PLUGIN not in disabled and ALL not in disabled
+            path = f"{old.path}.plugins.score.enabled[{at}] {name}"
+            items.append(_item(str(name), entry.get("weight") or 1, path, args))
+    kept = old.least and LEAST_PLUGIN not in disabled and ALL not in disabled
     if kept:
         items.insert(0, _item(LEAST_PLUGIN, 1, f"{LEAST_PLUGIN} (default)", args))
     if not items:
         return FitUpgrade(0)
     if kept and len(items) == 1 and LEAST_PLUGIN not in args:
         return FitUpgrade(1)
-    found = combined(items, overfull_counts_nothing=False)
+    found = combined(items, old.before.name, old.to.name)
     text = "it is a scoring strategy of NodeResourcesFit now, with the same formula"
     notes = found.notes or tuple(Note(NoteKind.EXACT, item.path, text) for item in items)
     return FitUpgrade(found.weight, listed=True, args=written_strategy(found), origin=found.origin, notes=notes)
@@ -119,17 +119,18 @@ PluginArgs = tuple[str, dict[str, Any], str]
 """(plugin, its args, where they come from)."""
 
 
-def label_args(
-    config: Sequence[PluginConfig], scores: Sequence[Mapping[str, Any]], path: str, notes: list[Note]
-) -> Iterator[PluginArgs]:
-    """What the args of those plugins become; ``scores`` are the enabled Score plugins, with their weights."""
-    weights = {entry.get("name"): entry.get("weight") or 1 for entry in scores}
-    for at, entry in enumerate(config):
-        where = f"{path}.pluginConfig[{at}] {entry.name}"
+def label_args(old: OldProfile, notes: list[Note]) -> Iterator[PluginArgs]:
+    """What the args of those plugins become where the target has them no more."""
+    weights = {entry.get("name"): entry.get("weight") or 1 for entry in old.plugin_set(SCORE)[0]}
+    for at, entry in enumerate(old.args):
+        where = f"{old.path}.pluginConfig[{at}] {entry.name}"
+        if not old.lacks(entry.name):
+            continue
         if isinstance(entry.args, NodeLabelArgs):
             yield from _node_label(entry.args, weights.get("NodeLabel", 0), where, notes)
         elif isinstance(entry.args, ServiceAffinityArgs):
-            yield from _service_affinity(entry.args, weights.get("ServiceAffinity", 0), where, notes)
+            gone = gone_since(entry.name, old.before.name, old.to.name)
+            yield from _service_affinity(entry.args, weights.get("ServiceAffinity", 0), where, gone, notes)
 
 
 def _node_label(args: NodeLabelArgs, weight: int, path: str, notes: list[Note]) -> Iterator[PluginArgs]:
@@ -153,9 +154,11 @@ def _node_label(args: NodeLabelArgs, weight: int, path: str, notes: list[Note]) 
         yield "NodeAffinity", dict(found.value), path
 
 
-def _service_affinity(args: ServiceAffinityArgs, weight: int, path: str, notes: list[Note]) -> Iterator[PluginArgs]:
+def _service_affinity(
+    args: ServiceAffinityArgs, weight: int, path: str, gone: str, notes: list[Note]
+) -> Iterator[PluginArgs]:
     if args.affinity_labels:
-        notes.append(service_affinity_note(args.affinity_labels, path))
+        notes.append(service_affinity_note(args.affinity_labels, path, gone))
     against = [
         PolicyEntry(
             "ServiceAffinity",
@@ -179,19 +182,13 @@ def _service_affinity(args: ServiceAffinityArgs, weight: int, path: str, notes: 
 
 
 SCORE, PRE_SCORE = "score", "preScore"
-LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
-REPLACED = {**dict.fromkeys(LIMITS, "NodeVolumeLimits"), "SelectorSpread": "PodTopologySpread"}
-"""Plugin that 1.36 no longer has → the one that does its work."""
-LIGHT = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
-"""Score plugins with weight 1 by default before v1beta3, with 3, 2 and 2 in v1."""
-OTHER_FORMULAS = {
-    "NodeResourcesBalancedAllocation": BALANCED_1_36,
-    "ImageLocality": IMAGES_1_36,
-    "InterPodAffinity": INTER_POD_1_36,
-    "NodePreferAvoidPods": AVOID_PODS,
-    "PodTopologySpread": (NoteKind.APPROXIMATE, ROUNDED, ""),
+SPREAD, SELECTOR, OLD_SELECTOR = "PodTopologySpread", "SelectorSpread", "DefaultPodTopologySpread"
+REPLACED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(IN_TREE_LIMITS, ("NodeVolumeLimits",)),
+    SELECTOR: (SPREAD,),
+    OLD_SELECTOR: (SELECTOR, SPREAD),
 }
-"""Default score of 1.20 → what is to be said of it in 1.36."""
+"""Plugin → those that do its work where it is gone; the first that there is."""
 
 
 class OldProfile(msgspec.Struct, frozen=True):
@@ -202,10 +199,29 @@ class OldProfile(msgspec.Struct, frozen=True):
     """``profiles[0]``."""
     args: tuple[PluginConfig, ...]
     """The entries of ``pluginConfig``, decoded."""
-    lists: bool
-    """Whether the defaults of its version are lists at each point, with weight 1 for most scores."""
-    least: bool
-    """Whether NodeResourcesLeastAllocated is one of the defaults."""
+    before: Release
+    """The release that reads it."""
+    to: Release
+    """The one that it is for."""
+    weights: Mapping[str, int]
+    """Score plugin → weight, of those that run by default in its version."""
+    new_weights: Mapping[str, int]
+    """The same of the target."""
+
+    def lacks(self, name: str) -> bool:
+        """Whether some release has a plugin that configurations of the target cannot name."""
+        known = name in self.before.framework_rules.plugins or name in GONE
+        return known and not self.to.framework_rules.component.takes(name)
+
+    def instead(self, name: str) -> str:
+        """The plugin that does the work of one that the target lacks; empty for none."""
+        takes = self.to.framework_rules.component.takes
+        return next((other for other in REPLACED.get(name, ()) if takes(other)), "")
+
+    @property
+    def least(self) -> bool:
+        """Whether NodeResourcesLeastAllocated is a default that the target lacks."""
+        return LEAST_PLUGIN in self.weights and self.lacks(LEAST_PLUGIN)
 
     def plugin_set(self, member: str) -> tuple[list[dict[str, Any]], list[str]]:
         """(enabled entries, disabled names)."""
@@ -219,26 +235,29 @@ class OldProfile(msgspec.Struct, frozen=True):
 
 
 def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
-    """(``plugins`` and ``pluginConfig`` of v1, what to know)."""
+    """(``plugins`` and ``pluginConfig`` as the target has them, what to know)."""
     notes: list[Note] = []
-    plugins = {member: _plugin_set(old, member, notes) for member in old.written.get("plugins") or {}}
+    members = MEMBERS[old.to.framework_rules.component.native]
+    written = old.written.get("plugins") or {}
+    plugins = {member: _plugin_set(old, member, notes) for member in written if member in members}
+    notes += _members_gone(old, [member for member in written if member not in members])
     scores = plugins.get(SCORE, ([], []))
-    fit = fit_upgrade(old.plugin_set(SCORE), {entry.name: entry.args for entry in old.args}, old.path, least=old.least)
+    fit = fit_upgrade(old) if old.lacks(LEAST_PLUGIN) else FitUpgrade(0)
     notes += fit.notes
     if fit.weight == 0 and old.least and ALL not in old.plugin_set(SCORE)[1]:
         scores[1].append(WithOrigin({"name": FIT}, f"{old.path}: {LEAST_PLUGIN} is disabled"))
     elif fit.weight and fit.listed:
         scores[0].append(WithOrigin({"name": FIT, "weight": fit.weight}, fit.origin))
-    if old.lists:
-        scores[0].extend(_light(old))
+    _keep_weights(old, scores)
     plugins[SCORE] = scores
     config = _plugin_config(old, fit.args, notes)
-    if old.least:
-        notes += (note(text, name) for name, text in OTHER_FORMULAS.items() if old.scores(name))
-        notes.append(DETAILS_1_36)
+    for name in FORMULAS if old.least else ():
+        if name in old.weights and old.scores(name):
+            notes += formula_notes(name, name, old.before.name, old.to.name, system=SELECTOR not in old.weights)
+    notes += _left_defaults(old)
     said: dict[str, Any] = {}
-    if written := {member: _written(*found) for member, found in plugins.items() if any(found)}:
-        said["plugins"] = written
+    if found_plugins := {member: _written(*found) for member, found in plugins.items() if any(found)}:
+        said["plugins"] = found_plugins
     if config:
         said["pluginConfig"] = config
     return said, notes
@@ -249,12 +268,41 @@ def _written(enabled: Sequence[WithOrigin], disabled: Sequence[WithOrigin]) -> d
     return {key: value for key, value in found.items() if value}
 
 
-def _light(old: OldProfile) -> Iterator[WithOrigin]:
-    """The weights that v1 would change."""
+def _keep_weights(old: OldProfile, scores: tuple[list[WithOrigin], list[WithOrigin]]) -> None:
+    """Lists the defaults whose weight the target has changed, with the one that they had."""
     enabled, _ = old.plugin_set(SCORE)
-    for name in LIGHT:
-        if old.scores(name) and name not in {entry.get("name") for entry in enabled}:
-            yield WithOrigin({"name": name, "weight": 1}, "its weight by default before v1beta3")
+    named = {entry.get("name") for entry in enabled}
+    once = old.to.framework_rules.component.native == V1BETA1
+    for name, weight in old.weights.items():
+        both = name == SPREAD and any(each in old.weights and old.lacks(each) for each in (SELECTOR, OLD_SELECTOR))
+        changed = old.new_weights.get(name, weight) != weight and not both
+        if changed and old.scores(name) and name not in named:
+            said = f"its weight by default in {old.before.name}"
+            scores[0].append(WithOrigin({"name": name, "weight": weight}, said))
+            if once:
+                scores[1].append(WithOrigin({"name": name}, said))
+
+
+def _left_defaults(old: OldProfile) -> Iterator[Note]:
+    """Default scores that the target does not have by default."""
+    for name in old.weights:
+        if name in old.new_weights or not old.scores(name) or name in FULLNESS:
+            continue
+        gone = gone_since(name, old.before.name, old.to.name)
+        if name == "NodePreferAvoidPods":
+            yield Note(NoteKind.LOST, name, AVOID_PODS.format(gone), AVOID_PODS_ADVICE)
+        elif name in (SELECTOR, OLD_SELECTOR):
+            yield Note(NoteKind.APPROXIMATE, name, SELECTOR_TEXT, SELECTOR_ADVICE)
+
+
+def _members_gone(old: OldProfile, members: Sequence[str]) -> Iterator[Note]:
+    for member in members:
+        path = f"{old.path}.plugins.{member}"
+        text = f"{old.to.name} has no such point: a Reserve plugin undoes there what it has done"
+        if old.plugin_set(member)[0]:
+            yield Note(NoteKind.LOST, path, text, "enable the plugins at reserve, and see that they do it there")
+        else:
+            yield Note(NoteKind.EXACT, path, text)
 
 
 # --- plugins -------------------------------------------------------------------------------
@@ -266,43 +314,51 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
     kept: list[WithOrigin] = []
     for at, entry in enumerate(enabled):
         name, path = str(entry.get("name")), f"{old.path}.plugins.{member}.enabled[{at}]"
-        if name not in GONE:
+        gone = gone_since(name, old.before.name, old.to.name)
+        if not old.lacks(name):
             kept.append(WithOrigin(entry, path))
-            notes += _foreign(name, path)
-        elif name in REPLACED:
-            instead = REPLACED[name]
-            notes.append(_replaced_note(name, path))
-            if instead not in names and (member != "multiPoint" or name not in LIMITS):
+            notes += _foreign(old, name, path)
+        elif instead := old.instead(name):
+            notes += _replaced_note(old, name, instead, path)
+            if instead not in names and (member != "multiPoint" or name not in IN_TREE_LIMITS):
                 names.add(instead)
                 kept.append(WithOrigin({**entry, "name": instead}, f"{path} {name}"))
+        elif name == "NodeResourceLimits":
+            notes.append(note(RESOURCE_LIMITS, f"{path} {name}"))
         elif member == "multiPoint":
-            notes.append(Note(NoteKind.LOST, f"{path} {name}", f"1.36 has no such plugin: {GONE[name]}"))
+            notes.append(Note(NoteKind.LOST, f"{path} {name}", f"{gone} has no such plugin: {GONE[name]}"))
         elif name not in (*FULLNESS, *LABELS):
-            notes.append(note(AVOID_PODS, f"{path} {name}"))
-    dropped = {REPLACED.get(name, name) for name in disabled if name in GONE} - {FIT}
-    left = [
-        WithOrigin({"name": name}, f"{old.path}.plugins.{member}.disabled") for name in disabled if name not in GONE
-    ]
-    replaced = [name for name in disabled if name == "SelectorSpread"]
-    if replaced and dropped:
-        text = "SelectorSpread was disabled; PodTopologySpread spreads by default in 1.36, and is left on"
-        advice = "disable PodTopologySpread there too, or give it defaultingType List, if pods are not to be spread"
-        notes.append(Note(NoteKind.CHECK, f"{old.path}.plugins.{member}.disabled", text, advice))
+            notes.append(Note(NoteKind.LOST, f"{path} {name}", AVOID_PODS.format(gone), AVOID_PODS_ADVICE))
+    left: list[WithOrigin] = []
+    for name in disabled:
+        instead = old.instead(name)
+        if not old.lacks(name):
+            left.append(WithOrigin({"name": name}, f"{old.path}.plugins.{member}.disabled"))
+        elif instead == SELECTOR and name == OLD_SELECTOR:
+            left.append(WithOrigin({"name": SELECTOR}, f"{old.path}.plugins.{member}.disabled {name}"))
+        elif instead == SPREAD:
+            text = f"{name} was disabled; PodTopologySpread spreads by default in {old.to.name}, and is left on"
+            advice = "disable PodTopologySpread there too, or give it defaultingType List, if pods are not to be spread"
+            notes.append(Note(NoteKind.CHECK, f"{old.path}.plugins.{member}.disabled", text, advice))
     return kept, left
 
 
-def _foreign(name: str, path: str) -> Iterator[Note]:
-    if name not in v1_36.PLUGINS and name not in v1_20.PLUGINS:
+def _foreign(old: OldProfile, name: str, path: str) -> Iterator[Note]:
+    if name not in old.to.framework_rules.plugins and name not in old.before.framework_rules.plugins:
         text = "it does not come with kube-scheduler: it is kept as it is"
-        yield Note(
-            NoteKind.CHECK, f"{path} {name}", text, "build it against the framework of 1.36; try it with --plugin"
-        )
+        advice = f"build it against the framework of {old.to.name}; try it with --plugin"
+        yield Note(NoteKind.CHECK, f"{path} {name}", text, advice)
 
 
-def _replaced_note(name: str, path: str) -> Note:
-    if name == "SelectorSpread":
-        return Note(NoteKind.APPROXIMATE, f"{path} {name}", SELECTOR_TEXT, SELECTOR_ADVICE)
-    return Note(NoteKind.APPROXIMATE, f"{path} {name}", GONE[name], "see that the CSI drivers report allocatable.count")
+def _replaced_note(old: OldProfile, name: str, instead: str, path: str) -> Iterator[Note]:
+    if instead == SELECTOR:
+        yield Note(NoteKind.EXACT, f"{path} {name}", f"it is called {SELECTOR} now")
+    elif instead == SPREAD:
+        yield Note(NoteKind.APPROXIMATE, f"{path} {name}", SELECTOR_TEXT, SELECTOR_ADVICE)
+    else:
+        gone = gone_since(name, old.before.name, old.to.name)
+        text = f"{gone} has no such plugin: {instead} counts these volumes"
+        yield Note(NoteKind.APPROXIMATE, f"{path} {name}", text, IN_TREE_ADVICE)
 
 
 # --- args ----------------------------------------------------------------------------------
@@ -311,17 +367,23 @@ def _replaced_note(name: str, path: str) -> Note:
 def _plugin_config(old: OldProfile, strategy: WithOrigin | None, notes: list[Note]) -> list[WithOrigin]:
     """The args without those of plugins that are gone, with what these become."""
     config: dict[str, WithOrigin] = {}
+    known = args_keys(old.to.framework_rules.plugins, {})
     for at, entry in enumerate(old.written.get("pluginConfig") or ()):
         name, path = str(entry.get("name")), f"{old.path}.pluginConfig[{at}]"
-        if name in GONE:
+        if old.lacks(name):
             continue
         args = {key: value for key, value in (entry.get("args") or {}).items() if key not in ("apiVersion", "kind")}
-        if name == "PodTopologySpread" and args.get("defaultConstraints") and not args.get("defaultingType"):
-            args["defaultingType"] = WithOrigin("List", "what constraints meant by default; v1 has System")
+        keys = {field.key for field in known[name].fields} if name in known else None
+        constrained = name == SPREAD and args.get("defaultConstraints") and not args.get("defaultingType")
+        if constrained and (keys is None or "defaultingType" in keys):
+            args["defaultingType"] = WithOrigin("List", "what constraints meant by default")
+        for key in [key for key in args if keys is not None and key not in keys]:
+            del args[key]
+            notes.append(Note(NoteKind.LOST, f"{path}.args.{key}", f"{name} of {old.to.name} has no such key"))
         config[name] = WithOrigin({"name": name, "args": args}, path)
     if strategy is not None:
         _add(config, FIT, {"scoringStrategy": strategy}, strategy.origin)
-    for plugin, args, origin in label_args(old.args, old.plugin_set(SCORE)[0], old.path, notes):
+    for plugin, args, origin in label_args(old, notes):
         if plugin in config and set(args) & set(config[plugin].value["args"]):
             text = f"{plugin} has args of its own already, to which this cannot be added"
             notes.append(Note(NoteKind.LOST, origin, text, f"add {', '.join(args)} by hand"))

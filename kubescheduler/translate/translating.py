@@ -9,25 +9,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Node, Pod, Service
 from kubescheduler.config.component import component_config_from
-from kubescheduler.config.component.config_schema import V1, V1BETA1
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.format_1_22 import REMOVED
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
+from kubescheduler.translate.nearest_profile import NEW_FILTERS, nearest_profile, own_predicates, own_priorities
+from kubescheduler.translate.own_profile import own_profile
 from kubescheduler.translate.policy_entries import SELECTOR_ADVICE
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
-from kubescheduler.translate.to_1_20 import translate_1_20
-from kubescheduler.translate.to_1_36 import NEW_FILTERS, own_predicates, own_priorities, translate_1_36
+from kubescheduler.translate.target_release import later
 from kubescheduler.translate.translation_model import (
-    AVOID_PODS,
     BROUGHT,
     LIFECYCLE,
     RUNNING_INIT,
@@ -43,7 +44,6 @@ from kubescheduler.translate.translation_model import (
 from priorities.prefer_avoid import ANNOTATION
 
 __all__ = [
-    "TARGETS",
     "Note",
     "NoteKind",
     "Source",
@@ -59,16 +59,6 @@ __all__ = [
 ]
 
 
-class _Translate(Protocol):
-    def __call__(
-        self, source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
-    ) -> Translation: ...
-
-
-TARGETS: dict[str, _Translate] = {V1BETA1: translate_1_20, V1: translate_1_36}
-"""The apiVersion that a release writes → what translates for it."""
-
-
 def translate(
     source: Source,
     to: str,
@@ -82,12 +72,14 @@ def translate(
     A predicate or priority of the team's own becomes a plugin of its name. plugins: the points of those there are.
 
     keep_emphasis: where packing of nodes would be outweighed, with the weights that keep it on top. with_new_filters:
-    1.36: with VolumeBinding, NodeVolumeLimits and PodTopologySpread also where the source has no predicate for them.
-    Raises ConfigError for a policy that the target cannot take in any form; a document that is returned is one that
-    the target accepts.
+    with VolumeBinding, NodeVolumeLimits and PodTopologySpread also where the source has no predicate for them, in a
+    release that reads no policies. Raises ConfigError for a policy that the target cannot take in any form, and for a
+    target that is older; a document that is returned is one that the target accepts.
     """
+    later(source.release, to)
     form = release_named(to).framework_rules.component
-    translation = TARGETS[form.native](source, to, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
+    make = own_profile if names_every_plugin(form) else nearest_profile
+    translation = make(source, to, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
     translation, points = _with_own(translation, source, plugins or {})
     try:
         component_config_from(
@@ -97,6 +89,11 @@ def translate(
         text = f"{source.name}: release {to} does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
     return translation
+
+
+def names_every_plugin(form: ComponentFormat) -> bool:
+    """Whether configurations of a release can name every plugin that a policy may lead to."""
+    return all(map(form.takes, REMOVED))
 
 
 def _with_own(
@@ -226,7 +223,7 @@ def _running_init(uses: _Uses) -> str:
 
 
 _COUNTS: tuple[tuple[Callable[[Note], bool], Callable[[_Uses], str]], ...] = (
-    (lambda note: note.text == AVOID_PODS[1], _annotated),
+    (lambda note: ANNOTATION in note.text, _annotated),
     (lambda note: note.text == LIFECYCLE, _untainted),
     (lambda note: RUNNING_INIT in note.text, _running_init),
     (lambda note: note.advice == SELECTOR_ADVICE, _unlabelled),

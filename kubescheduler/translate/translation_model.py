@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
+from kubescheduler.config.component import default_config
+from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.releases.lookup import steps_between
 from kubescheduler.releases.names import LEGACY_RELEASES
+from kubescheduler.releases.release import Release
+from kubescheduler.translate.target_release import made_by
 
 _LEAD = re.compile(r"from |[^:]+: ")
 """What the origins of several entries have in common."""
@@ -223,11 +227,11 @@ RETIRED_PREDICATES: dict[str, NoteText] = {
     "CheckNodeInodePressure": _TAINTED,
     "PodToleratesNodeNoExecuteTaints": (NoteKind.EXACT, "TaintToleration heeds NoExecute taints too", ""),
 }
-"""Predicate that neither 1.20 nor 1.36 has → what to say."""
+"""Predicate that no release with profiles has → what to say."""
 
 RESOURCE_LIMITS: NoteText = (
     NoteKind.LOST,
-    "no later release scores by limits",
+    "no later release scores by limits by default",
     "give the pods requests: NodeResourcesFit scores by those",
 )
 EQUAL: NoteText = (NoteKind.EXACT, "it gives every node the same, so nothing changes without it", "")
@@ -239,61 +243,91 @@ UNKNOWN: NoteText = (
 BROUGHT: NoteText = (NoteKind.CHECK, "the plugin of --plugin stands in its place", "see that it decides the same")
 """Of a rule of the team's own whose plugin is given."""
 
-_IN_TREE: NoteText = (
-    NoteKind.APPROXIMATE,
-    "1.36 sees such volumes as CSI volumes, which NodeVolumeLimits counts by the limits in the nodes' CSINode objects",
-    "see that the CSI driver reports allocatable.count; KUBE_MAX_PD_VOLS has no effect any more",
+IN_TREE = (
+    "{} sees such volumes as CSI volumes, which NodeVolumeLimits counts by the limits in the nodes' CSINode objects"
 )
-PREDICATES_1_36: dict[str, NoteText] = {
-    "MaxEBSVolumeCount": _IN_TREE,
-    "MaxGCEPDVolumeCount": _IN_TREE,
-    "MaxAzureDiskVolumeCount": _IN_TREE,
-    "MaxCinderVolumeCount": _IN_TREE,
-}
+IN_TREE_ADVICE = "see that the CSI driver reports allocatable.count; KUBE_MAX_PD_VOLS has no effect any more"
+"""Of predicates and plugins that limit the volumes of one cloud; ``{}``: the release that has none of them."""
 
-AVOID_PODS: NoteText = (
-    NoteKind.LOST,
-    "1.36 does not read the annotation scheduler.alpha.kubernetes.io/preferAvoidPods; its weight is left out of shares",
-    "taint the nodes with effect PreferNoSchedule, or cordon them",
+AVOID_PODS = (
+    "{} does not read the annotation scheduler.alpha.kubernetes.io/preferAvoidPods; its weight is left out of shares"
 )
-BALANCED_1_36: NoteText = (
-    NoteKind.APPROXIMATE,
-    "1.36 scores how much the pod would change the balance, from 50 to 100: half the range it had, so it counts half",
-    "double its weight if balance matters",
-)
-IMAGES_1_36: NoteText = (
-    NoteKind.APPROXIMATE,
-    "1.36 counts init containers and image volumes too, and the size for the highest score grows with their number",
-    "",
-)
-INTER_POD_1_36: NoteText = (
-    NoteKind.APPROXIMATE,
-    "1.36 spreads the scores from the lowest sum to the highest; before, 0 was always between the ends",
-    "",
-)
-PRIORITIES_1_36: dict[str, NoteText] = {
-    "BalancedResourceAllocation": BALANCED_1_36,
-    "ImageLocalityPriority": IMAGES_1_36,
-    "InterPodAffinityPriority": INTER_POD_1_36,
-    "NodePreferAvoidPodsPriority": AVOID_PODS,
-    "ResourceLimitsPriority": RESOURCE_LIMITS,
-    "EqualPriority": EQUAL,
-}
-"""Priority → what 1.36 makes of it; more is said where the plugin is chosen."""
+AVOID_PODS_ADVICE = "taint the nodes with effect PreferNoSchedule, or cordon them"
 
-PRIORITIES_1_20: dict[str, NoteText] = {
-    "ImageLocalityPriority": (
-        NoteKind.APPROXIMATE,
-        "the size for the highest score grows with the number of containers",
-        "",
+ROUNDED = (
+    "{} rounds the score by the pods in a zone or on a node to a whole number, where {before} cuts the fraction off"
+)
+SELECTORS = (
+    "in {}, of controllers only the one that owns a pod says which pods are its like, where all did that select it"
+)
+
+
+class FormulaChange(NamedTuple):
+    """A change of a release by which a Score plugin scores otherwise, in words for a migration."""
+
+    change: str
+    """Its name among the changes of its release."""
+    text: str
+    """``{}``: the release that made it, ``{before}``: the one that is migrated from."""
+    advice: str = ""
+    system: bool = False
+    """Whether it is one of PodTopologySpread's default constraints alone."""
+
+
+FORMULAS: Mapping[str, tuple[FormulaChange, ...]] = {
+    "NodeResourcesBalancedAllocation": (
+        FormulaChange(
+            "balanced-allocation-of-real-requests",
+            "{} goes by what pods really ask for, where pods that ask for nothing counted 100m and 200Mi",
+        ),
+        FormulaChange(
+            "balanced-allocation-compares-with-and-without-the-pod",
+            "{} scores how much the pod would change the balance, from 50 to 100: half the range it had, so it counts "
+            "half",
+            "double its weight if balance matters",
+        ),
     ),
-    "MostRequestedPriority": (
-        NoteKind.APPROXIMATE,
-        "a node whose requests exceed what it has scores highest in 1.20, where it scored 0",
-        "",
+    "ImageLocality": (
+        FormulaChange(
+            "image-locality-by-container",
+            "from {} on the size for the highest score grows with the number of containers",
+        ),
+        FormulaChange("image-locality-counts-init-containers", "{} counts init containers too"),
+        FormulaChange("image-locality-counts-image-volumes", "{} counts image volumes too"),
+    ),
+    "InterPodAffinity": (
+        FormulaChange(
+            "inter-pod-affinity-scores-from-lowest-to-highest",
+            "{} spreads the scores from the lowest sum to the highest; before, 0 was always between the ends",
+        ),
+    ),
+    "NodeResourcesMostAllocated": (
+        FormulaChange(
+            "most-allocated-scores-full-nodes",
+            "a node whose requests exceed what it has scores highest from {} on, where it scored 0",
+        ),
+    ),
+    "PodTopologySpread": (
+        FormulaChange("pod-topology-spread-counts-eligible-nodes", ROUNDED),
+        FormulaChange("spreading-by-the-controller-that-owns-the-pod", SELECTORS, system=True),
     ),
 }
-"""Priority of 1.4 or 1.16 → what 1.20 makes of it."""
+"""Score plugin → what changed in how it scores, oldest first. Whatever the configuration, it is so."""
+
+
+def formula_notes(plugin: str, path: str, before: str, to: str, *, system: bool = True) -> Iterator[Note]:
+    """One note with all by which a plugin scores otherwise in a later release.
+
+    system: whether PodTopologySpread spreads by constraints that pods do not have themselves.
+    """
+    releases = made_by(before, to)
+    found = [each for each in FORMULAS.get(plugin, ()) if each.change in releases and (system or not each.system)]
+    if found:
+        texts = (each.text.format(releases[each.change], before=before) for each in found)
+        yield Note(
+            NoteKind.APPROXIMATE, path, "; ".join(texts), "; ".join(each.advice for each in found if each.advice)
+        )
+
 
 SCALE = Note(
     NoteKind.APPROXIMATE,
@@ -307,35 +341,44 @@ EXTENDER_SCALE = Note(
     "extenders",
     "an extender still answers 0 to 10, and the scheduler multiplies that by 10: weights are carried over one to one",
 )
-ALL_CHECKS = Note(
-    NoteKind.LOST,
-    "alwaysCheckAllPredicates",
-    "a configuration cannot say it: of a node only the first failing check is reported; what fits is the same",
-)
-DETAILS_1_36 = Note(
-    NoteKind.CHECK,
-    "release 1.36",
-    "no configuration changes these: a request of 0 is not compared with a node that has too little, nodes with equal "
-    "totals are not drawn by lot, a nominated node is tried alone first, a pod like the one before may take the next "
-    "node of its ranking, pods with scheduling gates wait, other victims are chosen where disruption budgets are hurt, "
-    "reasons are worded differently",
-)
+
+
+def all_checks(to: Release) -> Note:
+    """What becomes of ``alwaysCheckAllPredicates``."""
+    path = "alwaysCheckAllPredicates"
+    if any(profile.run_all_filters for profile in default_config(to.framework_rules.component).profiles):
+        return Note(NoteKind.EXACT, path, f"{to.name} asks all filters of every node, whatever the configuration")
+    text = "a configuration cannot say it: of a node only the first failing check is reported; what fits is the same"
+    return Note(NoteKind.LOST, path, text)
+
+
 RUNNING_INIT = "init containers of running pods count against their nodes"
-DETAILS_LEGACY = Note(
-    NoteKind.CHECK,
-    "releases after 1.16",
-    f"no configuration changes these: {RUNNING_INIT}, constraints of a pod's own switch default spreading off for it, "
-    "preemption looks for victims on a share of the nodes, reasons are worded differently",
-)
-"""What 1.20 and 1.36 do and 1.4 and 1.16 do not."""
+DETAILS: Mapping[str, str] = {
+    "init-containers-count-in-scores-and-on-nodes": RUNNING_INIT,
+    "preemption-candidates-are-sampled": "preemption looks for victims on a share of the nodes",
+    "nominated-node-first": "a nominated node is tried alone first",
+    "scheduling-gates-by-default": "pods with scheduling gates wait",
+    "requests-of-zero-are-not-compared": "a request of 0 is not compared with a node that has too little",
+    "victims-by-importance": "other victims are chosen where disruption budgets are hurt",
+    "opportunistic-batching": "a pod like the one before may take the next node of its ranking",
+}
+"""Change of a release → what no configuration brings back."""
 
 
-def legacy_details(release: str) -> list[Note]:
-    """What every later release does otherwise than one that decides by predicates and priorities."""
-    last = LEGACY_RELEASES[-1]
-    steps = steps_between(release, last)
-    text = f"no configuration changes what releases after {release} do otherwise: {steps}"
-    return [*([Note(NoteKind.CHECK, f"releases up to {last}", text)] if steps else []), DETAILS_LEGACY]
+def details(before: Release, to: Release) -> Note:
+    """What a later release does otherwise than one before, whatever the configuration, and since which release."""
+    releases = made_by(before.name, to.name)
+    said = [f"{text} ({releases[change]})" for change, text in DETAILS.items() if change in releases]
+    if before.legacy is not None:
+        last = LEGACY_RELEASES[-1]
+        said = [text for text in (steps_between(before.name, last),) if text] + said
+        said.append("constraints of a pod's own switch default spreading off for it")
+    if to.framework_rules.upstream_tie is HeapTie and (
+        before.framework is None or before.framework.upstream_tie is not HeapTie
+    ):
+        said.append("nodes with equal totals are not drawn by lot")
+    text = f"no configuration changes these: {', '.join([*said, 'reasons are worded differently'])}"
+    return Note(NoteKind.CHECK, f"releases after {before.name}", text)
 
 
 def note(note_text: NoteText, path: str) -> Note:

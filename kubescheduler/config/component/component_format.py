@@ -102,3 +102,9 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Member of ``plugins`` → the lists of a profile that was not read from a document."""
     written_args: Callable[[Profile, Sequence[Any]], Iterable[tuple[str, Any]]]
     """Of (profile, extenders): the entries of ``pluginConfig`` in the order they are written."""
+    locks: tuple[str, ...] = ("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")
+    """What leader election may lock on; the first is the default."""
+
+    def takes(self, plugin: str) -> bool:
+        """Whether documents of ``native`` can name a plugin."""
+        return plugin in self.plugins and plugin not in self.refused.get(self.native, ())

@@ -135,7 +135,7 @@ def errors_1_22(form: ComponentFormat, _: Written, config: SchedulerConfig, vers
 
     def check(profile: Profile) -> Iterator[FieldError]:
         if version == V1BETA2:
-            yield from plugin_errors(profile, form.plugins, REMOVED, removed)
+            yield from plugin_errors(profile, form.plugins, form.refused[V1BETA2], removed)
         else:
             yield from _conflicts(profile)
             yield from plugin_errors(profile, form.plugins, (), "")

@@ -43,17 +43,25 @@ def test_the_order_of_releases(old: str) -> None:
         steps(NODES, [make_pod("web")], "1.36", old)
 
 
+POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}
+COMPONENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
 def test_what_configures() -> None:
-    """The old configuration goes on as long as it is read; who reads neither is left out, and both are said."""
-    policy = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}
-    component = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    old, new = EngineSpec(release="1.16", policy=policy), EngineSpec(release="1.36", component=component)
+    """The old configuration goes on as long as it is read; then the new one where that is read, else what migrate
+    makes of the old one; every release decides, and what is translated where is in the result.
+    """
+    old, new = EngineSpec(release="1.22", policy=POLICY), EngineSpec(release="1.26", component=COMPONENT)
     found = timeline(NODES, [make_pod("web")], old, new)
-    read = [name for name in RELEASE_NAMES[2:-1] if name in found.releases]
-    assert found.releases == ("1.16", *[name for name in RELEASE_NAMES if name in read and name != "1.16"], "1.36")
-    assert {"1.20"} <= {*found.releases}
-    left_out = [name for name in RELEASE_NAMES[RELEASE_NAMES.index("1.16") :] if name not in found.releases]
-    assert [note.split()[0] for note in found.notes if "is left out" in note] == left_out
+    assert found.releases == ("1.22", "1.23", "1.24", "1.25", "1.26")
+    first, second = found.configurations
+    assert (first.release, first.by) == ("1.23", "what migrate makes of the policy")
+    assert "unknown flag: --policy-config-file" in first.refused
+    assert first.translation is not None
+    assert first.translation.plain()["apiVersion"] == "kubescheduler.config.k8s.io/v1beta3"
+    assert (second.release, second.translation) == ("1.26", None)
+    assert found.document()["configurations"][0]["configuration"] == first.translation.plain()
+    assert first.text in found.notes
 
 
 def test_a_refused_configuration() -> None:

@@ -11,16 +11,16 @@ import yaml
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.profile import Point, Profile
-from kubescheduler.releases import v1_36
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.commented_yaml import translation_yaml
+from kubescheduler.translate.target_release import readers
 from kubescheduler.translate.translation_model import NoteKind
 from tests.support.configuring.translating import POLICY, configmap, configuration, deployment, moved, told_of
 
 
-def profile(document: dict[str, Any], *, older: bool = False) -> Profile:
-    return component_config_from(document, v1_36.FORMAT_V1BETA if older else v1_36.FORMAT, all_problems=True).profiles[
-        0
-    ]
+def profile(document: dict[str, Any], release: str = "1.36") -> Profile:
+    form = release_named(release).framework_rules.component
+    return component_config_from(document, form, all_problems=True).profiles[0]
 
 
 def weights(found: Profile) -> dict[str, int]:
@@ -43,8 +43,8 @@ SETS: dict[str, dict[str, Any]] = {
 def test_the_same_scores_and_filters(version: str, plugins: dict[str, Any]) -> None:
     """The document of v1 scores with the weights that the older one had, and filters by the same plugins."""
     older = configuration(version, profiles=[{"plugins": plugins}])
-    before, after = profile(older, older=True), profile(moved(older).plain())
-    new = {"VolumeBinding", "DynamicResources", "NodeDeclaredFeatures"}
+    before, after = profile(older, readers(configuration(version)["apiVersion"])[-1]), profile(moved(older).plain())
+    new = {"VolumeBinding", "DynamicResources", "NodeDeclaredFeatures", "EBSLimits", "GCEPDLimits", "AzureDiskLimits"}
     assert {n: w for n, w in weights(after).items() if n not in new} == {
         n: w for n, w in weights(before).items() if n not in new
     }
@@ -286,8 +286,7 @@ def test_v1_of_today() -> None:
     document = translation.plain()
     assert document["profiles"] == [{"schedulerName": "a", "plugins": plugins}]
     assert document["parallelism"] == 4
-    (note,) = (note for note in translation.notes if note.path == "v1")
-    assert "releases after 1.25" in note.text
+    (note,) = (note for note in translation.notes if "releases after 1.25" in note.text)
     assert "1.36 (NodeResourcesBalancedAllocation has another formula)" in note.text
     assert translation.exact
 
@@ -376,7 +375,7 @@ def test_an_image_of_v1() -> None:
     assert translation.from_release == "1.28"
     assert translation.plain()["leaderElection"] == {"leaderElect": False}
     assert told_of(translation, "--nonsense") == ["check"]
-    (note,) = (note for note in translation.notes if note.path == "v1")
+    (note,) = (note for note in translation.notes if "releases after 1.28" in note.text)
     assert ("1.29 (" in note.text, "1.28 (" in note.text) == (True, False)
     newest = moved(image_of(deployment(), "kube-scheduler:v1.36.2"), release=None)
     assert told_of(newest, "v1") == []
@@ -385,10 +384,11 @@ def test_an_image_of_v1() -> None:
 
 
 def test_a_configuration_says_its_release() -> None:
-    """An image changes nothing of a version that says how it is read; v1alpha1 is read as 1.16 reads it."""
+    """An image counts where it reads the version, else the last that does; v1alpha1 is read as 1.16 reads it."""
     beta = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1beta2")))
     manifest = deployment("--config=/etc/k/config.yaml", mounts={"/etc/k": "settings"})
-    assert moved(beta, image_of(manifest, "kube-scheduler:v1.22.6"), release=None).from_release == "1.27"
+    assert moved(beta, image_of(manifest, "kube-scheduler:v1.22.6"), release=None).from_release == "1.22"
+    assert moved(beta, image_of(manifest, "kube-scheduler:v1.20.1"), release=None).from_release == "1.27"
     alpha = configmap("settings", config__yaml=yaml.safe_dump(configuration("v1alpha1")))
     with pytest.raises(ConfigError, match=r"its image is of v1\.17\.2: release 1\.17 is not known"):
         moved(alpha, image_of(manifest, "kube-scheduler:v1.17.2"), release=None)

@@ -100,9 +100,9 @@ def test_defaults_of_the_source() -> None:
 
 
 GATES = {
-    "locked": ("1.16", "EvenPodsSpread=true", "1.20", "exact", "1.20 has it locked to true; it is left out", ""),
+    "locked": ("1.16", "EvenPodsSpread=true", "1.20", "exact", "1.19 has it locked to true; it is left out", ""),
     "locked away": ("1.20", "EvenPodsSpread=true", "1.20", "exact", "1.20 has it locked to true", ""),
-    "lost": ("1.16", "EvenPodsSpread=false", "1.20", "lost", "1.20 has it locked to true", ""),
+    "lost": ("1.16", "EvenPodsSpread=false", "1.20", "lost", "1.19 has it locked to true", ""),
     "removed": ("1.16", "TaintNodesByCondition=true", "1.36", "exact", "its feature is always on", ""),
     "removed, off": ("1.16", "TaintNodesByCondition=false", "1.36", "lost", "its feature is always on", ""),
     "given up": ("1.16", "ResourceLimitsPriorityFunction=true", "1.36", "lost", "its feature is gone", ""),

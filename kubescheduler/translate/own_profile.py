@@ -1,4 +1,7 @@
-"""A policy or provider as a configuration of release 1.20: the profile that 1.20 itself makes of it, written out."""
+"""A policy or provider as a configuration of a release that reads it: the profile it makes of it itself, written out.
+
+So it is for releases whose configurations can name every plugin that a policy may lead to.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_schema import KIND, V1BETA1
+from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.config_schema import KIND, MEMBERS
 from kubescheduler.config.component.write_config import written_args
 from kubescheduler.config.policy.policy_1_20_names import (
     EQUAL,
+    EVEN_SPREAD,
     LABEL_PLUGIN,
     LABEL_PREDICATE,
     PREDICATES,
@@ -26,6 +31,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
     predicate_name,
     priority_name,
 )
+from kubescheduler.config.policy.policy_1_20_plugins import PolicyPlugins
 from kubescheduler.config.policy.policy_model import (
     Policy,
     PredicatePolicy,
@@ -39,12 +45,12 @@ from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
-from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
 from kubescheduler.translate.policy_entries import (
     FALLING,
+    GATE,
     GATE_OFF,
     LIST,
     RATIO,
@@ -57,10 +63,8 @@ from kubescheduler.translate.policy_entries import (
     weighted_origin,
 )
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
-from kubescheduler.translate.policy_source import Source, emphasis_before, profile_1_20, profile_emphasis
+from kubescheduler.translate.policy_source import Source, emphasis_before, profile_emphasis, profile_of
 from kubescheduler.translate.translation_model import (
-    ALL_CHECKS,
-    PRIORITIES_1_20,
     RESOURCE_LIMITS,
     RETIRED_PREDICATES,
     SCALE,
@@ -69,8 +73,10 @@ from kubescheduler.translate.translation_model import (
     NoteKind,
     Translation,
     WithOrigin,
+    all_checks,
+    details,
+    formula_notes,
     grouped,
-    legacy_details,
     note,
     origin,
 )
@@ -95,13 +101,13 @@ class Mended(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...]
 
 
-def mended(policy: Policy, record: Release) -> Mended:
-    """The policy as 1.20 takes it; ``record`` is of the release that it was read by."""
+def mended(policy: Policy, record: Release, to: str) -> Mended:
+    """The policy as release ``to`` takes it; ``record`` is of the release that it was read by."""
     notes: list[Note] = []
     predicates = None if policy.predicates is None else _predicates(policy.predicates, notes)
-    priorities = None if policy.priorities is None else _priorities(policy.priorities, record, notes)
+    priorities = None if policy.priorities is None else _priorities(policy.priorities, record, to, notes)
     if record.legacy is not None and predicates is not None:
-        notes += _waking(predicates)
+        notes += _waking(predicates, to)
     changed = attrs.evolve(
         policy,
         predicates=None if predicates is None else tuple(entry for _, entry in predicates),
@@ -133,29 +139,29 @@ def _predicates(entries: Sequence[PredicatePolicy], notes: list[Note]) -> Predic
     return kept
 
 
-def _waking(predicates: Predicates) -> Iterator[Note]:
-    """Arguments that 1.20 passes over."""
+def _waking(predicates: Predicates, to: str) -> Iterator[Note]:
+    """Arguments that the release passes over."""
     for path, entry in predicates:
         if entry.argument is not None and predicate_name(entry.name) in PREDICATES:
-            text = f"1.20 knows the name {entry.name} and passes over the argument, so it refuses no node any more"
+            text = f"{to} knows the name {entry.name} and passes over the argument, so it refuses no node any more"
             yield Note(NoteKind.LOST, path, text, _rename(entry.name))
 
 
 # --- priorities ----------------------------------------------------------------------------
 
 
-def _priorities(entries: Sequence[PriorityPolicy], record: Release, notes: list[Note]) -> Priorities:
+def _priorities(entries: Sequence[PriorityPolicy], record: Release, to: str, notes: list[Note]) -> Priorities:
     kept = [(entry_path("priorities", at, entry.name), entry) for at, entry in enumerate(entries)]
     if record.legacy is not None:
-        kept = [(path, mine) for path, entry in kept if (mine := _named(path, entry, notes)) is not None]
-        kept = _one_ratio(kept, notes)
+        kept = [(path, mine) for path, entry in kept if (mine := _named(path, entry, to, notes)) is not None]
+        kept = _one_ratio(kept, to, notes)
         for member in ("label_preference", "service_anti_affinity"):
-            kept = _even_weights(kept, member, notes)
-    return [(path, _with_resources(path, entry, record, notes)) for path, entry in kept]
+            kept = _even_weights(kept, member, to, notes)
+    return [(path, _with_resources(path, entry, record, to, notes)) for path, entry in kept]
 
 
-def _named(path: str, entry: PriorityPolicy, notes: list[Note]) -> PriorityPolicy | None:
-    """The entry under a name and with an argument that 1.20 takes; None for one that it has nothing for."""
+def _named(path: str, entry: PriorityPolicy, to: str, notes: list[Note]) -> PriorityPolicy | None:
+    """The entry under a name and with an argument that the release takes; None for one that it has nothing for."""
     known = priority_name(entry.name) in PRIORITIES or entry.name == EQUAL
     if entry.argument is None and entry.name == RATIO:
         ratio = RequestedToCapacityRatio(tuple(UtilizationPoint(*point) for point in FALLING), CPU_AND_MEMORY)
@@ -166,32 +172,32 @@ def _named(path: str, entry: PriorityPolicy, notes: list[Note]) -> PriorityPolic
     if entry.argument is not None and entry.name in (LABEL_PLUGIN, SERVICE_PLUGIN, RATIO_PLUGIN):
         return msgspec.structs.replace(entry, name=f"{entry.name}Priority")
     if entry.argument is not None and known:
-        text = f"1.20 knows the name {entry.name} and passes over the argument: it scores as without one"
+        text = f"{to} knows the name {entry.name} and passes over the argument: it scores as without one"
         notes.append(Note(NoteKind.LOST, path, text, _rename(entry.name)))
     return entry
 
 
 def _own(entry: PriorityPolicy, member: str) -> bool:
-    """Whether the entry's argument counts in 1.20 and is of this kind."""
+    """Whether the entry's argument counts as plugins are made of it, and is of this kind."""
     known = priority_name(entry.name) in PRIORITIES or entry.name == EQUAL
     return not known and entry.argument is not None and getattr(entry.argument, member) is not None
 
 
-def _one_ratio(entries: Priorities, notes: list[Note]) -> Priorities:
-    """1.20 takes one priority with requestedToCapacityRatioArguments: the heaviest, the last of these."""
+def _one_ratio(entries: Priorities, to: str, notes: list[Note]) -> Priorities:
+    """Releases take one priority with requestedToCapacityRatioArguments: the heaviest, the last of these."""
     ratios = [(path, entry) for path, entry in entries if _own(entry, "requested_to_capacity_ratio")]
     if len(ratios) < 2:
         return entries
     kept_path, kept = max(reversed(ratios), key=lambda found: found[1].weight)
     for path, entry in ratios:
         if entry is not kept:
-            text = f"1.20 takes one requestedToCapacityRatioArguments only, and keeps that of {kept_path}"
+            text = f"{to} takes one requestedToCapacityRatioArguments only, and keeps that of {kept_path}"
             notes.append(Note(NoteKind.LOST, path, text, "choose the one that matters more"))
     return [(path, entry) for path, entry in entries if entry is kept or (path, entry) not in ratios]
 
 
-def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priorities:
-    """1.20 wants one weight for all preferences of a kind: an entry is repeated as often as it weighs more."""
+def _even_weights(entries: Priorities, member: str, to: str, notes: list[Note]) -> Priorities:
+    """Releases want one weight for all preferences of a kind: an entry is repeated as often as it weighs more."""
     found = [(path, entry) for path, entry in entries if _own(entry, member)]
     weights = [entry.weight for _, entry in found]
     if len(set(weights)) < 2:
@@ -200,10 +206,10 @@ def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priori
     paths = ", ".join(path for path, _ in found)
     if sum(weights) // common > MOST_COPIES:
         mean = max(1, round(sum(weights) / len(weights)))
-        text = f"1.20 has one weight for all of them: {mean} for each, instead of {', '.join(map(str, weights))}"
+        text = f"{to} has one weight for all of them: {mean} for each, instead of {', '.join(map(str, weights))}"
         notes.append(Note(NoteKind.APPROXIMATE, paths, text, "choose weights with a larger common factor"))
         return [(p, msgspec.structs.replace(e, weight=mean) if (p, e) in found else e) for p, e in entries]
-    text = "1.20 has one weight for all of them, so a label is listed as often as it weighs more"
+    text = f"{to} has one weight for all of them, so a label is listed as often as it weighs more"
     notes.append(Note(NoteKind.EXACT, paths, text))
     repeated: Priorities = []
     for path, entry in entries:
@@ -214,7 +220,7 @@ def _even_weights(entries: Priorities, member: str, notes: list[Note]) -> Priori
     return repeated
 
 
-def _with_resources(path: str, entry: PriorityPolicy, record: Release, notes: list[Note]) -> PriorityPolicy:
+def _with_resources(path: str, entry: PriorityPolicy, record: Release, to: str, notes: list[Note]) -> PriorityPolicy:
     """requestedToCapacityRatioArguments with the resources that count spelled out."""
     if not _own(entry, "requested_to_capacity_ratio"):
         return entry
@@ -223,9 +229,9 @@ def _with_resources(path: str, entry: PriorityPolicy, record: Release, notes: li
     assert ratio is not None
     resources = tuple(resource for resource in ratio.resource_weights() if resource.weight > 0)
     if len(resources) < len(ratio.resource_weights()):
-        notes.append(Note(NoteKind.LOST, path, "resources with a negative weight are left out: 1.20 takes none"))
+        notes.append(Note(NoteKind.LOST, path, f"resources with a negative weight are left out: {to} takes none"))
     if not ratio.resources:
-        text = "it names no resources. With a policy, 1.20 then scores nothing by it; the configuration counts cpu "
+        text = f"it names no resources. With a policy, {to} then scores nothing by it; the configuration counts cpu "
         kind = NoteKind.APPROXIMATE if record.legacy is None else NoteKind.EXACT
         notes.append(Note(kind, path, f"{text}and memory, as 1.16 did"))
     argument = PriorityArgument(
@@ -261,10 +267,10 @@ class Origins(msgspec.Struct, frozen=True):
         return origin((*self.filters.get(plugin, ()), *self.scores.get(plugin, ()))) or self.default_score
 
 
-def origins(found: Mended, default: str, *, selector_spread: bool = False) -> Origins:
+def origins(found: Mended, default: str, *, selector_spread: str = "") -> Origins:
     """Of a policy's plugins; ``default`` says where those of lists come from that it does not have.
 
-    selector_spread: SelectorSpreadPriority is the plugin SelectorSpread.
+    selector_spread: the plugin that SelectorSpreadPriority is, where it is not PodTopologySpread.
     """
     out = Origins(
         {},
@@ -277,7 +283,7 @@ def origins(found: Mended, default: str, *, selector_spread: bool = False) -> Or
             out.filters.setdefault(plugin, []).append(f"from {path}")
     for path, priority in found.priorities or ():
         own = selector_spread and priority_name(priority.name) == SELECTOR_SPREAD
-        for plugin in (SELECTOR_PLUGIN,) if own else _scores(priority):
+        for plugin in (selector_spread,) if own else _scores(priority):
             out.scores.setdefault(plugin, []).append(weighted_origin(path, priority.weight))
     return out
 
@@ -312,34 +318,37 @@ class _Written(msgspec.Struct, frozen=True):
     profile: Profile
     origins: Origins
     kept: dict[str, str] = msgspec.field(default_factory=dict)
-    """Plugin → why it differs from what 1.20 makes of the policy."""
+    """Plugin → why it differs from what the release makes of the policy."""
 
 
-def translate_1_20(
-    source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
-) -> Translation:
-    """The configuration for 1.20, or for a release ``to`` that reads the same version.
+def own_profile(source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False) -> Translation:
+    """The configuration for release ``to``.
 
     keep_emphasis: with the weights that keep packing on top.
 
-    Raises ConfigError for a policy that cannot be mended so that 1.20 takes it, and for ``with_new_filters``: they are
-    new in 1.36.
+    Raises ConfigError for a policy that cannot be mended so that the release takes it, and for ``with_new_filters``:
+    they are what later releases may lack.
     """
     if with_new_filters:
-        raise ConfigError("--with-new-filters: it is for release 1.36")
+        raise ConfigError(f"--with-new-filters: it is for releases that read no policies, and {to} does")
     record = release_named(to)
-    found = mended(source.policy, source.record)
-    named = origins(found, _default(source), selector_spread=source.selector_spread)
-    written = _Written(profile_1_20(source, found.policy, record), named)
+    rules = record.framework_rules.policy_rules.plugins
+    found = mended(source.policy, source.record, to)
+    own = _selector_plugin(source, record)
+    named = origins(found, _default(source, to), selector_spread=own)
+    written = _Written(profile_of(source, found.policy, record), named)
     before, extenders = emphasis_before(source), source.policy.extenders
     verdict = judge(before, profile_emphasis(written.profile, extenders))
     notes = [*source.notes, *found.notes]
     if source.record.legacy is not None:
-        notes += (*_legacy_notes(source), *legacy_details(source.release))
-    if source.selector_spread:
+        notes += (*_legacy_notes(source, record, spreads=not own), details(source.record, record))
+    else:
+        notes += _plugin_notes(source, rules, record)
+        notes.append(details(source.record, record))
+    if source.selector_spread and source.spreads_by_default:
         notes += _gate_notes(written.profile)
     if source.policy.always_check_all_predicates:
-        notes.append(ALL_CHECKS)
+        notes.append(all_checks(record))
     notes += [*extender_notes(extenders, source.record, record), *verdict.notes]
     if keep_emphasis:
         written, kept_note = _kept(written, verdict.suggestion)
@@ -348,40 +357,60 @@ def translate_1_20(
         source=source.name,
         from_release=source.release,
         release=to,
-        document=_document(source, to, written),
+        document=_document(source, record, written),
         notes=grouped(notes),
         before=before,
         after=profile_emphasis(written.profile, extenders),
     )
 
 
-def _default(source: Source) -> str:
-    return f"1.20's {source.name}" if source.provider is not None else "default of 1.20"
+def _selector_plugin(source: Source, record: Release) -> str:
+    """The plugin that SelectorSpreadPriority is in a release; empty where it is PodTopologySpread."""
+    rules = record.framework_rules.policy_rules.plugins
+    turned_off = source.selector_spread and GATE in record.gates.gates
+    if rules.spreads(record.gates.resolve({GATE: False} if turned_off else {})):
+        return ""
+    plugin = rules.score[SELECTOR_SPREAD]
+    return plugin if plugin != SPREAD else SELECTOR_PLUGIN
+
+
+def _default(source: Source, to: str) -> str:
+    return f"{to}'s {source.name}" if source.provider is not None else f"default of {to}"
 
 
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _legacy_notes(source: Source) -> Iterator[Note]:
-    """What 1.20 does differently from 1.4 and 1.16."""
+def _legacy_notes(source: Source, record: Release, *, spreads: bool) -> Iterator[Note]:
+    """What the release does differently from one that decides by predicates and priorities."""
+    to, lists = record.name, record.framework_rules.policy_rules.defaults
     if source.priorities:
         yield SCALE
+    yield from _plugin_notes(source, record.framework_rules.policy_rules.plugins, record)
     for item in source.priorities:
-        if item.priority is None and item.name in PRIORITIES_1_20:
-            yield note(PRIORITIES_1_20[item.name], item.path)
-        elif item.priority is None and item.name in SELECTOR_SPREADS:
+        if item.priority is None and item.name in SELECTOR_SPREADS and spreads:
             yield Note(NoteKind.APPROXIMATE, item.path, SELECTOR_TEXT, SELECTOR_ADVICE)
-    yield from _merged_notes(source)
+    yield from _merged_notes(source, to)
     for item in source.predicates:
         if item.idle and (item.predicate is not None or predicate_name(item.name) in PREDICATES):
-            text = f"release {source.release} never runs a predicate of this name, 1.20 does"
+            text = f"release {source.release} never runs a predicate of this name, {to} does"
             yield Note(NoteKind.APPROXIMATE, item.path, text, "take it out to keep what pods are used to")
     if source.policy.predicates is None:
-        text = f"the default list of 1.20 stands in place of that of {source.release}; EvenPodsSpread is new in it"
+        text = f"the default list of {to} stands in place of that of {source.release}; EvenPodsSpread is new in it"
         yield Note(NoteKind.CHECK, "predicates", text)
     if source.policy.priorities is None:
-        text = f"the default list of 1.20 stands in place of that of {source.release}: {SPREAD} has weight 2 in it"
+        weight = lists.priorities[EVEN_SPREAD]
+        text = (
+            f"the default list of {to} stands in place of that of {source.release}: {SPREAD} has weight {weight} in it"
+        )
         yield Note(NoteKind.APPROXIMATE, "priorities", text, "name the priorities in a policy to keep their weights")
+
+
+def _plugin_notes(source: Source, rules: PolicyPlugins, record: Release) -> Iterator[Note]:
+    """Of priorities whose plugins score otherwise."""
+    for item in source.priorities:
+        if item.priority is None and (plugin := rules.score.get(priority_name(item.name))):
+            yield from formula_notes(plugin, item.path, source.release, record.name)
 
 
 def _gate_notes(profile: Profile) -> Iterator[Note]:
@@ -396,15 +425,15 @@ def _gate_notes(profile: Profile) -> Iterator[Note]:
         yield Note(NoteKind.EXACT, GATE_OFF, f"{' and '.join(said)}, so it is the same whatever the gate is")
 
 
-def _merged_notes(source: Source) -> Iterator[Note]:
-    """Names that are one for 1.20."""
+def _merged_notes(source: Source, to: str) -> Iterator[Note]:
+    """Names that are one for the release."""
     by_name: dict[str, list[str]] = {}
     for item in source.priorities:
         if item.priority is None:
             by_name.setdefault(priority_name(item.name), []).append(item.path)
     for paths in by_name.values():
         if len(paths) > 1:
-            yield Note(NoteKind.APPROXIMATE, ", ".join(paths), "they are one for 1.20, with the last weight")
+            yield Note(NoteKind.APPROXIMATE, ", ".join(paths), f"they are one for {to}, with the last weight")
 
 
 # --- emphasis ------------------------------------------------------------------------------
@@ -435,16 +464,18 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, to: str, written: _Written) -> WithOrigin:
+def _document(source: Source, to: Release, written: _Written) -> WithOrigin:
+    form = to.framework_rules.component
+    points = (point for point in form.points if point.value in MEMBERS[form.native])
     profile: dict[str, Any] = {
-        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
-        "plugins": {point.value: members for point in v1_20.FORMAT.points if (members := _set(written, point))},
+        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to.name}"),
+        "plugins": {point.value: members for point in points if (members := _set(written, point, to))},
     }
-    if config := list(_config(source, written)):
+    if config := list(_config(source, written, form)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": WithOrigin(V1BETA1, f"the version that {to} reads"),
-        "kind": WithOrigin(KIND, f"the version that {to} reads"),
+        "apiVersion": WithOrigin(form.native, f"the version that {to.name} reads"),
+        "kind": WithOrigin(KIND, f"the version that {to.name} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:
@@ -452,13 +483,13 @@ def _document(source: Source, to: str, written: _Written) -> WithOrigin:
     return WithOrigin(document, f"for {source.name}")
 
 
-def _set(written: _Written, point: Point) -> dict[str, Any]:
+def _set(written: _Written, point: Point, to: Release) -> dict[str, Any]:
     """All defaults disabled, then what the profile has."""
     members: dict[str, Any] = {}
     if enabled := written.profile.plugins.get(point):
         members["enabled"] = [_plugin(written, plugin, point) for plugin in enabled]
-    if point in v1_20.FORMAT.providers[DEFAULT_PROVIDER]:
-        members["disabled"] = WithOrigin([{"name": "*"}], "no default of 1.20 but what is enabled here")
+    if point in to.framework_rules.component.providers[DEFAULT_PROVIDER]:
+        members["disabled"] = WithOrigin([{"name": "*"}], f"no default of {to.name} but what is enabled here")
     return members
 
 
@@ -471,7 +502,7 @@ def _plugin(written: _Written, plugin: Enabled, point: Point) -> WithOrigin:
     return WithOrigin({"name": plugin.name, "weight": weight}, source)
 
 
-def _config(source: Source, written: _Written) -> Iterator[WithOrigin]:
+def _config(source: Source, written: _Written, form: ComponentFormat) -> Iterator[WithOrigin]:
     """The args. What NodeResourcesFit ignores comes with the extenders."""
     for name, args in written.profile.plugin_config:
         if name == FIT:
@@ -480,6 +511,7 @@ def _config(source: Source, written: _Written) -> Iterator[WithOrigin]:
         comment = said or written.origins.of_args(name)
         if name in written.kept:
             comment = f"{comment}, {written.kept[name]}"
-        members = written_args(args, v1_20.PLUGINS, V1BETA1)
+        members = written_args(args, form.plugins, form.native)
         members = {key: value for key, value in members.items() if key not in ("apiVersion", "kind")}
-        yield WithOrigin({"name": name, "args": members}, comment)
+        if members:
+            yield WithOrigin({"name": name, "args": members}, comment)

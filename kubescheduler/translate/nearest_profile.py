@@ -1,7 +1,7 @@
-"""A policy or provider as a configuration of release 1.36: its nearest equivalent.
+"""A policy or provider as a configuration of a release whose plugins came after policies: its nearest equivalent.
 
 All defaults are disabled and what the source has is enabled in multiPoint; a plugin that only filters is disabled where
-it would score, and the other way round.
+it would score, and the other way round. A release without multiPoint has the same in a list at every point.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.config_schema import KIND, V1
+from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.policy.policy_1_20_names import (
     EVEN_SPREAD,
     MANDATORY_PREDICATES,
@@ -20,11 +20,11 @@ from kubescheduler.config.policy.policy_1_20_names import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
-from kubescheduler.releases import v1_36
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, enabled_everywhere
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import NOT_SCORES, Suggestion, defaults_notes, extender_parts, judge
 from kubescheduler.translate.policy_entries import (
     LIST,
@@ -39,18 +39,21 @@ from kubescheduler.translate.policy_entries import (
     combined,
     is_strategy,
     node_score,
-    notes_from_1_20,
+    notes_of_plugins,
     required_expressions,
     spread,
     strategy_role,
 )
 from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
 from kubescheduler.translate.policy_source import Source, emphasis_before
+from kubescheduler.translate.target_release import gone_since, has_provider, since
 from kubescheduler.translate.translation_model import (
-    ALL_CHECKS,
-    DETAILS_1_36,
-    PREDICATES_1_36,
-    PRIORITIES_1_36,
+    AVOID_PODS,
+    AVOID_PODS_ADVICE,
+    EQUAL,
+    IN_TREE,
+    IN_TREE_ADVICE,
+    RESOURCE_LIMITS,
     RETIRED_PREDICATES,
     SCALE,
     UNKNOWN,
@@ -61,8 +64,10 @@ from kubescheduler.translate.translation_model import (
     Translation,
     WeightedScore,
     WithOrigin,
+    all_checks,
+    details,
+    formula_notes,
     grouped,
-    legacy_details,
     note,
     origin,
 )
@@ -98,17 +103,17 @@ class Filters(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...]
 
 
-def filters_1_36(source: Source, *, with_new_filters: bool = False) -> Filters:
+def filters_of(source: Source, to: Release, *, with_new_filters: bool = False) -> Filters:
     """The Filter plugins for what a policy or provider selects, mandatory ones included; new ones when asked for."""
     plugins: dict[str, tuple[str, ...]] = {}
     notes: list[Note] = []
     for item in (item for item in source.predicates if not item.idle):
-        for plugin in _plugins(item):
+        for plugin in _plugins(item, to):
             plugins[plugin] = (*plugins.get(plugin, ()), item.origin)
-        notes += _notes(item)
+        notes += _notes(item, source, to)
     notes += _idle(source.predicates)
     if source.policy.predicates is None and SPREAD not in plugins:
-        plugins[SPREAD] = (f"default of 1.36, as release {source.release} uses its defaults",)
+        plugins[SPREAD] = (f"default of {to.name}, as release {source.release} uses its defaults",)
         notes.append(_spread_note(source))
     required = required_expressions([item for item in source.predicates if not item.idle])
     if required and NODE_AFFINITY_PLUGIN not in plugins:
@@ -126,51 +131,60 @@ def filters_1_36(source: Source, *, with_new_filters: bool = False) -> Filters:
     return Filters(plugins, required, tuple(notes))
 
 
-def _plugins(item: PolicyEntry) -> Iterator[str]:
+def _plugins(item: PolicyEntry, to: Release) -> Iterator[str]:
     if item.predicate is not None or item.name in RETIRED_PREDICATES:
         return
     for plugin in PREDICATES.get(predicate_name(item.name), ()):
         if plugin not in ("NodeLabel", "ServiceAffinity"):
-            yield VOLUME_LIMITS if plugin in IN_TREE_LIMITS else plugin
+            yield VOLUME_LIMITS if _is_gone(plugin, to) else plugin
+
+
+def _is_gone(plugin: str, to: Release) -> bool:
+    """Whether it limits the volumes of one cloud, and the release has none such."""
+    return plugin in IN_TREE_LIMITS and not to.framework_rules.component.takes(plugin)
 
 
 def own_predicates(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
     """Those that no release comes with, and that run."""
     for item in items:
-        known = item.name in RETIRED_PREDICATES or item.name in PREDICATES_1_36
-        if item.predicate is None and not item.idle and not known and not PREDICATES.get(predicate_name(item.name)):
+        known = item.name in RETIRED_PREDICATES or PREDICATES.get(predicate_name(item.name))
+        if item.predicate is None and not item.idle and not known:
             yield item
 
 
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _notes(item: PolicyEntry) -> Iterator[Note]:
+def _notes(item: PolicyEntry, source: Source, to: Release) -> Iterator[Note]:
+    plugins = PREDICATES.get(predicate_name(item.name), ())
     if item.predicate is not None:
-        yield _argument_note(item)
+        yield _argument_note(item, source, to)
     elif item.name in RETIRED_PREDICATES:
         yield note(RETIRED_PREDICATES[item.name], item.path)
-    elif item.name in PREDICATES_1_36:
-        yield note(PREDICATES_1_36[item.name], item.path)
-    elif not PREDICATES.get(predicate_name(item.name)):
+    elif gone := [plugin for plugin in plugins if _is_gone(plugin, to)]:
+        text = IN_TREE.format(gone_since(gone[0], source.release, to.name, policy=source.provider is None))
+        yield Note(NoteKind.APPROXIMATE, item.path, text, IN_TREE_ADVICE)
+    elif not plugins:
         yield note(UNKNOWN, item.path)
-    elif not any(_plugins(item)):
+    elif not any(_plugins(item, to)):
         text = "its release knows the name already and passes over the argument: it never refused a node"
         yield Note(NoteKind.EXACT, item.path, text)
 
 
-def _argument_note(item: PolicyEntry) -> Note:
+def _argument_note(item: PolicyEntry, source: Source, to: Release) -> Note:
     argument = item.predicate
     if argument is not None and argument.service_affinity is not None:
-        return service_affinity_note(argument.service_affinity.labels, item.path)
+        gone = gone_since("ServiceAffinity", source.release, to.name, policy=source.provider is None)
+        return service_affinity_note(argument.service_affinity.labels, item.path, gone)
     text = "it becomes addedAffinity of NodeAffinity; its reason speaks of scheduler-enforced node affinity"
     return Note(NoteKind.EXACT, item.path, text)
 
 
-def service_affinity_note(labels: Sequence[str], path: str) -> Note:
-    """What is to be said of labels that kept the pods of a service together."""
+def service_affinity_note(labels: Sequence[str], path: str, release: str) -> Note:
+    """What is to be said of labels that kept the pods of a service together; release: the first that does not."""
     text = (
-        f"1.36 has no ServiceAffinity: nothing keeps the pods of a service on nodes with the same {', '.join(labels)}"
+        f"{release} has no ServiceAffinity: nothing keeps the pods of a service on nodes with the same "
+        f"{', '.join(labels)}"
     )
     advice = (
         "give the pods a required podAffinity to their own labels, with the label as topologyKey, or a nodeSelector"
@@ -210,7 +224,7 @@ PLAIN: dict[str, str] = {
     "InterPodAffinityPriority": "InterPodAffinity",
     "TaintTolerationPriority": "TaintToleration",
 }
-"""Priority → the Score plugin that it is in 1.36."""
+"""Priority → the Score plugin that it is, with the same name in all releases with profiles."""
 
 
 class TranslatedScores(msgspec.Struct, frozen=True):
@@ -233,13 +247,13 @@ class Scores(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...]
 
 
-def scores_1_36(source: Source) -> Scores:
+def scores_of(source: Source, to: Release) -> Scores:
     """The Score plugins for what a policy or provider selects."""
     items = source.priorities
     legacy = source.record.legacy is not None
     full = [item for item in items if is_strategy(item)]
-    strategy = combined(full, overfull_counts_nothing=legacy) if full else None
-    spreading = _spread(items, source)
+    strategy = combined(full, source.release, to.name) if full else None
+    spreading = _spread(items, source, to)
     affinity = node_score([item for item in items if _prefers_nodes(item)])
     plugins = {PLAIN[item.name]: TranslatedScores(item.weight, item.origin) for item in items if _is_plain(item)}
     if strategy is not None:
@@ -247,11 +261,11 @@ def scores_1_36(source: Source) -> Scores:
     plugins[SPREAD] = TranslatedScores(spreading.weight, spreading.origin)
     plugins["NodeAffinity"] = TranslatedScores(affinity.weight, affinity.origin)
     plugins = {name: scored for name, scored in plugins.items() if scored.weight}
-    scaled, scale_notes = _scaled(plugins)
+    scaled, scale_notes = _scaled(plugins, to.name)
     notes = [SCALE] if legacy and items else []
     for part in (strategy, spreading, affinity):
         notes += part.notes if part is not None else ()
-    notes += [*_score_notes(items), *_hard_weight_notes(source, plugins), *scale_notes]
+    notes += [*_score_notes(items, source, to), *_hard_weight_notes(source, plugins), *scale_notes]
     said = None if strategy is None or FIT not in plugins else written_strategy(strategy)
     scoring = strategy.strategy if strategy is not None and FIT in plugins else None
     return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
@@ -265,7 +279,7 @@ def _prefers_nodes(item: PolicyEntry) -> bool:
     return item.priority.label_preference is not None if item.priority else item.name == NODE_AFFINITY
 
 
-def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
+def _spread(items: Sequence[PolicyEntry], source: Source, to: Release) -> Spread:
     bare = [item for item in items if item.priority is None]
     selecting = [item for item in bare if item.name in SELECTOR_SPREADS]
     even = [item for item in bare if item.name == EVEN_SPREAD]
@@ -273,7 +287,10 @@ def _spread(items: Sequence[PolicyEntry], source: Source) -> Spread:
     if source.record.legacy is not None:
         return spread(selecting, even, against, one_plugin=False)
     found = spread(selecting, even, against, one_plugin=not source.selector_spread)
-    notes = notes_from_1_20(selecting, even, selector_spread=source.selector_spread)
+    ran = source.selector_spread
+    notes = notes_of_plugins(
+        selecting, even, source.release, to.name, selector_spread=ran, turned_off=ran and source.spreads_by_default
+    )
     return msgspec.structs.replace(found, notes=(*notes, *found.notes))
 
 
@@ -290,7 +307,7 @@ def written_strategy(strategy: Strategy) -> WithOrigin:
     return WithOrigin(document, strategy.origin)
 
 
-def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedScores], list[Note]]:
+def _scaled(plugins: dict[str, TranslatedScores], to: str) -> tuple[dict[str, TranslatedScores], list[Note]]:
     """Weights that fit 32 bits, in the ratios they had."""
     largest = max((scored.weight for scored in plugins.values()), default=0)
     if largest <= MAX_WEIGHT:
@@ -299,14 +316,14 @@ def _scaled(plugins: dict[str, TranslatedScores]) -> tuple[dict[str, TranslatedS
         name: msgspec.structs.replace(scored, weight=max(1, scored.weight * MAX_WEIGHT // largest))
         for name, scored in plugins.items()
     }
-    text = f"weights have 32 bits in 1.36: all of them are divided by about {largest / MAX_WEIGHT:.1f}"
+    text = f"weights have 32 bits in {to}: all of them are divided by about {largest / MAX_WEIGHT:.1f}"
     return scaled, [Note(NoteKind.APPROXIMATE, "priorities", text, "choose smaller weights")]
 
 
 def own_priorities(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
     """Those that no release comes with."""
     for item in items:
-        known = item.name in PRIORITIES_1_36 or priority_name(item.name) in PRIORITIES or is_strategy(item)
+        known = item.name in OTHER_PRIORITIES or priority_name(item.name) in PRIORITIES or is_strategy(item)
         if item.priority is None and not known:
             yield item
 
@@ -314,10 +331,19 @@ def own_priorities(items: Iterable[PolicyEntry]) -> Iterator[PolicyEntry]:
 # --- notes ---------------------------------------------------------------------------------
 
 
-def _score_notes(items: Sequence[PolicyEntry]) -> Iterator[Note]:
+OTHER_PRIORITIES = {"ResourceLimitsPriority": RESOURCE_LIMITS, "EqualPriority": EQUAL}
+"""Priority without a plugin → what to say of it."""
+
+
+def _score_notes(items: Sequence[PolicyEntry], source: Source, to: Release) -> Iterator[Note]:
     for item in (item for item in items if item.priority is None):
-        if item.name in PRIORITIES_1_36:
-            yield note(PRIORITIES_1_36[item.name], item.path)
+        if item.name in OTHER_PRIORITIES:
+            yield note(OTHER_PRIORITIES[item.name], item.path)
+        elif item.name == AVOID:
+            gone = gone_since(PRIORITIES[AVOID], source.release, to.name, policy=source.provider is None)
+            yield Note(NoteKind.LOST, item.path, AVOID_PODS.format(gone), AVOID_PODS_ADVICE)
+        elif item.name in PLAIN:
+            yield from formula_notes(PLAIN[item.name], item.path, source.release, to.name)
     yield from (note(UNKNOWN, item.path) for item in own_priorities(items))
 
 
@@ -330,13 +356,14 @@ def _hard_weight_notes(source: Source, plugins: Mapping[str, TranslatedScores]) 
 ALWAYS = "always added"
 NEEDED = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
 NEW = {
-    "DynamicResources": "default of 1.36: pods with resource claims need it",
-    "NodeDeclaredFeatures": "default of 1.36: pods that need features of the kubelet",
+    "DynamicResources": "default of {}: pods with resource claims need it",
+    "NodeDeclaredFeatures": "default of {}: pods that need features of the kubelet",
 }
+AVOID = "NodePreferAvoidPodsPriority"
 KEPT = "--keep-emphasis: {} instead of {}"
 
 
-def translate_1_36(
+def nearest_profile(
     source: Source, to: str, *, keep_emphasis: bool = False, with_new_filters: bool = False
 ) -> Translation:
     """The configuration for release ``to``.
@@ -344,18 +371,18 @@ def translate_1_36(
     keep_emphasis: with the weights that keep packing on top. with_new_filters: with the filters that pods of today
     rely on.
     """
-    filters, scores = filters_1_36(source, with_new_filters=with_new_filters), scores_1_36(source)
+    target = release_named(to)
+    filters, scores = filters_of(source, target, with_new_filters=with_new_filters), scores_of(source, target)
     before = emphasis_before(source)
     after = _emphasis(scores, source)
     verdict = judge(before, after)
-    notes = [*source.notes, *filters.notes, *scores.notes]
+    notes = [*going_notes(source, to), *source.notes, *filters.notes, *scores.notes]
     if source.policy.always_check_all_predicates:
-        notes.append(ALL_CHECKS)
+        notes.append(all_checks(target))
     notes += [
-        *extender_notes(source.policy.extenders, source.record, release_named(to)),
-        *(legacy_details(source.release) if source.record.legacy is not None else ()),
-        DETAILS_1_36,
-        *defaults_notes(before, after),
+        *extender_notes(source.policy.extenders, source.record, target),
+        details(source.record, target),
+        *defaults_notes(before, after, target.framework_rules.component),
         *verdict.notes,
     ]
     if keep_emphasis:
@@ -365,11 +392,24 @@ def translate_1_36(
         source=source.name,
         from_release=source.release,
         release=to,
-        document=_document(source, to, filters, scores),
+        document=_document(source, target, filters, scores),
         notes=grouped(notes),
         before=before,
         after=_emphasis(scores, source),
     )
+
+
+def going_notes(source: Source, to: str) -> Iterator[Note]:
+    """Since when a policy is not read, or a provider is not there, any more."""
+    provider = source.provider
+    if provider is None:
+        release, text = since(source.release, to, lambda record: not record.reads_policies), "reads policies"
+    else:
+        release, text = since(source.release, to, lambda record: not has_provider(record, provider)), "has it"
+    if release:
+        advice = "go on with this configuration before"
+        path = "Policy" if provider is None else source.name
+        yield Note(NoteKind.CHECK, path, f"{release} no longer {text}", advice)
 
 
 # --- emphasis ------------------------------------------------------------------------------
@@ -411,16 +451,16 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, to: str, filters: Filters, scores: Scores) -> WithOrigin:
+def _document(source: Source, to: Release, filters: Filters, scores: Scores) -> WithOrigin:
     profile: dict[str, Any] = {
-        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to}"),
-        "plugins": _written_plugins(filters, scores),
+        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to.name}"),
+        "plugins": _written_plugins(to, filters, scores),
     }
     if config := list(_plugin_config(source, filters, scores)):
         profile["pluginConfig"] = config
     document: dict[str, Any] = {
-        "apiVersion": WithOrigin(V1, f"the version that {to} reads"),
-        "kind": WithOrigin(KIND, f"the version that {to} reads"),
+        "apiVersion": WithOrigin(to.framework_rules.component.native, f"the version that {to.name} reads"),
+        "kind": WithOrigin(KIND, f"the version that {to.name} reads"),
         "profiles": [profile],
     }
     if source.policy.extenders:
@@ -428,33 +468,61 @@ def _document(source: Source, to: str, filters: Filters, scores: Scores) -> With
     return WithOrigin(document, f"for {source.name}")
 
 
-def _written_plugins(filters: Filters, scores: Scores) -> dict[str, Any]:
-    enabled = list(_enabled(filters, scores))
-    none = WithOrigin([{"name": "*"}], "no default of 1.36 but what is enabled here")
-    members: dict[str, Any] = {"multiPoint": {"enabled": enabled, "disabled": none}}
+def _written_plugins(to: Release, filters: Filters, scores: Scores) -> dict[str, Any]:
+    form = to.framework_rules.component
+    enabled = list(_enabled(to, filters, scores))
+    none = WithOrigin([{"name": "*"}], f"no default of {to.name} but what is enabled here")
     names = [said.value["name"] for said in enabled]
     checked = {Point.PRE_FILTER: filters.plugins, Point.FILTER: filters.plugins}
     scored = {Point.PRE_SCORE: scores.plugins, Point.SCORE: scores.plugins}
+    left_out: dict[Point, list[str]] = {}
     for point, wanted in {**checked, **scored}.items():
+        idle = [name for name in names if name not in wanted and name not in NEW and point in form.plugins[name].points]
+        left_out[point] = [name for name in idle if point in checked or name not in NOT_SCORES]
+    if not form.multi_point:
+        return {
+            point.value: {
+                "enabled": [
+                    said if point is Point.SCORE else WithOrigin({"name": said.value["name"]}, said.origin)
+                    for said in enabled
+                    if point in form.plugins[said.value["name"]].points
+                    and (point is not Point.SCORE or "weight" in said.value)
+                    and said.value["name"] not in left_out.get(point, ())
+                ],
+                "disabled": none,
+            }
+            for point in form.points
+            if point in form.providers[DEFAULT_PROVIDER]
+        }
+    members: dict[str, Any] = {"multiPoint": {"enabled": enabled, "disabled": none}}
+    for point, idle in left_out.items():
         what = "predicate" if point in checked else "priority"
-        disabled = [
-            WithOrigin({"name": name}, f"no {what} of the policy")
-            for name in names
-            if name not in wanted and name not in NEW and point in v1_36.PLUGINS[name].points
-        ]
-        if disabled := [said for said in disabled if point in checked or said.value["name"] not in NOT_SCORES]:
+        if idle:
+            disabled = [WithOrigin({"name": name}, f"no {what} of the policy") for name in idle]
             members[point.value] = {"disabled": disabled}
     return members
 
 
-def _enabled(filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
-    """In the order of 1.36; a weight where the plugin scores."""
-    for default in enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS):
+def _defaults(to: Release) -> tuple[Enabled, ...]:
+    """Every plugin that runs by default, with its weight, in order; where there is no multiPoint as filters run."""
+    form = to.framework_rules.component
+    if form.multi_point:
+        return enabled_everywhere(form.multi_point, form.plugins)
+    lists = form.providers[DEFAULT_PROVIDER].values()
+    return enabled_everywhere(dict.fromkeys(name for names in lists for name in names), form.plugins)
+
+
+def _enabled(to: Release, filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
+    """In the release's own order, then what does not run there by default; a weight where the plugin scores."""
+    defaults = _defaults(to)
+    others = {*filters.plugins, *scores.plugins}.difference(default.name for default in defaults)
+    for default in (*defaults, *map(Enabled, sorted(others))):
         name, scored = default.name, scores.plugins.get(default.name)
         if name in NEEDED:
             yield WithOrigin({"name": name}, ALWAYS)
         elif name in NEW:
-            yield WithOrigin({"name": name, **({"weight": default.weight} if default.weight else {})}, NEW[name])
+            weight = {"weight": default.weight} if default.weight else {}
+            yield WithOrigin({"name": name, **weight}, NEW[name].format(to.name))
         elif scored is not None:
             source = origin(filters.plugins.get(name, (scored.origin,)))
             yield WithOrigin({"name": name, "weight": WithOrigin(scored.weight, scored.origin)}, source)
@@ -463,7 +531,7 @@ def _enabled(filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
 
 
 def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator[WithOrigin]:
-    """The args, by plugin. NodeResourcesFit is there also when extenders ignore resources, as 1.36 asks for it."""
+    """The args, by plugin. NodeResourcesFit is there also when extenders ignore resources, as releases ask for it."""
     if "InterPodAffinity" in scores.plugins:
         said = source.hard_origin or f"default of {source.release}"
         yield _args("InterPodAffinity", WithOrigin({"hardPodAffinityWeight": source.hard_weight}, said))
@@ -473,7 +541,7 @@ def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator
     if scores.strategy is not None:
         yield _args(FIT, WithOrigin({"scoringStrategy": scores.strategy}, scores.strategy.origin))
     elif source.policy.ignored_resources():
-        yield _args(FIT, WithOrigin({"ignoredResources": []}, "extenders look after resources, which 1.36 writes here"))
+        yield _args(FIT, WithOrigin({"ignoredResources": []}, "extenders look after resources, which are written here"))
     if SPREAD in scores.plugins:
         yield _args(SPREAD, scores.spread.args)
 

@@ -1,0 +1,214 @@
+"""``kubescheduler upgrade``: the whole report of an upgrade of the scheduler from one release to a later one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.common_options import (
+    EXTENDERS,
+    FEATURE_GATES,
+    FILE,
+    NO_DEFAULTING,
+    PLUGIN,
+    PREEMPT,
+    RUNNING,
+    VALIDATE,
+    OneOf,
+    ReleaseName,
+    pod_files_option,
+)
+from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.help_groups import GroupedCommand
+from kubescheduler.releases.names import RELEASE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.objects import ClusterObject, Pod
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.comparison.upgrading import Upgrade
+    from kubescheduler.engine.spec import EngineSpec
+
+MANY = 200
+"""Pods that take long enough to decide for a progress bar."""
+
+
+@click.command(
+    cls=GroupedCommand,
+    short_help="Say what an upgrade from one release to a later one means.",
+    epilog="Exit status: 0 no pod would move, 1 some would, 2 an error: wrong input or usage, or one that kept a pod "
+    "from being decided.",
+)
+@cluster_options
+@click.option(
+    "--from", "from_release", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that runs now."
+)
+@click.option("--to", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that it is to become.")
+@click.option("--algorithm-provider", metavar="NAME", help="The provider that it runs by.")
+@click.option("--policy-config-file", type=FILE, metavar="FILE", help="The Policy that it runs by.")
+@click.option("--policy-configmap", type=FILE, metavar="FILE", help="The same in a ConfigMap's manifest.")
+@click.option("--config", type=FILE, metavar="FILE", help="The KubeSchedulerConfiguration that it runs by.")
+@FEATURE_GATES
+@click.option(
+    "--hard-pod-affinity-symmetric-weight",
+    type=int,
+    metavar="0-100",
+    help="What it was started with, if no configuration says.",
+)
+@pod_files_option("pod_files", "--pods", "Pods to decide: manifests, controllers with a pod template, or a .csv trace.")
+@click.option("--pending", is_flag=True, help="Decide every pending pod of the cluster.")
+@RUNNING
+@click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
+@PREEMPT
+@NO_DEFAULTING
+@EXTENDERS
+@VALIDATE
+@PLUGIN
+@click.option(
+    "--write-config-to",
+    type=FILE,
+    metavar="DIR",
+    help="Write every configuration that it has to become into this folder, as RELEASE.yaml.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="json and yaml have the configurations and every pod's way.",
+)
+def upgrade(
+    cluster: tuple[ClusterPlace, ...],
+    from_release: str,
+    to: str,
+    pod_files: tuple[str, ...],
+    pending: bool,
+    running: str | None,
+    limit: int | None,
+    preempt: bool,
+    no_defaulting: bool,
+    validate: Judgement | None,
+    write_config_to: str | None,
+    output: str,
+    **said: Any,
+) -> int:
+    """Report what an upgrade of the scheduler of CLUSTER means: configuration, pods, plugins and feature gates.
+
+    Every release from the old to the new one decides the same pods, each alone on the same cluster: all running ones,
+    or the pending ones where none runs, unless others are named. What configures the old release goes along as long as
+    releases take it; the first that does not gets what migrate makes of it. Without a configuration each release runs
+    by its defaults.
+
+    \b
+    Examples:
+      kubescheduler upgrade cluster.yaml --from 1.22 --to 1.31 --policy-config-file policy.json
+      kubescheduler upgrade cluster.yaml --from 1.24 --to 1.29 --config scheduler.yaml --write-config-to configs
+      kubescheduler upgrade cluster.yaml --from 1.20 --to 1.36 --running metadata.namespace=shop -o json
+      kubescheduler upgrade --kubeconfig ~/.kube/config --from 1.28 --to 1.32
+    """
+    from kubescheduler.cli.decision_text import given_up
+    from kubescheduler.cli.inputs import nothing_collected
+    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.progress import progress
+    from kubescheduler.cli.upgrade_output import rendered_upgrade
+    from kubescheduler.comparison.upgrading import upgrade as run
+    from kubescheduler.engine.spec import EngineSpec
+
+    if [bool(pod_files), pending, running is not None].count(True) > 1:
+        raise click.UsageError("say which pods to decide: one of --pods FILE, --pending and --running")
+    if RELEASE_NAMES.index(from_release) >= RELEASE_NAMES.index(to):
+        raise click.UsageError(f"--from {from_release} --to {to}: an upgrade leads to a later release")
+    check_standard_input(cluster, pod_files)
+    with nothing_collected():
+        old = _spec(from_release, said)
+        old.engine(remark)
+        inputs = _inputs(cluster, pod_files, running, pending, [old, EngineSpec(release=to)], no_defaulting, validate)
+        with progress("deciding", sys.stderr, smallest=MANY) as tell:
+            found = run(*inputs[:1], inputs[1][:limit], old, to, preempt=preempt, progress=tell)
+    files = _written(found, write_config_to) if write_config_to is not None else {}
+    click.echo(rendered_upgrade(found, output, files, screen_of(sys.stdout)), nl=False)
+    errors = found.timeline.errors
+    return given_up(errors) if errors else int(bool(found.timeline.moved))
+
+
+def _spec(release: str, said: dict[str, Any]) -> EngineSpec:
+    """What the old scheduler runs by. Raises ConfigError with every fault."""
+    import os
+
+    from kubescheduler.engine.engine_flags import max_pd_volumes
+    from kubescheduler.engine.plugin_options import plugins_for
+    from kubescheduler.engine.spec import EngineSpec
+
+    return EngineSpec(
+        release=release,
+        provider=said["algorithm_provider"],
+        policy_file=said["policy_config_file"],
+        policy_configmap=said["policy_configmap"],
+        config_file=said["config"],
+        feature_gates=said["feature_gates"] or "",
+        hard_pod_affinity_symmetric_weight=said["hard_pod_affinity_symmetric_weight"],
+        extenders=said["extenders"],
+        max_pd_volumes=max_pd_volumes(os.environ),
+        plugins=plugins_for(release, said["plugin"]),
+    )
+
+
+def _inputs(
+    cluster: tuple[ClusterPlace, ...],
+    files: tuple[str, ...],
+    running: str | None,
+    pending: bool,
+    specs: Sequence[EngineSpec],
+    no_defaulting: bool,
+    validate: Judgement | None,
+) -> tuple[list[ClusterObject], list[Pod]]:
+    """The cluster's objects and the pods. Raises DecodeError with every fault, ConfigError where there is no pod."""
+    from kubescheduler.cli.compare import read_asked
+
+    if files or pending or running is not None:
+        return read_asked(cluster, files, running, specs, not no_defaulting, validate)
+    from clusterstate.errors import ConfigError
+    from clusterstate.objects import Pod
+    from kubescheduler.cli.engine_options import remarks
+    from kubescheduler.cli.inputs import notes_on_cluster, read_shown
+    from kubescheduler.comparison.running_pods import running_pods, runs
+    from kubescheduler.engine.engine_flags import newest_gates
+    from kubescheduler.releases.lookup import newest
+
+    release = newest(spec.release for spec in specs)
+    there = read_shown(cluster, release.name, not no_defaulting, validate=validate, gates=newest_gates(specs))
+    if any(isinstance(each, Pod) and runs(each) for each in there.objects):
+        picked = running_pods(there.objects)
+        remarks([*notes_on_cluster(there), *picked.notes])
+        return there.objects, picked.pods
+    pods = release.queue_order(there.objects)
+    if not pods:
+        raise ConfigError("no pod of the cluster runs or waits; name some with --pods FILE")
+    remarks([*notes_on_cluster(there), "no pod runs: the pending ones are decided"])
+    waiting = {id(pod) for pod in pods}
+    return [each for each in there.objects if id(each) not in waiting], pods
+
+
+def _written(found: Upgrade, folder: str) -> dict[str, str]:
+    """Writes every configuration; release → its file. Raises InputError for a folder that cannot be written to."""
+    from pathlib import Path
+
+    from clusterstate.errors import InputError
+    from kubescheduler.sources.file_bytes import write_whole
+
+    files: dict[str, str] = {}
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for step in found.configurations:
+            if step.yaml:
+                files[step.release] = str(Path(folder) / f"{step.release}.yaml")
+                write_whole(files[step.release], step.yaml)
+    except OSError as error:
+        raise InputError(f"--write-config-to {folder}: cannot be written: {error.strerror}") from error
+    return files
