@@ -267,6 +267,12 @@ def fit_error_1_16(found: FilterResults) -> str:
     return f"0/{found.nodes_total} nodes are available: {items(found.reasons().values())}."
 
 
+def fit_error_1_24(found: FilterResults) -> str:
+    """Upstream: 1.24 and 1.25 FitError: the same, and PostFilter has the last word."""
+    text = fit_error_1_16(found)
+    return f"{text} {found.post_filter_message}" if found.post_filter_message else text
+
+
 def fit_error_1_36(found: FilterResults) -> str:
     """Upstream: 1.36 FitError: a PreFilter rejection is reported once, and PostFilter has the last word."""
     text = f"0/{found.nodes_total} nodes are available:"

@@ -151,6 +151,11 @@ def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureCause:  
     )
 
 
+def undecided_1_23(decision: Decision, *, post_filters: bool) -> FailureCause:
+    """As in 1.36, but whatever the algorithm failed with, the condition says Unschedulable."""
+    return msgspec.structs.replace(undecided_1_36(decision, post_filters=post_filters), reason=UNSCHEDULABLE)
+
+
 def undecided_1_36(decision: Decision, *, post_filters: bool) -> FailureCause:
     """Only a pod that fits nowhere is Unschedulable. post_filters: there are plugins that may have nominated it."""
     unfit = decision.error in (None, NO_NODES)

@@ -90,14 +90,15 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
 
     config = made.config
     backoff = Backoff(config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds)
+    policy = made.rules.queue()
     queue = SchedulingQueue(
         services.time.now,
         services.cache,
-        made.rules.queue(),
+        policy,
         order=order_of(made.profiles),
         backoff=backoff,
         pre_enqueue=made.profiles.pre_enqueue,
-        hints=QueueingHints(events_by_plugin(made.rules.plugins)),
+        hints=QueueingHints(events_by_plugin(made.rules.plugins) if policy.events is None else policy.events),
     )
     turns = partial(_turns, made)
     return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, turns)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod
     from kubescheduler.queue.entry import Backoff, QueueEntry
     from kubescheduler.queue.queueing_hints import ClusterEvent, Event, QueueingHints
+    from kubescheduler.queue.registered_events import Events
 
 
 class QueuePolicy(msgspec.Struct, frozen=True, eq=False):
@@ -57,6 +58,11 @@ class QueuePolicy(msgspec.Struct, frozen=True, eq=False):
     """What an event does for an unschedulable pod."""
     label: Callable[[ClusterEvent], Event]
     """What pods are said to be moved by."""
+    events: Events | None = None
+    """Plugin → what it registers; None: what the plugins' own records say."""
+    updates_in_place: bool = False
+    """Where no events are kept: a pod in back-off that changes stays there, and an unschedulable one whose spec
+    changes waits out its back-off; otherwise both become active."""
     keeps_events: bool = False
     """Whether the events during an attempt are kept for its pod, which is then asked about each, own updates included.
     Without, a pod that failed waits for its back-off alone if anything moved pods since the last pod was popped: that
@@ -95,6 +101,15 @@ class Backoffs:
 
     def rested(self, entry: QueueEntry) -> None:
         """A pod was tried in vain regularly, the last time at the entry's timestamp."""
+
+
+class WholeSecondBackoffs(Backoffs):
+    """Ends are whole seconds. Upstream: 1.33 backoffQueue."""
+
+    def failed(self, entry: QueueEntry, now: float) -> None:
+        """Every attempt counts."""
+        super().failed(entry, now)
+        entry.backoff_until = float(math.floor(entry.backoff_until))
 
 
 class BackoffsOfErrors(Backoffs):
@@ -235,6 +250,18 @@ def all_or_near(_: QueueingHints, entry: QueueEntry, event: ClusterEvent) -> Que
     if event.resource == ASSIGNED_POD and event.new is not None and not wants_to_be_near(entry.pod, event.new):
         return QueueingHint.SKIP
     return QueueingHint.QUEUE
+
+
+def by_registered_events(hints: QueueingHints, entry: QueueEntry, event: ClusterEvent) -> QueueingHint:
+    """Whether a plugin that rejected the pod registered such an event; any event helps a pod that none rejected.
+
+    Placed pods help those alone that must be near them. Upstream: 1.21 to 1.31 podMatchesEvent.
+    """
+    if all_or_near(hints, entry, event) is QueueingHint.SKIP:
+        return QueueingHint.SKIP
+    if entry.erred and event.concerns(entry.pod):
+        return QueueingHint.QUEUE
+    return hints.of(entry, event)
 
 
 def by_hints(hints: QueueingHints, entry: QueueEntry, event: ClusterEvent) -> QueueingHint:

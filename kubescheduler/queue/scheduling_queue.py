@@ -48,6 +48,7 @@ EXACT_TICK = 2.0**-10
 SCHEDULE_ATTEMPT_FAILURE, BACKOFF_COMPLETE = "ScheduleAttemptFailure", "BackoffComplete"
 POP_FROM_BACKOFF, FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT = "PopFromBackoffQ", "ForceActivate", "UnschedulableTimeout"
 """Upstream's labels of what moves pods beside changes of the cluster."""
+POD_UPDATE = "PodUpdate"
 
 
 def no_gates(_: Pod, __: str) -> None:
@@ -227,25 +228,28 @@ class SchedulingQueue:
     def update(self, old: Pod, new: Pod) -> None:
         """A pending pod changed.
 
-        Where events are kept it stays where it is, unless what changed may help it. Without, it becomes active, an
-        unschedulable one only if more than its status changed. Upstream: Update.
+        Where events are kept it stays where it is, unless what changed may help it. Without, it becomes active (see
+        ``updates_in_place``), an unschedulable one only if more than its status changed. Upstream: Update.
         """
         if self._policy.keeps_events:
             self._update_by_hints(old, new)
             return
         key = new.key
-        if (entry := self._active.get(key) or self._waiting.remove(key)) is not None:
+        if self._policy.updates_in_place and (entry := self._waiting.get(key)) is not None:
+            self._update_nomination(old, new)
+            self._wait(msgspec.structs.replace(entry, pod=new))
+        elif (entry := self._active.get(key) or self._waiting.remove(key)) is not None:
             self._update_nomination(old, new)
             self._put_active(msgspec.structs.replace(entry, pod=new))
         elif (entry := self._unschedulable.get(key)) is not None:
             self._update_nomination(old, new)
             changed = msgspec.structs.replace(entry, pod=new)
+            self._unschedulable[key] = changed
             if changes_more_than_status(old, new):
                 self._backoffs.forget(key)
-                del self._unschedulable[key]
-                self._put_active(changed)
-            else:
-                self._unschedulable[key] = changed
+                self._cause = POD_UPDATE
+                waits = self._policy.updates_in_place
+                self._requeue(changed, QueueingHint.QUEUE if waits else QueueingHint.IMMEDIATELY)
         else:
             self.add(new)
 

@@ -31,8 +31,10 @@ from kubescheduler.releases.release import Change, Edit, Release
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from kubescheduler.config.gate_records import Gate
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
+    from kubescheduler.queue.queue_policy import QueuePolicy
     from predicates.types import FitPredicateFactory
     from priorities.types import PriorityConfigFactory
 
@@ -76,6 +78,26 @@ def release_fields(**fields: Any) -> Edit:
 def framework(**fields: Any) -> Edit:
     """Fields of how it decides by plugins."""
     return lambda release: replace(release, framework=replace(release.framework_rules, **fields))
+
+
+def queueing(change: Callable[[QueuePolicy], QueuePolicy]) -> Edit:
+    """How pods wait to be tried; made when a loop asks."""
+
+    def edit(release: Release) -> Release:
+        older = release.framework_rules.queue
+        return framework(queue=lambda: change(older()))(release)
+
+    return edit
+
+
+def cycling(change: Callable[[ReleaseCycles], ReleaseCycles]) -> Edit:
+    """What happens between choosing a node and binding to it; likewise."""
+
+    def edit(release: Release) -> Release:
+        older = release.framework_rules.cycle
+        return framework(cycle=lambda: change(older()))(release)
+
+    return edit
 
 
 def deciding(**fields: Any) -> Edit:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
@@ -31,10 +34,14 @@ from kubescheduler.releases.changes import (
     plugins,
     policies,
     provider_lists,
+    queueing,
     together,
     wire,
 )
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
 
 
 def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -43,6 +50,25 @@ def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 POLICY_PLUGINS = PolicyPlugins("1.21", ALWAYS, ends_process=False)
+
+
+def by_events(older: QueuePolicy) -> QueuePolicy:
+    """Pods are moved by what plugins registered."""
+    from clusterstate.objects import Service
+    from kubescheduler.queue import queue_policy, queueing_hints
+    from kubescheduler.queue.registered_events import EVENTS_1_21
+
+    return replace(
+        older,
+        resources={**queueing_hints.RESOURCES, Service: "Service"},
+        node_actions=queueing_hints.node_actions,
+        counts=queue_policy.every_event_counts,
+        helps=queue_policy.by_registered_events,
+        label=queue_policy.label_when_asked,
+        events=EVENTS_1_21,
+        updates_in_place=True,
+    )
+
 
 CHANGES = (
     Change(
@@ -138,6 +164,13 @@ CHANGES = (
         "An extender's filter may say of nodes that preemption does not help there.",
         ChangeKind.PREEMPTION,
         wire(knows_unresolvable=True),
+    ),
+    Change(
+        "events-that-plugins-registered-move-pods",
+        "An event moves a pod that fitted nowhere only if a plugin that rejected it registered such events, as "
+        "NodeResourcesFit alone does, and a pod that changes goes on backing off.",
+        ChangeKind.QUEUE,
+        queueing(by_events),
     ),
     Change(
         "filter-errors-without-the-pod",

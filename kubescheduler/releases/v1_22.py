@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, 
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
+    default_preemption,
     inter_pod_affinity,
     node_label,
     node_resources_balanced_allocation,
@@ -32,8 +34,12 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_21
-from kubescheduler.releases.changes import after, component, gates, plugins, policies, together
+from kubescheduler.releases.changes import after, component, cycling, gates, plugins, policies, queueing, together
 from kubescheduler.releases.release import Change, ChangeKind, Release
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.queue.queue_policy import QueuePolicy
 
 OLDER = v1_21.RELEASE.framework_rules.component.providers[DEFAULT_PROVIDER]
 
@@ -92,6 +98,20 @@ CHECKED_WHEN_MADE = frozenset({"NodeResourcesFit", "ServiceAffinity"})
 def created(_: str) -> str:
     """What stands before the texts of what it cannot make."""
     return "couldn't create scheduler: "
+
+
+def by_registered(older: QueuePolicy) -> QueuePolicy:
+    """What plugins register."""
+    from kubescheduler.queue.registered_events import EVENTS_1_22
+
+    return replace(older, events=EVENTS_1_22)
+
+
+def activating(older: ReleaseCycles) -> ReleaseCycles:
+    """Plugins name pods in the cycle state that are to be tried."""
+    from kubescheduler.cycle.cycle_rules import PODS_TO_ACTIVATE
+
+    return replace(older, activate_key=PODS_TO_ACTIVATE)
 
 
 CHANGES = (
@@ -196,6 +216,20 @@ CHANGES = (
                 plugins=POLICY_PLUGINS,
             ),
         ),
+    ),
+    Change(
+        "plugins-register-events",
+        "Every plugin registers the events that may help a pod that it rejected, and plugins may have pods tried at "
+        "once.",
+        ChangeKind.QUEUE,
+        together(queueing(by_registered), cycling(activating)),
+    ),
+    Change(
+        "preemption-needs-victims",
+        "A node where preemption would need no victim is an error, and victims that wait for Permit plugins are "
+        "rejected instead of being deleted.",
+        ChangeKind.PREEMPTION,
+        plugins(default_preemption.PLUGIN_1_22),
     ),
     Change(
         "args-checked-with-the-configuration",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
@@ -15,15 +17,21 @@ from kubescheduler.releases import v1_22
 from kubescheduler.releases.changes import (
     after,
     component,
+    cycling,
     framework,
     gates,
     plugin,
     plugins,
+    queueing,
     together,
     without_plugins,
 )
 from kubescheduler.releases.recorded_processes import live_1_36
 from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.queue.queue_policy import QueuePolicy
 
 MULTI_POINT = (
     "PrioritySort",
@@ -58,6 +66,27 @@ def settled(gates: dict[str, bool]) -> Edit:
         return replace(release, view=lambda others: older({**others, **gates}))
 
     return edit
+
+
+def nominating(older: ReleaseCycles) -> ReleaseCycles:
+    """What an attempt that failed says of the nomination."""
+    from kubescheduler.cycle import cycle_rules, failures
+
+    return replace(
+        older,
+        undecided=failures.undecided_1_23,
+        nominated=failures.nominated_1_36,
+        in_memory=cycle_rules.in_memory_1_36,
+        expires=900.0,
+        failed_binding_is_event=True,
+    )
+
+
+def by_registered(older: QueuePolicy) -> QueuePolicy:
+    """VolumeBinding looks at labels of nodes alone."""
+    from kubescheduler.queue.registered_events import EVENTS_1_23
+
+    return replace(older, events=EVENTS_1_23)
 
 
 CHANGES = (
@@ -144,6 +173,13 @@ CHANGES = (
         "is waited for.",
         ChangeKind.FILTER,
         plugins(volume_binding.PLUGIN_1_23),
+    ),
+    Change(
+        "nominations-written-with-failures",
+        "A failed attempt says whether the pod keeps its nomination, and errors take it away; assumed pods that nobody "
+        "confirms are dropped after 15 minutes instead of 2, and a binding that fails lets other pods try again.",
+        ChangeKind.QUEUE,
+        together(cycling(nominating), queueing(by_registered)),
     ),
     Change(
         "selector-spread-error-text",

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from kubescheduler.config.component.format_1_23 import finish_1_24
 from kubescheduler.config.gate_records import ALPHA, GA, LOCKED
+from kubescheduler.core.filter_results import fit_error_1_24
+from kubescheduler.extender.wire import counted_preemption
 from kubescheduler.framework.deciding.find_nodes import always_alone, narrow_1_24
-from kubescheduler.framework.plugins import node_affinity, node_resources_fit, pod_topology_spread, taint_toleration
+from kubescheduler.framework.plugins import (
+    default_preemption,
+    node_affinity,
+    node_resources_fit,
+    pod_topology_spread,
+    taint_toleration,
+)
 from kubescheduler.releases import v1_23
-from kubescheduler.releases.changes import after, component, deciding, framework, gates, plugins, together
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    deciding,
+    framework,
+    gates,
+    plugins,
+    queueing,
+    together,
+    wire,
+)
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def for_five_minutes(older: QueuePolicy) -> QueuePolicy:
+    """How long pods lie without an event, and which events move them."""
+    from kubescheduler.queue.registered_events import EVENTS_1_24
+
+    return replace(older, lies_for=300.0, events=EVENTS_1_24)
+
 
 CHANGES = (
     Change(
@@ -52,6 +83,24 @@ CHANGES = (
         "NodeResourcesFit counts the overhead of the pod while it scores.",
         ChangeKind.SCORE,
         plugins(replace(node_resources_fit.PLUGIN_1_24, args=node_resources_fit.ARGS_1_22)),
+    ),
+    Change(
+        "messages-end-in-preemption",
+        "The message of a pod that fits nowhere ends in why preemption does not help, and extenders are told, and say, "
+        "how many budgets are violated.",
+        ChangeKind.REASON,
+        together(
+            plugins(default_preemption.PLUGIN_1_24),
+            deciding(fit_error=fit_error_1_24, reports_post_filter=True),
+            wire(preemption=counted_preemption, counts_violations=True),
+        ),
+    ),
+    Change(
+        "unschedulable-for-five-minutes",
+        "A pod that no event moves is tried again after 5 minutes instead of 1, and any update of a node moves pods "
+        "that NodeAffinity, NodeName, NodePorts, NodeResourcesFit or TaintToleration rejected.",
+        ChangeKind.QUEUE,
+        queueing(for_five_minutes),
     ),
     Change(
         "features-that-are-always-there",

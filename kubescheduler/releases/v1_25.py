@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -24,9 +24,8 @@ from kubescheduler.config.component.format_1_36 import (
 )
 from kubescheduler.config.gate_records import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
-from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.core.status import REJECTED_1_36
-from kubescheduler.extender.wire import as_told, counted_preemption
+from kubescheduler.extender.wire import as_told
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.find_nodes import note_1_36, wanted_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
@@ -48,10 +47,12 @@ from kubescheduler.releases import v1_4, v1_20, v1_24
 from kubescheduler.releases.changes import (
     after,
     component,
+    cycling,
     deciding,
     framework,
     gates,
     plugins,
+    queueing,
     release_fields,
     together,
     wire,
@@ -74,55 +75,37 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:
     return Accepted(values, CHECKS_1_36)
 
 
-def queue() -> QueuePolicy:
-    """How pods wait to be tried, and which events help them."""
-    from kubescheduler.queue import queue_policy, queueing_hints
-
+def as_later(older: QueuePolicy) -> QueuePolicy:
+    """What is said of pods that come, and of those that are back too early."""
     return replace(
-        v1_20.queue(),
-        backoffs=queue_policy.BackoffsOfErrors,
-        is_over=queue_policy.second_is_past,
-        found_over=queue_policy.second_after,
-        lies_for=300.0,
-        retry_period=lambda longest: int(longest) + 1,
+        older,
         present=(
             "Pod {} is already present in unschedulable queue",
             "Pod {} is already present in the active queue",
             "Pod {} is already present in the backoff queue",
         ),
         arrival="UnschedulablePodAdd",
-        resources=queueing_hints.RESOURCES,
-        node_actions=queueing_hints.node_actions,
-        pod_actions=queueing_hints.pod_actions,
-        counts=queue_policy.every_event_counts,
-        helps=queue_policy.by_hints,
-        label=queue_policy.label_when_asked,
-        keeps_events=True,
-        tries_early=True,
-        rests_in_backoff=False,
     )
 
 
-@cache
-def cycle() -> ReleaseCycles:
+def cycle_as_later(older: ReleaseCycles) -> ReleaseCycles:
     """What happens between choosing a node and binding to it."""
     from kubescheduler.cycle import cycle_rules, failures
 
     return replace(
-        v1_20.cycle(),
+        older,
         assume_fault=cycle_rules.assume_fault_1_36,
         passes_over=cycle_rules.passes_over_1_36,
         undecided=failures.undecided_1_36,
         chosen=failures.chosen_1_36,
-        pre_flight=cycle_rules.pre_flight_1_36,
         extenders_bind=cycle_rules.extenders_bind_1_36,
-        nominated=failures.nominated_1_36,
-        in_memory=cycle_rules.in_memory_1_36,
         fate=cycle_rules.fate_1_36,
-        expires=math.inf,
-        failed_binding_is_event=True,
-        activate_key=cycle_rules.PODS_TO_ACTIVATE,
     )
+
+
+def never_expiring(older: ReleaseCycles) -> ReleaseCycles:
+    """Assumed pods stay until they are confirmed."""
+    return replace(older, expires=math.inf)
 
 
 VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36, images=ArrivedImageStates)
@@ -148,17 +131,17 @@ AS_LATER = together(
         accepted=accepted,
         reads_gates_at_start=True,
     ),
-    wire(preemption=counted_preemption, refusal=as_told, counts_violations=True),
-    framework(profiles=PROFILES_1_36, cycle=cycle, queue=queue, upstream_tie=HeapTie),
+    wire(refusal=as_told),
+    framework(profiles=PROFILES_1_36, upstream_tie=HeapTie),
+    queueing(as_later),
+    cycling(cycle_as_later),
     deciding(
         rejected=REJECTED_1_36,
         collect=collect_1_36,
         note=note_1_36,
         appends=False,
-        fit_error=fit_error_1_36,
         wanted=wanted_1_36,
         empties=True,
-        reports_post_filter=True,
     ),
     component(points=POINTS),
     plugins(
@@ -171,8 +154,9 @@ AS_LATER = together(
         default_preemption.PLUGIN_1_25,
     ),
 )
-"""Messages, queue, cycle, ties and what extenders are asked: from here on as 1.36 has them, before as 1.20 does. They
-came one by one between 1.21 and 1.36, at steps that are not told apart here, so they are no change of this release."""
+"""Texts of the cycle and of the queue, ties and what extenders are asked: from here on as 1.36 has them, before as 1.20
+does. They came one by one between 1.21 and 1.36, at steps that are not told apart here, so they are no change of this
+release."""
 
 CHANGES = (
     Change(
@@ -227,6 +211,12 @@ CHANGES = (
             ),
         ),
         source="KEP-3094",
+    ),
+    Change(
+        "assumed-pods-stay",
+        "A pod that was sent to its node counts there until it is confirmed; before, for 15 minutes at most.",
+        ChangeKind.QUEUE,
+        cycling(never_expiring),
     ),
     Change(
         "gates-of-1-25",

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from kubescheduler.config.component.format_1_36 import finish_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -86,6 +87,12 @@ CHANGES = (
             gates({"DynamicResourceAllocation": ALPHA}),
         ),
         source="KEP-3063",
+    ),
+    Change(
+        "messages-say-what-pre-filter-refused",
+        "The message of a pod that PreFilter refused says so once, and none of its parts that is empty.",
+        ChangeKind.REASON,
+        deciding(fit_error=fit_error_1_36),
     ),
     Change(
         "percentage-of-nodes-by-profile",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from clusterstate.usage import account_1_28
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.gate_records import ALPHA, BETA, Gate
@@ -13,8 +17,29 @@ from kubescheduler.framework.plugins import (
     pod_topology_spread,
 )
 from kubescheduler.releases import v1_27
-from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together, viewing, without_later
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    deciding,
+    gates,
+    plugins,
+    queueing,
+    together,
+    viewing,
+    without_later,
+)
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def keeping_events(older: QueuePolicy) -> QueuePolicy:
+    """Events during an attempt are kept for its pod, and updates of a pod are such events."""
+    from kubescheduler.queue import queueing_hints
+
+    return replace(older, pod_actions=queueing_hints.pod_actions, retry_period=int, keeps_events=True)
+
 
 CHANGES = (
     Change(
@@ -67,9 +92,10 @@ CHANGES = (
     ),
     Change(
         "queueing-hints",
-        "Plugins can say which events help a pod: SchedulerQueueingHints is on.",
+        "Events during an attempt are kept for its pod, and plugins can say which help it: SchedulerQueueingHints is "
+        "on.",
         ChangeKind.QUEUE,
-        gates({"SchedulerQueueingHints": BETA}),
+        together(gates({"SchedulerQueueingHints": BETA}), queueing(keeping_events)),
         source="KEP-4247",
     ),
 )

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import merge_1_36
 from kubescheduler.config.gate_records import BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_zone
 from kubescheduler.releases import v1_28
-from kubescheduler.releases.changes import after, component, gates, plugins, together, viewing, without_plugins
+from kubescheduler.releases.changes import (
+    after,
+    component,
+    gates,
+    plugins,
+    queueing,
+    together,
+    viewing,
+    without_plugins,
+)
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def keeping_no_events(older: QueuePolicy) -> QueuePolicy:
+    """As before 1.28."""
+    from kubescheduler.queue import queue_policy
+
+    return replace(older, pod_actions=queue_policy.one_update, retry_period=None, keeps_events=False)
+
 
 CHANGES = (
     Change(
@@ -59,7 +83,7 @@ CHANGES = (
         "gates-of-1-29",
         "ReadWriteOncePod can no longer be turned off; queueing hints are off.",
         ChangeKind.GATE,
-        gates({"SchedulerQueueingHints": BETA_OFF}, gone=("ReadWriteOncePod",)),
+        together(gates({"SchedulerQueueingHints": BETA_OFF}, gone=("ReadWriteOncePod",)), queueing(keeping_no_events)),
     ),
 )
 

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from clusterstate.usage import account_1_36
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import outside_1_32
 from kubescheduler.framework.plugins import default_preemption, node_volume_limits, volume_binding
 from kubescheduler.releases import v1_31
-from kubescheduler.releases.changes import after, deciding, gates, plugins, viewing, without_plugins
+from kubescheduler.releases.changes import after, deciding, gates, plugins, queueing, together, viewing, without_plugins
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def by_hints(older: QueuePolicy) -> QueuePolicy:
+    """The plugins' own records say what they register, with their hints."""
+    from kubescheduler.queue import queue_policy, queueing_hints
+
+    return replace(
+        older,
+        resources=queueing_hints.RESOURCES,
+        pod_actions=queueing_hints.pod_actions,
+        helps=queue_policy.by_hints,
+        retry_period=int,
+        events=None,
+        keeps_events=True,
+    )
+
 
 CHANGES = (
     Change(
@@ -49,12 +72,19 @@ CHANGES = (
         without_plugins("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
     ),
     Change(
+        "queueing-hints-of-plugins",
+        "Plugins say of each event whether it helps a pod that they rejected, and events during an attempt are kept "
+        "for its pod: SchedulerQueueingHints is on.",
+        ChangeKind.QUEUE,
+        together(gates({"SchedulerQueueingHints": BETA}), queueing(by_hints)),
+        source="KEP-4247",
+    ),
+    Change(
         "gates-of-1-32",
-        "Queueing hints are on; pod-level resources and asynchronous preemption can be turned on.",
+        "Pod-level resources and asynchronous preemption can be turned on.",
         ChangeKind.GATE,
         gates(
             {
-                "SchedulerQueueingHints": BETA,
                 "DynamicResourceAllocation": BETA_OFF,
                 **dict.fromkeys(("DRAAdminAccess", "PodLevelResources", "SchedulerAsyncPreemption"), ALPHA),
             },

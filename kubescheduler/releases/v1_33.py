@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
 from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
 from kubescheduler.releases import v1_32
-from kubescheduler.releases.changes import after, gates, plugins, together
+from kubescheduler.releases.changes import after, gates, plugins, queueing, together
 from kubescheduler.releases.release import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def early(older: QueuePolicy) -> QueuePolicy:
+    """Ends of back-offs, and who need not wait for them."""
+    from kubescheduler.queue import queue_policy
+
+    return replace(
+        older,
+        backoffs=queue_policy.WholeSecondBackoffs,
+        is_over=queue_policy.second_is_past,
+        found_over=queue_policy.second_after,
+        retry_period=lambda longest: int(longest) + 1,
+        tries_early=True,
+        rests_in_backoff=False,
+    )
+
 
 CHANGES = (
     Change(
@@ -42,9 +65,19 @@ CHANGES = (
         source="KEP-4049",
     ),
     Change(
+        "back-off-in-whole-seconds",
+        "Back-offs end at whole seconds, and a pod in back-off that did not err is tried when there is nothing else to "
+        "do: SchedulerPopFromBackoffQ is on.",
+        ChangeKind.QUEUE,
+        together(
+            queueing(early),
+            gates({"SchedulerPopFromBackoffQ": BETA}, idle=("SchedulerPopFromBackoffQ",)),
+        ),
+        source="KEP-5142",
+    ),
+    Change(
         "gates-of-1-33",
-        "Sidecars and inclusion policies can no longer be turned off; preemption is asynchronous, the backoff queue is "
-        "taken from early.",
+        "Sidecars and inclusion policies can no longer be turned off; preemption is asynchronous.",
         ChangeKind.GATE,
         gates(
             {
@@ -52,10 +85,8 @@ CHANGES = (
                     ("CSIMigrationPortworx", "NodeInclusionPolicyInPodTopologySpread", "SidecarContainers"), LOCKED
                 ),
                 "SchedulerAsyncPreemption": BETA,
-                "SchedulerPopFromBackoffQ": BETA,
                 **dict.fromkeys(("DRADeviceTaints", "DRAPartitionableDevices", "DRAPrioritizedList"), ALPHA),
             },
-            idle=("SchedulerPopFromBackoffQ",),
         ),
     ),
 )

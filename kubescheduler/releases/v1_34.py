@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
 from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
     dynamic_resources,
@@ -11,9 +15,28 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
 )
 from kubescheduler.releases import v1_33
-from kubescheduler.releases.changes import after, component, gates, plugins, together
+from kubescheduler.releases.changes import after, component, cycling, gates, plugins, queueing, together
 from kubescheduler.releases.release import Change, ChangeKind
 from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
+
+if TYPE_CHECKING:
+    from kubescheduler.cycle.cycle_rules import ReleaseCycles
+    from kubescheduler.queue.queue_policy import QueuePolicy
+
+
+def counting_apart(older: QueuePolicy) -> QueuePolicy:
+    """By what back-offs grow."""
+    from kubescheduler.queue.queue_policy import BackoffsOfErrors
+
+    return replace(older, backoffs=BackoffsOfErrors)
+
+
+def announcing(older: ReleaseCycles) -> ReleaseCycles:
+    """PreBind plugins are asked beforehand."""
+    from kubescheduler.cycle.cycle_rules import pre_flight_1_36
+
+    return replace(older, pre_flight=pre_flight_1_36)
+
 
 CHANGES = (
     Change(
@@ -71,6 +94,20 @@ CHANGES = (
         plugins(volume_restrictions.PLUGIN_1_36),
     ),
     Change(
+        "back-off-counts-rejections-and-errors-apart",
+        "Back-offs grow with the attempts that found no node, or with the errors in a row; before, with all attempts.",
+        ChangeKind.QUEUE,
+        queueing(counting_apart),
+    ),
+    Change(
+        "nominated-before-binding",
+        "With the feature gate NominatedNodeNameForExpectation a pod whose binding takes its time is nominated to its "
+        "node before.",
+        ChangeKind.GATE,
+        together(cycling(announcing), gates({"NominatedNodeNameForExpectation": ALPHA})),
+        source="KEP-5278",
+    ),
+    Change(
         "queue-sort-text-shorter",
         "Profiles that sort the queue otherwise than the first are refused with a shorter text.",
         ChangeKind.CONFIGURATION,
@@ -82,7 +119,6 @@ CHANGES = (
         ChangeKind.GATE,
         gates(
             {
-                "NominatedNodeNameForExpectation": ALPHA,
                 "SchedulerAsyncAPICalls": BETA,
                 "SchedulerQueueingHints": LOCKED,
                 "VolumeAttributesClass": GA,

@@ -370,6 +370,9 @@ PREEMPTION_1_20 = PreemptionRules(
     fruitless_clears=False,
 )
 
+PREEMPTION_1_22 = msgspec.structs.replace(PREEMPTION_1_20, pick=pick_1_36, needs_victims=True)
+PREEMPTION_1_24 = msgspec.structs.replace(PREEMPTION_1_22, explains=True)
+
 PREEMPTION_1_18 = msgspec.structs.replace(PREEMPTION_1_20, pick=pick_1_16, honours_policy=False, retries_hopeless=False)
 
 PREEMPTION_1_36 = PreemptionRules(

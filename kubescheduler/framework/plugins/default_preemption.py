@@ -27,6 +27,8 @@ from kubescheduler.framework.deciding.post_filter_plugins import (
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_18,
     PREEMPTION_1_20,
+    PREEMPTION_1_22,
+    PREEMPTION_1_24,
     PREEMPTION_1_25,
     PREEMPTION_1_27,
     PREEMPTION_1_31,
@@ -116,10 +118,32 @@ def default_preemption_1_20(args: DefaultPreemptionArgs | None, handle: Handle) 
 
     Upstream: 1.20 DefaultPreemption.
     """
-    rules = PREEMPTION_1_20
+    return _reading_budgets(PREEMPTION_1_20, evict_1_20, args, handle)
+
+
+def default_preemption_1_22(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """A node where no victim is needed is an error, and a victim that waits for Permit plugins is rejected instead of
+    being deleted.
+
+    Upstream: 1.22 DefaultPreemption.
+    """
+    return _reading_budgets(PREEMPTION_1_22, evict_1_22, args, handle)
+
+
+def default_preemption_1_24(args: DefaultPreemptionArgs | None, handle: Handle) -> DefaultPreemption:
+    """The pod's message says why there is no candidate.
+
+    Upstream: 1.24 DefaultPreemption.
+    """
+    return _at_once(PREEMPTION_1_24, evict_1_22, args, handle)
+
+
+def _reading_budgets(
+    rules: PreemptionRules, evict: Evict, args: DefaultPreemptionArgs | None, handle: Handle
+) -> DefaultPreemption:
     if not handle.feature_gates.get(BUDGETS_GATE, True):
         rules = msgspec.structs.replace(rules, violating=unprotected)
-    return DefaultPreemption(args or DefaultPreemptionArgs(), rules, handle)
+    return _at_once(rules, evict, args, handle)
 
 
 def default_preemption_1_18(_: Any, handle: Handle) -> DefaultPreemption:
@@ -268,6 +292,8 @@ EVENTS = (Registered(POD, Action.DELETE, never),)
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_18)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_19)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_20, args=ARGS_1_20)
+PLUGIN_1_22 = InTreePlugin(NAME, POINTS_1_20, default_preemption_1_22, args=ARGS_1_36)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_22, make=default_preemption_1_24, reasons=REASONS_1_36[:-1])
 PLUGIN_1_36 = InTreePlugin(
     NAME, POINTS_1_36, default_preemption_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS
 )
