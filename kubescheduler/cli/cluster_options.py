@@ -48,6 +48,21 @@ class ServerCluster(NamedTuple):
         except ApiError as error:
             raise InputError(f"the cluster cannot be read: {error}") from None
 
+    def version(self) -> str:
+        """The version that the server says it is of. Raises InputError."""
+        import os
+
+        from clusterstate.errors import InputError
+
+        server = self._listed()
+        from kubescheduler.live.cluster_lists import read_version
+        from kubescheduler.live.transport.api_answers import ApiError
+
+        try:
+            return read_version(server, os.environ)
+        except ApiError as error:
+            raise InputError(f"the cluster cannot be read: {error}") from None
+
     def namespace(self) -> str:
         """Where the context looks for names without a namespace. Raises InputError."""
         import os

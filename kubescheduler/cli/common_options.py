@@ -119,13 +119,22 @@ FILE = click.Path()
 """A file's name as it was given; shells complete it. Whether it is there is seen when it is read."""
 
 
+CLUSTER = "cluster"
+"""As a release: the one of the API server that a kubeconfig names."""
+
+
 class ReleaseName(OneOf):
-    """A choice of releases, each also by a version of it; one that is not there is answered with its neighbours."""
+    """A choice of releases, each also by a version of it; one that is not there is answered with its neighbours.
+
+    ``cluster`` is the release of the API server that ``--kubeconfig`` or ``--context`` names.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The minor release that is meant."""
         if value in self.choices:
             return value
+        if value == CLUSTER:
+            return self.convert(self.of_server(param, ctx), param, ctx)
         from clusterstate.errors import ConfigError
         from clusterstate.versions import minor
         from kubescheduler.releases.lookup import release_of
@@ -138,6 +147,16 @@ class ReleaseName(OneOf):
             return release_of(value, self.choices)
         except ConfigError as error:
             self.fail(str(error), param, ctx)
+
+    def of_server(self, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The version of the API server that the command's other options name."""
+        from kubescheduler.cli.cluster_options import ServerCluster
+
+        params = {} if ctx is None else ctx.params
+        given = {name: params[name] for name in ("kubeconfig", "context") if isinstance(params.get(name), str)}
+        if not given:
+            self.fail("cluster: it is the release of an API server: give --kubeconfig or --context", param, ctx)
+        return ServerCluster(**given).version()
 
 
 FOUND = "kubescheduler.found settings"

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from kubescheduler.cli.common_options import FILE, PLUGIN, RELEASE
+from clusterstate.versions import DEFAULT_RELEASE
+from kubescheduler.cli.cluster_options import ServerCluster
+from kubescheduler.cli.common_options import CLUSTER, FILE, PLUGIN, ReleaseName, spec_option
 from kubescheduler.cli.help_groups import GroupedCommand
+from kubescheduler.releases.names import RELEASE_NAMES
 
 EXTRA = "kubescheduler run needs the extra 'live': pip install 'kubescheduler[live]'"
+
+
+class ReleaseToRun(ReleaseName):
+    """``cluster`` is found out once the flags are read: they name the server."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The minor release that is meant, or ``cluster``."""
+        return CLUSTER if value == CLUSTER else super().convert(value, param, ctx)
+
+
+def _kubeconfig_of(flags: tuple[str, ...]) -> str:
+    """The kubeconfig that the flags name, or the configuration that they name; empty for none.
+
+    Raises UsageError for --master, which names a server without a kubeconfig.
+    """
+    given = dict(zip(flags, (*flags[1:], ""), strict=True))
+    given |= {name: value for name, equals, value in (flag.partition("=") for flag in flags) if equals}
+    if "--master" in given:
+        text = "--release cluster asks the server of a kubeconfig: leave out --master, or say the release"
+        raise click.UsageError(text)
+    if "--kubeconfig" in given or "--config" not in given:
+        return given.get("--kubeconfig", "")
+    from kubescheduler.config.config_text import read_configuration
+
+    document, _ = read_configuration(Path(given["--config"]))
+    return str((document.get("clientConnection") or {}).get("kubeconfig") or "")
 
 
 @click.command(
@@ -15,7 +47,7 @@ EXTRA = "kubescheduler run needs the extra 'live': pip install 'kubescheduler[li
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="Exit status: 0 asked to end, 1 faulty flags or files, 255 (1.36: 1) lost leadership; 2 wrong usage here.",
 )
-@RELEASE
+@spec_option("release", type=ReleaseToRun(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True)
 @PLUGIN
 @click.option("--context", metavar="NAME", help="The context of the kubeconfig; by default its current one.")
 @click.option("--dry-run", is_flag=True, help="Write nothing: decide beside the real scheduler, and compare.")
@@ -53,6 +85,7 @@ def run(
     Examples:
       kubescheduler run --release 1.36 --kubeconfig ~/.kube/config --leader-elect=false
       kubescheduler run --release 1.16 --policy-config-file policy.json --scheduler-name old
+      kubescheduler run --release cluster --kubeconfig ~/.kube/config --leader-elect=false
       kubescheduler run --dry-run --release 1.36 --kubeconfig ~/.kube/config --real release=1.20
     """
     import importlib.util
@@ -60,10 +93,15 @@ def run(
     if importlib.util.find_spec("httptools") is None:
         raise click.UsageError(EXTRA)
     from clusterstate.errors import ConfigError
+    from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.whole_run import whole_run
     from kubescheduler.engine.plugin_options import plugins_for
     from kubescheduler.releases.lookup import live_release
 
+    if release == CLUSTER:
+        version = ServerCluster(_kubeconfig_of(flags), context).version()
+        release = ReleaseName(RELEASE_NAMES).convert(version, None, None)
+        remark(f"the API server is of {version}: release {release} decides")
     try:
         live = live_release(release)
     except ConfigError as error:

@@ -36,7 +36,12 @@ class SpecField(NamedTuple):
 
 
 SPEC_FIELDS = (
-    SpecField("release", "--release", "release", help="Whose rules to decide by."),
+    SpecField(
+        "release",
+        "--release",
+        "release",
+        help="Whose rules to decide by; cluster: the API server's.",
+    ),
     SpecField(
         "provider",
         "--algorithm-provider",

@@ -260,6 +260,27 @@ class ListedServer(msgspec.Struct, frozen=True):
         return named or "default"
 
 
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
+
+
+def read_version(server: ListedServer, environment: Mapping[str, str]) -> str:
+    """The version that the server says it is of, such as v1.28.3+k3s1. Raises as ``read_server`` does."""
+    with IoThread() as io:
+        return io.wait(_ask_version(server, environment))
+
+
+async def _ask_version(server: ListedServer, environment: Mapping[str, str]) -> str:
+    client = ApiClient(await server.access(environment), ClientOptions(server.limits, USER_AGENT, CONNECTING))
+    try:
+        answer = await client.request("GET", "/version")
+        return msgspec.json.decode(answer.body, type=_Version).git_version
+    except msgspec.DecodeError as error:
+        raise ApiError(f"the server's version is not readable: {error}") from None
+    finally:
+        await client.close()
+
+
 def _home(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
@@ -104,3 +106,49 @@ def test_a_sweep_that_goes_on(kubescheduler: Run, server: FrontServer) -> None:
     asked = len(server.asked)
     assert kubescheduler(*sweep).out.splitlines()[1].split() == ["1", "1", "0", "0", "rows.csv"]
     assert len(server.asked) == asked
+
+
+def says_version(server: FrontServer, version: str) -> None:
+    """Has the server say its version."""
+
+    async def answer(request: web.Request) -> web.Response | None:
+        return web.json_response({"gitVersion": version}) if request.path == "/version" else None
+
+    server.faults.append(answer)
+
+
+@pytest.mark.parametrize(("version", "release"), [("v1.28.3+k3s1", "1.28"), ("v1.36.2", "1.36"), ("v1.16.6", "1.16")])
+def test_release_of_the_server(kubescheduler: Run, server: FrontServer, version: str, release: str) -> None:
+    """The minor release that it says decides."""
+    says_version(server, version)
+    done = kubescheduler("schedule", "--kubeconfig", "kubeconfig", "--pending", "--release", "cluster", "-o", "json")
+    assert done.status == 0
+    assert {decision["release"] for decision in json.loads(done.out)["items"]} == {release}
+
+
+@pytest.mark.parametrize(
+    ("version", "args", "said"),
+    [
+        ("v1.17.0", ("--kubeconfig", "kubeconfig"), "release v1.17.0 is not known; known are 1.4, "),
+        ("", ("cluster.yaml",), "cluster: it is the release of an API server: give --kubeconfig or --context"),
+        ("", ("--kubeconfig", "kubeconfig", "--context", "gone"), "the cluster cannot be read: Get "),
+        ("", ("--kubeconfig", "none"), "stat none: no such file or directory"),
+    ],
+)
+def test_no_release_of_a_server(
+    kubescheduler: Run, server: FrontServer, version: str, args: tuple[str, ...], said: str
+) -> None:
+    """One that there is not, or that cannot be asked for, ends with status 2 and one message."""
+    says_version(server, version)
+    done = kubescheduler("schedule", *args, "--pending", "--release", "cluster")
+    assert done.status == 2
+    assert said in done.err
+    assert "a fault in kubescheduler" not in done.err
+
+
+def test_a_run_by_the_server(kubescheduler: Run, server: FrontServer) -> None:
+    """The flags of the release that the server says count, and a note says which one it is."""
+    says_version(server, "v1.28.3")
+    done = kubescheduler("run", "--release", "cluster", "--kubeconfig", "kubeconfig", "--", "--version")
+    assert done.err.splitlines()[0] == "note: the API server is of v1.28.3: release 1.28 decides"
+    assert (done.status, done.out) == (0, "Kubernetes v1.28.3\n")
