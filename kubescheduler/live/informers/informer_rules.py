@@ -31,10 +31,16 @@ class InformerKind(msgspec.Struct, frozen=True):
     field_selector: str = ""
     says_timeout: bool = True
     """Whether watches also say their time as ``timeout=``, not only as ``timeoutSeconds=``."""
+    optional: bool = False
+    """A server of another release may not have it: then there is none of it."""
 
 
 def _of(kind: str, *paths: str) -> InformerKind:
     return InformerKind(kind, paths)
+
+
+def _if_served(kind: str, *paths: str) -> InformerKind:
+    return InformerKind(kind, paths, optional=True)
 
 
 POLICY_V1BETA1 = "/apis/policy/v1beta1/poddisruptionbudgets"
@@ -56,14 +62,14 @@ SINCE_1_16 = (
 KINDS_1_16 = (
     InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED_SORTED, says_timeout=False),
     *SINCE_1_16,
-    _of("CSINode", CSI_NODES_V1BETA1, CSI_NODES_V1),
+    _if_served("CSINode", CSI_NODES_V1BETA1, CSI_NODES_V1),
     _of("PodDisruptionBudget", POLICY_V1BETA1, POLICY_V1),
 )
 
 KINDS_1_20 = (
     InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED),
     *SINCE_1_16,
-    _of("CSINode", CSI_NODES_V1),
+    _if_served("CSINode", CSI_NODES_V1),
     _of("PodDisruptionBudget", POLICY_V1BETA1, POLICY_V1),
 )
 
@@ -71,14 +77,18 @@ KINDS_1_36 = (
     InformerKind("Pod", ("/api/v1/pods",), NOT_ENDED),
     _of("Namespace", "/api/v1/namespaces"),
     *SINCE_1_16,
-    _of("CSINode", CSI_NODES_V1),
-    _of("PodDisruptionBudget", POLICY_V1),
-    _of("CSIDriver", "/apis/storage.k8s.io/v1/csidrivers"),
-    _of("CSIStorageCapacity", "/apis/storage.k8s.io/v1/csistoragecapacities"),
-    _of("VolumeAttachment", "/apis/storage.k8s.io/v1/volumeattachments"),
-    _of("DeviceClass", "/apis/resource.k8s.io/v1/deviceclasses"),
-    _of("ResourceClaim", "/apis/resource.k8s.io/v1/resourceclaims"),
-    _of("ResourceSlice", "/apis/resource.k8s.io/v1/resourceslices"),
+    _if_served("CSINode", CSI_NODES_V1),
+    _of("PodDisruptionBudget", POLICY_V1, POLICY_V1BETA1),
+    _if_served("CSIDriver", "/apis/storage.k8s.io/v1/csidrivers"),
+    _if_served(
+        "CSIStorageCapacity",
+        "/apis/storage.k8s.io/v1/csistoragecapacities",
+        "/apis/storage.k8s.io/v1beta1/csistoragecapacities",
+    ),
+    _if_served("VolumeAttachment", "/apis/storage.k8s.io/v1/volumeattachments"),
+    _if_served("DeviceClass", "/apis/resource.k8s.io/v1/deviceclasses"),
+    _if_served("ResourceClaim", "/apis/resource.k8s.io/v1/resourceclaims"),
+    _if_served("ResourceSlice", "/apis/resource.k8s.io/v1/resourceslices"),
 )
 
 

@@ -80,6 +80,8 @@ GRACE = 30.0
 """Seconds after its end at which a watch that the server did not end is taken for dead."""
 
 
+ABSENT = 600.0
+"""Seconds until a kind is asked for again that the server does not have."""
 CUT = 1.0
 """Seconds at most until a watch that broke at once goes on from where it was."""
 
@@ -138,12 +140,23 @@ class Reflector:
                 if error.code == 404 and self._path + 1 < len(self.kind.paths):
                     self._path += 1
                     continue
+                if error.code == 404 and self.kind.optional:
+                    self._none_there()
+                    await self.clock.sleep(ABSENT)
+                    continue
                 if is_expired(error):
                     self._whole = self.rules.asks_newest_when_expired
                 self._failed(error)
             except Exception as error:  # nobody foresaw it; without this kind no decision would be right
                 self.outage.trouble(self.rules.trouble(self.kind.kind, f"{type(error).__name__}: {error}"))
             await self.clock.sleep(pauses.next())
+
+    def _none_there(self) -> None:
+        """The server does not have the kind: there is none of it, until it is asked for again and there."""
+        if not self.listed:
+            self.outage.trouble(f"The API server has no {self.kind.kind}: none is read")
+            self._replace([], "")
+        self._path = 0
 
     async def _read_and_watch(self, pause: Callable[[], float]) -> None:
         """Reads everything and watches until that has to be done anew."""

@@ -184,6 +184,19 @@ def test_groups_that_are_gone(io: IoThread, api: ApiClient, api_server: FrontSer
     assert {"/apis/policy/v1beta1/poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets"} <= asked
 
 
+def test_kinds_that_are_not_served(io: IoThread, api: ApiClient, api_server: FrontServer) -> None:
+    """There is none of them, which is said once, and all else is read, in older groups where these are there."""
+    if not isinstance(api_server, ApiServer):
+        pytest.skip("a real server has its groups")
+    api_server.groups = ("v1", "apps/v1", "storage.k8s.io/v1", "policy/v1beta1")
+    with reading(api, io, RULES_1_36) as found:
+        kinds = ("DeviceClass", "ResourceClaim", "ResourceSlice")
+        assert sorted(found.troubles) == [f"The API server has no {kind}: none is read" for kind in kinds]
+        api_server.storage.create(PODS, "default", a_pod("a"))
+        found.until(lambda: found.pods == {"a"})
+    assert "/apis/policy/v1beta1/poddisruptionbudgets" in {one.path.partition("?")[0] for one in api_server.asked}
+
+
 @RULES
 def test_cut_streams(io: IoThread, api: ApiClient, api_server: FrontServer, rules: InformerRules) -> None:
     """Streams that break again and again lose nothing and tell nothing twice."""
