@@ -85,11 +85,15 @@ TOO_LATE = "{} reads feature gates when it starts: give --feature-gates to the c
 class ScenarioFlags(EngineFlags, frozen=True, eq=False):
     """What a scenario says of every scheduler."""
 
+    at_start: Mapping[str, bool] = msgspec.field(default_factory=dict)
+    """The gates that were not at their defaults when the release started."""
+
     @property
     def registering_gates(self) -> Mapping[str, bool]:
-        """Those that are read once, at the start, at their defaults: a scenario speaks of them too late."""
+        """Those that are read once, at the start, as they were then: a scenario speaks of them too late."""
         early = frozenset[str]() if self.record.legacy is None else self.record.legacy.read_at_start
-        return {**self.gates, **{name: self.record.gates.gates[name].default for name in early}}
+        started = self.record.gates.resolve(self.at_start)
+        return {**self.gates, **{name: started[name] for name in early}}
 
 
 class Asked(msgspec.Struct, frozen=True, eq=False):
@@ -136,7 +140,7 @@ class Scenario(msgspec.Struct, eq=False):
             release=release,
             cache=ClusterCache.of(objects, release.view(gates)),
             objects=objects,
-            flags=ScenarioFlags(release.name, feature_gates=gates),
+            flags=ScenarioFlags(release.name, feature_gates=gates, at_start=at_start),
             notes=tuple(notes),
             sequence=bool(document.get("sequence")),
         )

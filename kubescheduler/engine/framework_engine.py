@@ -346,7 +346,9 @@ def component_config_of(flags: EngineFlags, notice: Notice) -> SchedulerConfig:
 
 
 def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice) -> SchedulerConfig:
-    """Of a release that reads policies and providers too."""
+    """Of a release that reads policies, and perhaps providers, too."""
+    if given := flags.options_given(*policies.gone):
+        raise ConfigError(f"unknown flag: {option}: {INSTEAD.format(flags.release)}" for option in given)
     source = policies.source(
         provider=flags.provider,
         policy_file=flags.policy_file,

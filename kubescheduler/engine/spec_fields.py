@@ -40,7 +40,7 @@ SPEC_FIELDS = (
         "release",
         "--release",
         "release",
-        help="Whose rules to decide by; cluster: the API server's.",
+        help="Whose rules to decide by.",
     ),
     SpecField(
         "provider",

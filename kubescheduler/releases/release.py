@@ -340,6 +340,8 @@ class PolicyRules(msgspec.Struct, frozen=True, eq=False):
     """What is selected where a policy has no list, and by providers."""
     plugins: PolicyPlugins
     """How plugins are made of a policy."""
+    gone: tuple[str, ...] = ()
+    """Fields of flags that the release no longer has beside policies."""
 
 
 class FrameworkRules(msgspec.Struct, frozen=True, eq=False):

@@ -141,7 +141,10 @@ CHANGES = (
         "There are no algorithm providers any more; by default NodePreferAvoidPods does not score, NodeResourcesFit "
         "scores in place of NodeResourcesLeastAllocated, and VolumeRestrictions takes part in PreFilter.",
         ChangeKind.POLICY,
-        together(component(providers=PROVIDERS), policies(from_provider=created)),
+        together(
+            component(providers=PROVIDERS),
+            policies(from_provider=created, gone=("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")),
+        ),
     ),
     Change(
         "node-resources-fit-scores",

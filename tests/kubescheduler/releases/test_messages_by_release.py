@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import kubescheduler as ks
+from kubescheduler import Cluster, Scheduler
 from tests.support.neighbours import asking, node, pod
 
 TAINTED = {**node("b"), "spec": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}}
@@ -43,6 +43,6 @@ MISSING = 'persistentvolumeclaim "none" not found'
 )
 def test_messages(release: str, large: str, claiming: str) -> None:
     """Preemption has the last word from 1.24 on; what PreFilter refused is said once from 1.26 on."""
-    scheduler = ks.Scheduler(ks.Cluster.read([node("a"), TAINTED], release=release))
+    scheduler = Scheduler(Cluster([node("a"), TAINTED], release=release))
     messages = [scheduler.decide(each, preempt=True).message for each in (LARGE, WITHOUT_CLAIM)]
     assert messages == [f"0/2 nodes are available: {text}" for text in (large, claiming)]

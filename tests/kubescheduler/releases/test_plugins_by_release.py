@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from clusterstate.errors import ConfigError
+from kubescheduler import Cluster, Scheduler
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.releases.lookup import RELEASES
@@ -102,3 +104,14 @@ def test_gates_of_scenarios_come_too_late(
     scenario = {"cluster": {"nodes": [node("a")]}, "featureGates": said, "queries": [query]}
     [found] = evaluate([json.dumps(scenario).encode()], "1.28", at_start)
     assert (found["fits"] == [], len(found["notes"]) if "notes" in found else None) == (refused, notes)
+
+
+@pytest.mark.parametrize(("release", "taken"), [("1.21", True), ("1.22", False), ("1.23", False)])
+def test_providers_by_name(release: str, taken: bool) -> None:
+    """1.22 has policies, and no flag that names a provider."""
+    cluster = Cluster([node("a")], release=release)
+    if taken:
+        assert Scheduler(cluster, provider="DefaultProvider").decide(pod("p")).host == "a"
+        return
+    with pytest.raises(ConfigError, match=rf"unknown flag: --algorithm-provider: release {release} has none"):
+        Scheduler(cluster, provider="DefaultProvider").decide(pod("p"))
