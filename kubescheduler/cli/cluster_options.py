@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.common_options import EXTRA, FILE
 from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 from kubescheduler.cli.progress import progress
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 LONG = 2000
 """Objects that take long enough to list for a progress bar."""
-EXTRA = "reading a cluster from its API server needs the extra 'live': pip install 'kubescheduler[live]'"
 
 
 class ServerCluster(NamedTuple):
@@ -45,21 +44,6 @@ class ServerCluster(NamedTuple):
         try:
             with progress("listing", sys.stderr, smallest=LONG) as tell:
                 return read_server(server, os.environ, tell)
-        except ApiError as error:
-            raise InputError(f"the cluster cannot be read: {error}") from None
-
-    def version(self) -> str:
-        """The version that the server says it is of. Raises InputError."""
-        import os
-
-        from clusterstate.errors import InputError
-
-        server = self._listed()
-        from kubescheduler.live.cluster_lists import read_version
-        from kubescheduler.live.transport.api_answers import ApiError
-
-        try:
-            return read_version(server, os.environ)
         except ApiError as error:
             raise InputError(f"the cluster cannot be read: {error}") from None
 

@@ -123,6 +123,27 @@ CLUSTER = "cluster"
 """As a release: the one of the API server that a kubeconfig names."""
 
 
+EXTRA = "reading a cluster from its API server needs the extra 'live': pip install 'kubescheduler[live]'"
+
+
+def server_version(kubeconfig: str = "", context: str | None = None) -> str:
+    """The version that the API server of a kubeconfig's context says it is of. Raises InputError."""
+    import importlib.util
+    import os
+
+    from clusterstate.errors import InputError
+
+    if importlib.util.find_spec("httptools") is None:
+        raise InputError(EXTRA)
+    from kubescheduler.live.cluster_lists import ListedServer, read_version
+    from kubescheduler.live.transport.api_answers import ApiError
+
+    try:
+        return read_version(ListedServer(kubeconfig, context), os.environ)
+    except ApiError as error:
+        raise InputError(f"the cluster cannot be read: {error}") from None
+
+
 class ReleaseName(OneOf):
     """A choice of releases, each also by a version of it; one that is not there is answered with its neighbours.
 
@@ -150,13 +171,11 @@ class ReleaseName(OneOf):
 
     def of_server(self, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The version of the API server that the command's other options name."""
-        from kubescheduler.cli.cluster_options import ServerCluster
-
         params = {} if ctx is None else ctx.params
         given = {name: params[name] for name in ("kubeconfig", "context") if isinstance(params.get(name), str)}
         if not given:
             self.fail("cluster: it is the release of an API server: give --kubeconfig or --context", param, ctx)
-        return ServerCluster(**given).version()
+        return server_version(**given)
 
 
 FOUND = "kubescheduler.found settings"

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.cli.cluster_options import ServerCluster
-from kubescheduler.cli.common_options import CLUSTER, FILE, PLUGIN, ReleaseName, spec_option
+from kubescheduler.cli.common_options import CLUSTER, FILE, PLUGIN, ReleaseName, server_version, spec_option
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
@@ -99,7 +98,7 @@ def run(
     from kubescheduler.releases.lookup import live_release
 
     if release == CLUSTER:
-        version = ServerCluster(_kubeconfig_of(flags), context).version()
+        version = server_version(_kubeconfig_of(flags), context)
         release = ReleaseName(RELEASE_NAMES).convert(version, None, None)
         remark(f"the API server is of {version}: release {release} decides")
     try:
