@@ -201,6 +201,7 @@ def execute(folder: Path, case: Case) -> Outcome:
     """Runs a case in this process, with ``folder`` as the current one; what it was before the case does not matter."""
     prepare(folder)
     for name, data in case.files.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_bytes(data)
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", errors="surrogateescape"), io.StringIO()
     before = sys.stdin

@@ -500,10 +500,12 @@ def kubeconfig_case(rng: random.Random) -> Case:
 
 
 def exercise_case(rng: random.Random) -> Case:
-    """The description of an exercise."""
-    given = rng.choice(sorted(SHIPPED.glob("*/exercise.yaml"))).read_bytes()
+    """The description of an exercise, with the files that belong to it."""
+    folder = rng.choice(sorted(SHIPPED.glob("*/exercise.yaml"))).parent
+    files = {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    given = files["exercise.yaml"]
     text = mutated(rng, given if rng.random() < 0.3 else dumped(yaml.safe_load(given)), "")
-    return Case((".",), {"exercise.yaml": text}, entry=check_exercise)
+    return Case((".",), {**files, "exercise.yaml": text}, entry=check_exercise)
 
 
 def mirror_case(rng: random.Random) -> Case:
