@@ -28,164 +28,54 @@ MEMORY_PRESSURE = "node(s) had memory pressure"
 DISK_PRESSURE = "node(s) had disk pressure"
 PID_PRESSURE = "node(s) had pid pressure"
 
+OUT_OF_DISK = "node(s) were out of disk space"
+
 MEMORY_PRESSURE_1_4 = "NodeUnderMemoryPressure"
 DISK_PRESSURE_1_4 = "NodeUnderDiskPressure"
 INODE_PRESSURE_1_4 = "NodeUnderInodePressure"
 
-Flag = Callable[[Node], bool | None]
-"""True where a node has something, otherwise None."""
-
-
-def _last_is_true(node: Node, kind: str) -> bool | None:
-    """Whether the last condition of a type is True; Unknown, False and absent are None."""
-    statuses = [condition.status for condition in node.conditions if condition.type == kind]
-    return (bool(statuses) and statuses[-1] == "True") or None
-
-
-def memory_pressure(node: Node) -> bool | None:
-    """The last MemoryPressure condition is True."""
-    return _last_is_true(node, "MemoryPressure")
-
-
-def disk_pressure(node: Node) -> bool | None:
-    """The last DiskPressure condition is True."""
-    return _last_is_true(node, "DiskPressure")
-
-
-def pid_pressure(node: Node) -> bool | None:
-    """The last PIDPressure condition is True."""
-    return _last_is_true(node, "PIDPressure")
-
-
-def not_ready(node: Node) -> bool | None:
-    """Some Ready condition is not True."""
-    return any(c.type == "Ready" and c.status != "True" for c in node.conditions) or None
-
-
-def network_unavailable(node: Node) -> bool | None:
-    """Some NetworkUnavailable condition is not False."""
-    return any(c.type == "NetworkUnavailable" and c.status != "False" for c in node.conditions) or None
-
-
-def cordoned(node: Node) -> bool | None:
-    """True for spec.unschedulable, otherwise None."""
-    return node.unschedulable or None
-
-
-def _where(snapshot: Snapshot, reasons: dict[str, Flag]) -> Verdict:
-    return {reason: snapshot.property_codes(flag)[0] != ABSENT for reason, flag in reasons.items()}
-
-
-def is_best_effort(pod: PodInfo) -> bool:
-    """Whether the pod has no cpu or memory request or limit."""
-    return pod.usage.best_effort
-
-
-def check_node_memory_pressure(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps best-effort pods off nodes short of memory. Upstream: 1.16 CheckNodeMemoryPressurePredicate."""
-    return _where(snapshot, {MEMORY_PRESSURE: memory_pressure}) if is_best_effort(pod) else PASS
-
-
-def check_node_disk_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps pods off nodes short of disk. Upstream: 1.16 CheckNodeDiskPressurePredicate."""
-    return _where(snapshot, {DISK_PRESSURE: disk_pressure})
-
-
-def check_node_pid_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps pods off nodes short of process ids. Upstream: 1.16 CheckNodePIDPressurePredicate."""
-    return _where(snapshot, {PID_PRESSURE: pid_pressure})
-
-
-def check_node_condition(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Not ready, without network, or cordoned: all that hold. Upstream: 1.16 CheckNodeConditionPredicate.
-
-    Readiness is reported first whatever the order of the node's condition list.
-    """
-    return _where(snapshot, {NOT_READY: not_ready, NETWORK_UNAVAILABLE: network_unavailable, UNSCHEDULABLE: cordoned})
-
-
-# --- 1.13 ----------------------------------------------------------------------------------
-
-OUT_OF_DISK = "node(s) were out of disk space"
-
-
-def out_of_disk(node: Node) -> bool | None:
-    """Some OutOfDisk condition is not False."""
-    return any(c.type == "OutOfDisk" and c.status != "False" for c in node.conditions) or None
-
-
-def check_node_condition_1_13(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Out of disk counts too. Upstream: 1.13 CheckNodeConditionPredicate."""
-    return _where(
-        snapshot,
-        {
-            NOT_READY: not_ready,
-            OUT_OF_DISK: out_of_disk,
-            NETWORK_UNAVAILABLE: network_unavailable,
-            UNSCHEDULABLE: cordoned,
-        },
-    )
-
-
-# --- 1.4 -----------------------------------------------------------------------------------
-
-
-def _any_is_true(node: Node, kind: str) -> bool | None:
-    """Whether any condition of a type is True, otherwise None."""
-    return any(c.type == kind and c.status == "True" for c in node.conditions) or None
-
-
-def any_memory_pressure(node: Node) -> bool | None:
-    """Some MemoryPressure condition is True."""
-    return _any_is_true(node, "MemoryPressure")
-
-
-def any_disk_pressure(node: Node) -> bool | None:
-    """Some DiskPressure condition is True."""
-    return _any_is_true(node, "DiskPressure")
-
-
-def any_inode_pressure(node: Node) -> bool | None:
-    """Some InodePressure condition is True."""
-    return _any_is_true(node, "InodePressure")
-
-
-def check_node_memory_pressure_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps best-effort pods off nodes short of memory. Upstream: 1.4 CheckNodeMemoryPressurePredicate."""
-    return _where(snapshot, {MEMORY_PRESSURE_1_4: any_memory_pressure}) if is_best_effort(pod) else PASS
-
-
-def check_node_disk_pressure_1_4(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps pods off nodes short of disk. Upstream: 1.4 CheckNodeDiskPressurePredicate."""
-    return _where(snapshot, {DISK_PRESSURE_1_4: any_disk_pressure})
-
-
-def check_node_inode_pressure(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Keeps pods off nodes short of inodes. Upstream: 1.4 CheckNodeInodePressurePredicate."""
-    return _where(snapshot, {INODE_PRESSURE_1_4: any_inode_pressure})
-
-
-# --- maps ----------------------------------------------------------------------------------
-
 
 class _Wanted(msgspec.Struct, frozen=True):
-    """What a reason asks of a node: its flag, and what that means."""
+    """What a reason asks of a node."""
 
-    flag: Flag
+    lacks: Callable[[Node], bool | None]
+    """True where a node does not have it, otherwise None."""
     what: str
 
 
+def _every(kind: str, status: str) -> _Wanted:
+    def lacks(node: Node) -> bool | None:
+        return any(c.type == kind and c.status != status for c in node.conditions) or None
+
+    return _Wanted(lacks, f"every {kind} condition to be {status}")
+
+
+def _last_not_true(kind: str) -> _Wanted:
+    def lacks(node: Node) -> bool | None:
+        statuses = [condition.status for condition in node.conditions if condition.type == kind]
+        return (bool(statuses) and statuses[-1] == "True") or None
+
+    return _Wanted(lacks, f"the last {kind} condition not to be True")
+
+
+def _none_true(kind: str) -> _Wanted:
+    def lacks(node: Node) -> bool | None:
+        return any(c.type == kind and c.status == "True" for c in node.conditions) or None
+
+    return _Wanted(lacks, f"no {kind} condition to be True")
+
+
 WANTED = {
-    NOT_READY: _Wanted(not_ready, "every Ready condition to be True"),
-    NETWORK_UNAVAILABLE: _Wanted(network_unavailable, "every NetworkUnavailable condition to be False"),
-    OUT_OF_DISK: _Wanted(out_of_disk, "every OutOfDisk condition to be False"),
-    UNSCHEDULABLE: _Wanted(cordoned, "spec.unschedulable not to be set"),
-    MEMORY_PRESSURE: _Wanted(memory_pressure, "the last MemoryPressure condition not to be True"),
-    DISK_PRESSURE: _Wanted(disk_pressure, "the last DiskPressure condition not to be True"),
-    PID_PRESSURE: _Wanted(pid_pressure, "the last PIDPressure condition not to be True"),
-    MEMORY_PRESSURE_1_4: _Wanted(any_memory_pressure, "no MemoryPressure condition to be True"),
-    DISK_PRESSURE_1_4: _Wanted(any_disk_pressure, "no DiskPressure condition to be True"),
-    INODE_PRESSURE_1_4: _Wanted(any_inode_pressure, "no InodePressure condition to be True"),
+    NOT_READY: _every("Ready", "True"),
+    NETWORK_UNAVAILABLE: _every("NetworkUnavailable", "False"),
+    OUT_OF_DISK: _every("OutOfDisk", "False"),
+    UNSCHEDULABLE: _Wanted(lambda node: node.unschedulable or None, "spec.unschedulable not to be set"),
+    MEMORY_PRESSURE: _last_not_true("MemoryPressure"),
+    DISK_PRESSURE: _last_not_true("DiskPressure"),
+    PID_PRESSURE: _last_not_true("PIDPressure"),
+    MEMORY_PRESSURE_1_4: _none_true("MemoryPressure"),
+    DISK_PRESSURE_1_4: _none_true("DiskPressure"),
+    INODE_PRESSURE_1_4: _none_true("InodePressure"),
 }
 """Reason → what it is about."""
 
@@ -196,14 +86,23 @@ def explain_condition(_: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     if node is None:
         return Unmet(())
     found = ", ".join(f"{c.type}={c.status}" for c in node.conditions if c.type in wanted.what) or "none"
-    return Unmet((Need(wanted.what, found if wanted.flag is not cordoned else "it set", not wanted.flag(node)),))
+    return Unmet((Need(wanted.what, "it set" if reason == UNSCHEDULABLE else found, not wanted.lacks(node)),))
 
 
-def _of_node(
-    name: str,
-    check: Callable[[PodInfo, Snapshot], Verdict],
-    applies: Callable[[PodInfo], bool] = applies_always,
-) -> FitPredicate:
+def is_best_effort(pod: PodInfo) -> bool:
+    """Whether the pod has no cpu or memory request or limit."""
+    return pod.usage.best_effort
+
+
+def _wanting(name: str, *reasons: str, applies: Callable[[PodInfo], bool] = applies_always) -> FitPredicate:
+    """Fails where a node lacks what the reasons want; all that hold are reported, in this order whatever that of the
+    node's list is. applies: to which pods."""
+
+    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        if not applies(pod):
+            return PASS
+        return {reason: snapshot.property_codes(WANTED[reason].lacks)[0] != ABSENT for reason in reasons}
+
     return node_predicate(name, check, applies, explain_condition)
 
 
@@ -215,7 +114,7 @@ def make_check_node_condition(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CheckNodeConditionPredicate.
     """
-    return _of_node("CheckNodeCondition", check_node_condition)
+    return _wanting("CheckNodeCondition", NOT_READY, NETWORK_UNAVAILABLE, UNSCHEDULABLE)
 
 
 def make_check_node_condition_1_13(_: PredicateArgs) -> FitPredicate:
@@ -223,7 +122,7 @@ def make_check_node_condition_1_13(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.13 CheckNodeConditionPredicate.
     """
-    return _of_node("CheckNodeCondition", check_node_condition_1_13)
+    return _wanting("CheckNodeCondition", NOT_READY, OUT_OF_DISK, NETWORK_UNAVAILABLE, UNSCHEDULABLE)
 
 
 def make_check_node_memory_pressure(_: PredicateArgs) -> FitPredicate:
@@ -231,7 +130,7 @@ def make_check_node_memory_pressure(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CheckNodeMemoryPressurePredicate.
     """
-    return _of_node("CheckNodeMemoryPressure", check_node_memory_pressure, is_best_effort)
+    return _wanting("CheckNodeMemoryPressure", MEMORY_PRESSURE, applies=is_best_effort)
 
 
 def make_check_node_disk_pressure(_: PredicateArgs) -> FitPredicate:
@@ -239,7 +138,7 @@ def make_check_node_disk_pressure(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CheckNodeDiskPressurePredicate.
     """
-    return _of_node("CheckNodeDiskPressure", check_node_disk_pressure)
+    return _wanting("CheckNodeDiskPressure", DISK_PRESSURE)
 
 
 def make_check_node_pid_pressure(_: PredicateArgs) -> FitPredicate:
@@ -247,7 +146,7 @@ def make_check_node_pid_pressure(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 CheckNodePIDPressurePredicate.
     """
-    return _of_node("CheckNodePIDPressure", check_node_pid_pressure)
+    return _wanting("CheckNodePIDPressure", PID_PRESSURE)
 
 
 def make_check_node_memory_pressure_1_4(_: PredicateArgs) -> FitPredicate:
@@ -255,7 +154,7 @@ def make_check_node_memory_pressure_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 CheckNodeMemoryPressurePredicate.
     """
-    return _of_node("CheckNodeMemoryPressure", check_node_memory_pressure_1_4, is_best_effort)
+    return _wanting("CheckNodeMemoryPressure", MEMORY_PRESSURE_1_4, applies=is_best_effort)
 
 
 def make_check_node_disk_pressure_1_4(_: PredicateArgs) -> FitPredicate:
@@ -263,7 +162,7 @@ def make_check_node_disk_pressure_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 CheckNodeDiskPressurePredicate.
     """
-    return _of_node("CheckNodeDiskPressure", check_node_disk_pressure_1_4)
+    return _wanting("CheckNodeDiskPressure", DISK_PRESSURE_1_4)
 
 
 def make_check_node_inode_pressure(_: PredicateArgs) -> FitPredicate:
@@ -271,7 +170,7 @@ def make_check_node_inode_pressure(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 CheckNodeInodePressurePredicate.
     """
-    return _of_node("CheckNodeInodePressure", check_node_inode_pressure)
+    return _wanting("CheckNodeInodePressure", INODE_PRESSURE_1_4)
 
 
 CONDITIONS: dict[str, FitPredicateFactory] = {

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from clusterstate.objects import Container, Node, NodeCondition
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
-from predicates.conditions import (
-    CONDITIONS,
-    check_node_condition,
-    check_node_disk_pressure,
-    check_node_memory_pressure,
-    check_node_pid_pressure,
-)
-from predicates.types import PredicateArgs, Verdict
+from predicates.conditions import CONDITIONS
+from predicates.types import PredicateArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
 
 
@@ -26,16 +17,16 @@ def node_with(*conditions: str, **fields: Any) -> Node:
     return make_node("n", conditions=tuple(NodeCondition(*c.split("=")) for c in conditions), **fields)
 
 
-def reasons(check: Callable[[PodInfo, Snapshot], Verdict], node: Node, **pod: Any) -> list[str]:
+def reasons(name: str, node: Node, **pod: Any) -> list[str]:
     cluster = Cluster([node])
-    verdict = check(cluster.info(make_pod(**pod)), cluster.snapshot)
+    verdict = CONDITIONS[name](PredicateArgs()).check(cluster.info(make_pod(**pod)), cluster.snapshot)
     return [reason for reason, mask in verdict.items() if mask.all()]
 
 
 PRESSURES = {
-    "MemoryPressure": (check_node_memory_pressure, "node(s) had memory pressure"),
-    "DiskPressure": (check_node_disk_pressure, "node(s) had disk pressure"),
-    "PIDPressure": (check_node_pid_pressure, "node(s) had pid pressure"),
+    "MemoryPressure": "node(s) had memory pressure",
+    "DiskPressure": "node(s) had disk pressure",
+    "PIDPressure": "node(s) had pid pressure",
 }
 
 
@@ -53,9 +44,8 @@ PRESSURES = {
 @pytest.mark.parametrize("kind", PRESSURES)
 def test_pressure_is_a_last_status_of_true(kind: str, statuses: list[str], fails: bool) -> None:
     """Of several conditions of a type the last one counts."""
-    check, reason = PRESSURES[kind]
     node = node_with(*(f"{kind}={status}" for status in statuses), "Ready=True")
-    assert reasons(check, node) == [reason] * fails
+    assert reasons(f"CheckNode{kind}", node) == [PRESSURES[kind]] * fails
 
 
 @pytest.mark.parametrize(
@@ -78,7 +68,7 @@ def test_memory_pressure_concerns_best_effort_pods(
         "init_containers": tuple(Container(**c) for c in init),
     }
     node = node_with("MemoryPressure=True")
-    assert reasons(check_node_memory_pressure, node, **spec) == ["node(s) had memory pressure"] * fails
+    assert reasons("CheckNodeMemoryPressure", node, **spec) == ["node(s) had memory pressure"] * fails
     rule = CONDITIONS["CheckNodeMemoryPressure"](PredicateArgs())
     assert rule.applies(Cluster().info(make_pod(**spec))) is fails  # type: ignore[arg-type]
 
@@ -110,4 +100,4 @@ READY, NETWORK, CORDONED = (
 )
 def test_node_condition_collects_every_reason(node: Node, expected: list[str]) -> None:
     """Ready, network, cordon, in this order."""
-    assert reasons(check_node_condition, node) == expected
+    assert reasons("CheckNodeCondition", node) == expected
