@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
@@ -74,27 +75,63 @@ def bound_volume(
     return volume
 
 
-def no_volume_zone_conflict(pod: PodInfo, snapshot: Snapshot, not_bound: str = NOT_BOUND) -> Verdict:
-    """Volumes count in order: a node fails at the first conflict, and only nodes without one see a later error.
+class Zones(msgspec.Struct, frozen=True):
+    """The values of a label that a volume allows; None among them: that the node lacks it."""
 
-    A node without zone and region labels passes. not_bound: the text for a claim that should have been bound.
-    Upstream: 1.13 to 1.16 VolumeZoneChecker.
-    """
-    undecided = _labelled(snapshot, ZONE_KEYS)
-    conflict = np.zeros(len(snapshot), np.bool_)
-    for name in claim_names(pod.spec):
-        try:
-            volume = bound_volume(pod.namespace, name, snapshot.objects, not_bound)
-        except VolumeError as error:
-            return {ZONE_CONFLICT: conflict, NodeError(str(error)): undecided}
-        labels = volume.metadata.labels if volume else NO_LABELS
-        for key in ZONE_KEYS:
-            zones = label_zones(labels.get(key, ""))
-            if zones:
-                differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
+    label: str
+    values: frozenset[str | None]
+    text: str
+    """What is asked of the node."""
+
+
+def _zones_in(label: str, zones: frozenset[str]) -> Zones:
+    return Zones(label, frozenset[str | None](zones), f"{label} in ({', '.join(sorted(zones))})")
+
+
+class ZoneRule(msgspec.Struct, frozen=True):
+    """What is looked at on each node anew: volumes count in order. A node fails at the first conflict, and only nodes
+    without one see a later error. A node without any of the labels passes."""
+
+    zones: Callable[[str, str, ClusterObjects], list[Zones]]
+    """Of the volume behind a claim (namespace, name). Raises VolumeError."""
+    labels: tuple[str, ...] = ZONE_KEYS
+    """Those of which a node has one at least, if it is looked at."""
+    conflict: str = ZONE_CONFLICT
+    told: Callable[[str], str] = NodeError
+    """The reason for a claim without a volume."""
+
+    def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
+        """The nodes in conflict, and those that see an error."""
+        undecided = _labelled(snapshot, self.labels)
+        conflict = np.zeros(len(snapshot), np.bool_)
+        for name in claim_names(pod.spec):
+            try:
+                wanted = self.zones(pod.namespace, name, snapshot.objects)
+            except VolumeError as error:
+                return {self.conflict: conflict, self.told(str(error)): undecided}
+            for zones in wanted:
+                differs = undecided & ~snapshot.spread_label(zones.label, zones.values.__contains__)
                 conflict |= differs
                 undecided &= ~differs
-    return {ZONE_CONFLICT: conflict}
+        return {self.conflict: conflict}
+
+    def explain(self, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+        """By volume and label the zones it is in, and the node's; or the claim without a volume."""
+        applies = bool(_labelled(snapshot, self.labels)[0])
+        if reason != self.conflict:
+            return Unmet((Need("a volume behind every claim", reason, False),), applies)
+        needs: list[Need] = []
+        for name in claim_names(pod.spec):
+            try:
+                wanted = self.zones(pod.namespace, name, snapshot.objects)
+            except VolumeError:
+                break
+            needs += [_need(zones, label_of(snapshot, zones.label)) for zones in wanted]
+        return Unmet(tuple(needs), applies)
+
+
+def _need(zones: Zones, value: str | None) -> Need:
+    return Need(zones.text, label_text(value), value in zones.values)
 
 
 def _labelled(snapshot: Snapshot, keys: Iterable[str]) -> Mask:
@@ -103,6 +140,16 @@ def _labelled(snapshot: Snapshot, keys: Iterable[str]) -> Mask:
     for key in keys:
         out |= snapshot.label_codes(key)[0] != ABSENT
     return out
+
+
+def _zones_1_16(namespace: str, claim_name: str, objects: ClusterObjects, not_bound: str = NOT_BOUND) -> list[Zones]:
+    volume = bound_volume(namespace, claim_name, objects, not_bound)
+    labels = volume.metadata.labels if volume else NO_LABELS
+    return [_zones_in(key, zones) for key in ZONE_KEYS if (zones := label_zones(labels.get(key, "")))]
+
+
+RULE_1_16 = ZoneRule(_zones_1_16)
+RULE_1_13 = ZoneRule(partial(_zones_1_16, not_bound=NOT_BOUND_1_13))
 
 
 # --- 1.4 -----------------------------------------------------------------------------------
@@ -123,55 +170,31 @@ def bound_volume_1_4(namespace: str, claim_name: str, objects: ClusterObjects) -
     return volume
 
 
-def no_volume_zone_conflict_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """A volume's zone and region labels are compared as they are, a label that the node lacks as an empty one.
-
-    Otherwise as in 1.16. Upstream: 1.4 VolumeZoneChecker.
-    """
-    undecided = _labelled(snapshot, ZONE_KEYS)
-    conflict = np.zeros(len(snapshot), np.bool_)
-    for name in claim_names(pod.spec):
-        try:
-            labels = bound_volume_1_4(pod.namespace, name, snapshot.objects).metadata.labels
-        except VolumeError as error:
-            return {ZONE_CONFLICT_1_4: conflict, NodeError(str(error)): undecided}
-        for key in ZONE_KEYS:
-            zone = labels.get(key)
-            if zone is not None:
-                same = snapshot.spread_label(key, partial(_same_zone, zone))
-                conflict |= undecided & ~same
-                undecided &= same
-    return {ZONE_CONFLICT_1_4: conflict}
+def _zones_1_4(namespace: str, claim_name: str, objects: ClusterObjects) -> list[Zones]:
+    """Labels are compared as they are, one that the node lacks as an empty one."""
+    labels = bound_volume_1_4(namespace, claim_name, objects).metadata.labels
+    return [
+        Zones(key, frozenset({labels[key]} if labels[key] else {"", None}), f"{key}={labels[key]}")
+        for key in ZONE_KEYS
+        if key in labels
+    ]
 
 
-def _same_zone(zone: str, value: str | None) -> bool:
-    return (value or "") == zone
+RULE_1_4 = ZoneRule(_zones_1_4, conflict=ZONE_CONFLICT_1_4)
 
 
 # --- framework releases --------------------------------------------------------------------
 
 
-def volume_zone_1_18(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """The same; a claim without a volume is an error. Upstream: 1.18 and 1.19 VolumeZone."""
-    return volume_zone_1_20(pod, snapshot, StatusError)
+def _zones_1_20(namespace: str, claim_name: str, objects: ClusterObjects) -> list[Zones]:
+    volume = volume_behind(namespace, claim_name, objects)
+    return [_zones_in(key, zones) for key, zones in (volume_zones(volume) if volume else ())]
 
 
-def volume_zone_1_20(pod: PodInfo, snapshot: Snapshot, told: Callable[[str], str] = str) -> Verdict:
-    """Volumes count in order: a node fails at the first conflict, and only nodes without one see why a later claim has
-    no volume. A node without any of the labels passes. told: the reason of that. Upstream: 1.20 VolumeZone.
-    """
-    undecided = _labelled(snapshot, ZONE_LABELS)
-    conflict = np.zeros(len(snapshot), np.bool_)
-    for name in claim_names(pod.spec):
-        try:
-            volume = volume_behind(pod.namespace, name, snapshot.objects)
-        except VolumeError as error:
-            return {ZONE_CONFLICT: conflict, told(str(error)): undecided}
-        for key, zones in volume_zones(volume) if volume else ():
-            differs = undecided & ~snapshot.spread_label(key, zones.__contains__)
-            conflict |= differs
-            undecided &= ~differs
-    return {ZONE_CONFLICT: conflict}
+RULE_1_20 = ZoneRule(_zones_1_20, ZONE_LABELS, told=str)
+"""Upstream: 1.20 VolumeZone."""
+RULE_1_18 = ZoneRule(_zones_1_20, ZONE_LABELS, told=StatusError)
+"""The same; a claim without a volume is an error. Upstream: 1.18 and 1.19 VolumeZone."""
 
 
 def _zones(pod: PodInfo, objects: ClusterObjects) -> list[tuple[str, frozenset[str]]]:
@@ -224,55 +247,6 @@ def _conflict(later: Mapping[str, str], pod: PodInfo, snapshot: Snapshot) -> Ver
 # --- evidence ------------------------------------------------------------------------------
 
 
-def explain_zones(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-    """By volume and label the zones it is in, and the node's."""
-    needs: list[Need] = []
-    for name in claim_names(pod.spec):
-        try:
-            volume = bound_volume(pod.namespace, name, snapshot.objects)
-        except VolumeError:
-            break
-        for key in ZONE_KEYS if volume else ():
-            assert volume is not None
-            if zones := label_zones(volume.metadata.labels.get(key, "")):
-                needs.append(_zone_need(snapshot, key, zones))
-    return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_KEYS)[0]))
-
-
-def _zone_need(snapshot: Snapshot, key: str, zones: frozenset[str], value: str | None = None) -> Need:
-    value = label_of(snapshot, key) if value is None else value
-    return Need(f"{key} in ({', '.join(sorted(zones))})", label_text(value), value in zones)
-
-
-def explain_zones_1_4(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-    """By volume and label its zone, and the node's."""
-    needs: list[Need] = []
-    for name in claim_names(pod.spec):
-        try:
-            labels = bound_volume_1_4(pod.namespace, name, snapshot.objects).metadata.labels
-        except VolumeError:
-            break
-        for key in (key for key in ZONE_KEYS if key in labels):
-            value = label_of(snapshot, key)
-            needs.append(Need(f"{key}={labels[key]}", label_text(value), _same_zone(labels[key], value)))
-    return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_KEYS)[0]))
-
-
-def explain_zones_1_20(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
-    """By volume and label the zones it is in, and the node's; or the claim without a volume."""
-    applies = bool(_labelled(snapshot, ZONE_LABELS)[0])
-    if reason != ZONE_CONFLICT:
-        return Unmet((Need("a volume behind every claim", reason, False),), applies)
-    needs: list[Need] = []
-    for name in claim_names(pod.spec):
-        try:
-            volume = volume_behind(pod.namespace, name, snapshot.objects)
-        except VolumeError:
-            break
-        needs += [_zone_need(snapshot, key, zones) for key, zones in (volume_zones(volume) if volume else ())]
-    return Unmet(tuple(needs), applies)
-
-
 def explain_zones_1_36(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """The same; a beta label that the node lacks is looked up under its later name."""
     return _explain(GA_LABEL, pod, snapshot, reason)
@@ -290,7 +264,7 @@ def _explain(names: Mapping[str, str], pod: PodInfo, snapshot: Snapshot, reason:
     for key, zones in _zones(pod, snapshot.objects):
         value = label_of(snapshot, key)
         later = label_of(snapshot, names[key]) if value is None and key in names else value
-        needs.append(_zone_need(snapshot, key, zones, later))
+        needs.append(_need(_zones_in(key, zones), later))
     return Unmet(tuple(needs), bool(_labelled(snapshot, ZONE_LABELS)[0]))
 
 
@@ -303,13 +277,7 @@ def make_no_volume_zone_conflict(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.16 VolumeZoneChecker.
     """
-    return FitPredicate(
-        "NoVolumeZoneConflict",
-        no_volume_zone_conflict,
-        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        has_claims,
-        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
-    )
+    return _conflicts(RULE_1_16)
 
 
 def make_no_volume_zone_conflict_1_13(_: PredicateArgs) -> FitPredicate:
@@ -317,13 +285,7 @@ def make_no_volume_zone_conflict_1_13(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.13 VolumeZoneChecker.
     """
-    return FitPredicate(
-        "NoVolumeZoneConflict",
-        partial(no_volume_zone_conflict, not_bound=NOT_BOUND_1_13),
-        Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        has_claims,
-        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones),
-    )
+    return _conflicts(RULE_1_13)
 
 
 def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
@@ -331,12 +293,16 @@ def make_no_volume_zone_conflict_1_4(_: PredicateArgs) -> FitPredicate:
 
     Upstream: 1.4 VolumeZoneChecker.
     """
+    return _conflicts(RULE_1_4)
+
+
+def _conflicts(rule: ZoneRule) -> FitPredicate:
     return FitPredicate(
         "NoVolumeZoneConflict",
-        no_volume_zone_conflict_1_4,
+        rule.check,
         Footprint(Reads.NODE | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         has_claims,
-        evidence=predicate_evidence("NoVolumeZoneConflict", explain_zones_1_4),
+        evidence=predicate_evidence("NoVolumeZoneConflict", rule.explain),
     )
 
 

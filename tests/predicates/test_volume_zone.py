@@ -10,9 +10,9 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import label_zones
 from predicates.types import PredicateArgs
 from predicates.volume_zone import (
+    RULE_1_16,
     VOLUME_ZONE,
     ZONE_CONFLICT,
-    no_volume_zone_conflict,
     volume_zone_1_27,
     volume_zone_1_36,
 )
@@ -57,7 +57,7 @@ STORAGE = [
 def failing(pod: Pod, snapshot: Snapshot | None = None) -> dict[str, list[str]]:
     cluster = Cluster(NODES, [], STORAGE)
     snapshot = cluster.snapshot if snapshot is None else snapshot
-    return by_text(snapshot, no_volume_zone_conflict(cluster.info(pod), snapshot))
+    return by_text(snapshot, RULE_1_16.check(cluster.info(pod), snapshot))
 
 
 @pytest.mark.parametrize(

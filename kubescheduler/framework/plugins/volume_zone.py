@@ -31,13 +31,13 @@ from kubescheduler.queue.queueing_hints import (
 from predicates.refusal_evidence import Explain, filter_evidence
 from predicates.types import FitPredicate, Verdict, always
 from predicates.volume_zone import (
-    explain_zones_1_20,
+    RULE_1_18,
+    RULE_1_20,
+    ZoneRule,
     explain_zones_1_27,
     explain_zones_1_36,
     volume_zone_pre_filter,
 )
-from predicates.volume_zone import volume_zone_1_18 as check_1_18
-from predicates.volume_zone import volume_zone_1_20 as check_1_20
 from predicates.volume_zone import volume_zone_1_27 as check_1_27
 from predicates.volume_zone import volume_zone_1_36 as check_1_36
 
@@ -52,16 +52,7 @@ def volume_zone_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 VolumeZone.
     """
-    evidence = filter_evidence(NAME, explain_zones_1_20)
-    rule = FitPredicate(
-        NAME,
-        check_1_20,
-        Footprint(READS, pod_key=spec_alone, storage=bound_storage),
-        has_claims,
-        unresolvable=always,
-        evidence=evidence,
-    )
-    return ColumnPlugin(NAME, POINTS_1_20, rule)
+    return _looking_at_nodes(RULE_1_20)
 
 
 def volume_zone_1_18(_: Any, __: Handle) -> ColumnPlugin:
@@ -69,15 +60,14 @@ def volume_zone_1_18(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.18 and 1.19 VolumeZone.
     """
-    rule = FitPredicate(
-        NAME,
-        check_1_18,
-        Footprint(READS, pod_key=spec_alone, storage=bound_storage),
-        has_claims,
-        unresolvable=always,
-        evidence=filter_evidence(NAME, explain_zones_1_20),
-    )
-    return ColumnPlugin(NAME, POINTS_1_20, rule)
+    return _looking_at_nodes(RULE_1_18)
+
+
+def _looking_at_nodes(rule: ZoneRule) -> ColumnPlugin:
+    footprint = Footprint(READS, pod_key=spec_alone, storage=bound_storage)
+    evidence = filter_evidence(NAME, rule.explain)
+    check = FitPredicate(NAME, rule.check, footprint, has_claims, unresolvable=always, evidence=evidence)
+    return ColumnPlugin(NAME, POINTS_1_20, check)
 
 
 def volume_zone_1_36(_: Any, __: Handle) -> ColumnPlugin:
