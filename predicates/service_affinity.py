@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -32,31 +31,42 @@ Wanted = dict[str, str] | NodeError
 READS = Reads.NODE | Reads.ALL_NODES | Reads.ALL_PODS | Reads.SERVICES
 
 
-def check_service_affinity(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Fails where the node differs in ``labels`` from the pod's nodeSelector or, for what that leaves open, its peer.
-
-    Upstream: 1.16 checkServiceAffinity. Of several peers, whose order is arbitrary there, the one on the lowest
-    row counts. A peer on a node that is not known is an error.
-    """
-    wanted = wanted_labels(labels, pod, snapshot)
-    if isinstance(wanted, NodeError):
-        return {wanted: np.ones(len(snapshot), np.bool_)}
-    return {AFFINITY_VIOLATED: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
+Peer = Callable[[PodInfo, Snapshot], Labels | NodeError | None]
+"""The labels of the node of a pod's first peer, or the error of one whose node is not known; None without a peer."""
 
 
-def wanted_labels(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Wanted:
-    """The labels that a node must have, or the error of a peer on a node that is not known."""
+def wanted_labels(peer: Peer, labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Wanted:
+    """Those of ``labels`` that a node must have: the pod's nodeSelector's, then, for what that leaves open and if the
+    pod has a service, its peer's; or the error of the peer."""
     wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
     if any(label not in wanted for label in labels) and services_of(pod, snapshot):
-        peer = _node_of_first_peer(pod, snapshot)
-        if peer is not None:
-            row = snapshot.row_of(peer)
-            node = None if row is None else snapshot.node(row)
-            if node is None:
-                return NodeError(f"node {go_quote(peer)} not found in cache")
-            theirs = node.metadata.labels
-            wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
+        theirs = peer(pod, snapshot)
+        if isinstance(theirs, NodeError):
+            return theirs
+        wanted |= {label: theirs[label] for label in labels if theirs and label in theirs and label not in wanted}
     return wanted
+
+
+def check_service_affinity(
+    wanted: Wanted, snapshot: Snapshot, mask: Callable[[Snapshot, dict[str, str]], Mask], reason: str
+) -> Verdict:
+    """Fails where the node has not all that is wanted. mask: (n,) bool, the rows that have."""
+    if isinstance(wanted, NodeError):
+        return {wanted: np.ones(len(snapshot), np.bool_)}
+    return {reason: ~mask(snapshot, wanted)} if wanted else PASS
+
+
+def peer_1_16(pod: PodInfo, snapshot: Snapshot) -> Labels | NodeError | None:
+    """Of several peers, whose order is arbitrary upstream, the one on the lowest row counts.
+
+    Upstream: 1.16 checkServiceAffinity.
+    """
+    peer = _node_of_first_peer(pod, snapshot)
+    row = None if peer is None else snapshot.row_of(peer)
+    node = None if row is None else snapshot.node(row)
+    if node is None:
+        return None if peer is None else NodeError(f"node {go_quote(peer)} not found in cache")
+    return node.metadata.labels
 
 
 def _node_of_first_peer(pod: PodInfo, snapshot: Snapshot) -> str | None:
@@ -77,32 +87,12 @@ def _node_of_first_peer(pod: PodInfo, snapshot: Snapshot) -> str | None:
     return "" if nominated else None
 
 
-def check_service_affinity_1_4(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """The same with the pods of the pod's first service as its peers. Upstream: 1.4 checkServiceAffinity.
+def peer_1_4(pod: PodInfo, snapshot: Snapshot) -> Labels | NodeError | None:
+    """The peers are the pods of the pod's first service; of several the one on the lowest row counts.
 
-    Of several peers the one on the lowest row counts; one on a node that is not known is an error.
+    Upstream: 1.4 checkServiceAffinity.
     """
-    wanted = wanted_labels_1_4(labels, pod, snapshot)
-    if isinstance(wanted, NodeError):
-        return {wanted: np.ones(len(snapshot), np.bool_)}
-    return {AFFINITY_VIOLATED_1_4: ~node_selector_mask(snapshot, wanted)} if wanted else PASS
-
-
-def wanted_labels_1_4(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> Wanted:
-    """The labels that a node must have, or the error of a peer on a node that is not known."""
-    wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
-    if any(label not in wanted for label in labels) and (services := services_of(pod, snapshot)):
-        row = _row_of_first_service_pod(pod, services[0].selector, snapshot)
-        if row is not None:
-            node = snapshot.node(row)
-            if node is None:
-                return NodeError(f"node '{snapshot.whole().names[row]}' not found")
-            theirs = node.metadata.labels
-            wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
-    return wanted
-
-
-def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: Snapshot) -> int | None:
+    selector = services_of(pod, snapshot)[0].selector
     matches = compile_map(selector)
 
     def weight(info: PodInfo) -> int:
@@ -110,7 +100,11 @@ def _row_of_first_service_pod(pod: PodInfo, selector: Labels | None, snapshot: S
 
     tally = snapshot.tally(("CheckServiceAffinity 1.4", pod.namespace, selector), None, weight)
     there = snapshot.domain_sums(tally) > 0
-    return int(there.argmax()) if there.any() else None
+    if not there.any():
+        return None
+    row = int(there.argmax())
+    node = snapshot.node(row)
+    return NodeError(f"node '{snapshot.whole().names[row]}' not found") if node is None else node.metadata.labels
 
 
 def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
@@ -120,7 +114,7 @@ def service_affinity_factory(name: str, labels: tuple[str, ...]) -> FitPredicate
 
     Upstream: 1.16 NewServiceAffinityPredicate. name: that of the policy's entry.
     """
-    return _factory(name, labels, check_service_affinity, wanted_labels)
+    return _factory(name, labels, peer_1_16, AFFINITY_VIOLATED)
 
 
 def service_affinity_factory_1_4(name: str, labels: tuple[str, ...]) -> FitPredicateFactory:
@@ -128,39 +122,33 @@ def service_affinity_factory_1_4(name: str, labels: tuple[str, ...]) -> FitPredi
 
     Upstream: 1.4 NewServiceAffinityPredicate. The arguments are those of ``service_affinity_factory``.
     """
-    return _factory(name, labels, check_service_affinity_1_4, wanted_labels_1_4)
+    return _factory(name, labels, peer_1_4, AFFINITY_VIOLATED_1_4)
 
 
-def explain_peers(wanted: Callable[[PodInfo, Snapshot], Wanted]) -> Explain:
-    """The labels that the nodeSelector or the first peer's node ask for, and the node's."""
+def explain_peers(
+    peer: Peer, labels: tuple[str, ...], pairs: Callable[[Mapping[str, str]], Iterable[Requirement]]
+) -> Explain:
+    """The labels that the nodeSelector or the first peer's node ask for, and the node's. pairs: what they ask."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        found = wanted(pod, snapshot)
-        requirements = () if isinstance(found, NodeError) else compile_map(found).requirements
-        return Unmet(tuple(label_need(snapshot, requirement) for requirement in requirements))
+        found = wanted_labels(peer, labels, pod, snapshot)
+        asked = () if isinstance(found, NodeError) else pairs(found)
+        return Unmet(tuple(label_need(snapshot, requirement) for requirement in asked))
 
     return explain
 
 
-def _factory(
-    name: str,
-    labels: tuple[str, ...],
-    rule: Callable[[tuple[str, ...], PodInfo, Snapshot], Verdict],
-    wanted: Callable[[tuple[str, ...], PodInfo, Snapshot], Wanted],
-) -> FitPredicateFactory:
+def _factory(name: str, labels: tuple[str, ...], peer: Peer, reason: str) -> FitPredicateFactory:
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return rule(labels, pod, snapshot)
+        return check_service_affinity(wanted_labels(peer, labels, pod, snapshot), snapshot, node_selector_mask, reason)
 
     def applies(_: PodInfo) -> bool:
         return bool(labels)
 
     def make(_: PredicateArgs) -> FitPredicate:
+        explain = explain_peers(peer, labels, lambda wanted: compile_map(wanted).requirements)
         return FitPredicate(
-            name,
-            check,
-            Footprint(READS),
-            applies,
-            evidence=predicate_evidence("CheckServiceAffinity", explain_peers(partial(wanted, labels))),
+            name, check, Footprint(READS), applies, evidence=predicate_evidence("CheckServiceAffinity", explain)
         )
 
     return make
@@ -175,34 +163,23 @@ def check_service_affinity_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot:
     """Fails where the node differs in ``labels`` from the pod's nodeSelector or, for what that leaves open, from the
     node of its first peer; an error when that one is not bound yet. Upstream: 1.20 ServiceAffinity.
     """
-    wanted = wanted_labels_1_20(labels, pod, snapshot)
-    if isinstance(wanted, NodeError):
-        return {wanted: np.ones(len(snapshot), np.bool_)}
-    return {AFFINITY_VIOLATED: ~labelled_mask(snapshot, wanted)} if wanted else PASS
+    wanted = wanted_labels(_peer_1_20, labels, pod, snapshot)
+    return check_service_affinity(wanted, snapshot, labelled_mask, AFFINITY_VIOLATED)
 
 
-def wanted_labels_1_20(labels: tuple[str, ...], pod: PodInfo, snapshot: Snapshot) -> dict[str, str] | NodeError:
-    """The labels that a node must have, or the error of a first peer that is not bound yet."""
-    wanted = {label: pod.spec.node_selector[label] for label in labels if label in pod.spec.node_selector}
-    if any(label not in wanted for label in labels) and services_of(pod, snapshot):
-        peers = _peers(pod, snapshot)
-        if peers.unbound:
-            return NodeError(NODE_NOT_FOUND)
-        node = None if peers.row is None else snapshot.node(peers.row)
-        theirs: Mapping[str, str] = {} if node is None else node.metadata.labels
-        wanted |= {label: theirs[label] for label in labels if label in theirs and label not in wanted}
-    return wanted
+def _peer_1_20(pod: PodInfo, snapshot: Snapshot) -> Labels | NodeError | None:
+    peers = _peers(pod, snapshot)
+    if peers.unbound:
+        return NodeError(NODE_NOT_FOUND)
+    node = None if peers.row is None else snapshot.node(peers.row)
+    return None if node is None else node.metadata.labels
 
 
 def explain_peers_1_20(labels: tuple[str, ...]) -> Explain:
-    """The labels that the nodeSelector or the first peer's node ask for, and the node's."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        found = wanted_labels_1_20(labels, pod, snapshot)
-        pairs = {} if isinstance(found, NodeError) else found
-        return Unmet(tuple(label_need(snapshot, Requirement(key, "In", (value,))) for key, value in pairs.items()))
-
-    return explain
+    """Of ``check_service_affinity_1_20``."""
+    return explain_peers(
+        _peer_1_20, labels, lambda wanted: [Requirement(key, "In", (value,)) for key, value in wanted.items()]
+    )
 
 
 class _First(msgspec.Struct, frozen=True):
