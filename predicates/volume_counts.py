@@ -390,9 +390,6 @@ def _errors(snapshot: Snapshot, erring: Mask, disk: DiskType) -> Verdict:
 
 
 def _counting_1_4(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicate:
-    def applies(pod: PodInfo) -> bool:
-        return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
-
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
         return max_volume_count_1_4(pod, snapshot, disk, args.max_pd_volumes)
 
@@ -400,7 +397,7 @@ def _counting_1_4(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicat
         name,
         check,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        applies,
+        partial(may_use, disk),
         evidence=predicate_evidence(name, explain_count_1_4(disk, args.max_pd_volumes)),
     )
 
