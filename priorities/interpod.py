@@ -6,7 +6,7 @@ and hi = max(0, highest) the score is 10·(sum - lo)/(hi - lo), truncated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -38,13 +38,14 @@ from clusterstate.topology.topology_scope import TopologyScope, every_sum
 from priorities.score_evidence import (
     Calculation,
     Explain,
+    ExplainReduce,
     added,
     domain_text,
     labels_text,
     one_row,
     priority_evidence,
 )
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
+from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError, Reduce
 
 
 def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -77,7 +78,7 @@ def _tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
 
 def _ask_tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
     picked = pod.as_picked(snapshot.term_keys)
-    rule = ("affinity sums", hard_weight, pod.namespace, picked.labels, tuple(_signed(pod)))
+    rule = ("affinity sums", hard_weight, pod.namespace, picked.labels, tuple(signed_terms(pod)))
     return {
         key: domain_tally(snapshot, rule, key, _weight(pod, hard_weight, key), _reach(pod, picked, key))
         for key in _keys(pod, snapshot, _sorts(hard_weight))
@@ -85,12 +86,12 @@ def _ask_tallies(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> Tallies:
 
 
 def _scope(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> TopologyScope | None:
-    if first_error((term for term, _ in _signed(pod)), pod.namespace) or is_broken(snapshot, *_sorts(hard_weight)):
+    if first_error((term for term, _ in signed_terms(pod)), pod.namespace) or is_broken(snapshot, *_sorts(hard_weight)):
         return None
     return TopologyScope(snapshot, _tallies(hard_weight, pod, snapshot).values(), every_sum)
 
 
-def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
+def signed_terms(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
     """The preferred terms with their weight, negative for anti-affinity."""
     return [(w.term, w.weight) for w in pod.preferred_affinity] + [
         (w.term, -w.weight) for w in pod.preferred_anti_affinity
@@ -99,7 +100,7 @@ def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
 
 def _keys(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> list[str]:
     """The distinct topology keys that terms of either side have."""
-    own = (term.topology_key for term, _ in _signed(pod))
+    own = (term.topology_key for term, _ in signed_terms(pod))
     return list(dict.fromkeys((*own, *topology_keys(snapshot, *sorts))))
 
 
@@ -114,7 +115,7 @@ def _error(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> str | No
 
 def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     """What one running pod adds to its domain of ``key``."""
-    liked = [(compile_term(term, pod.namespace), w) for term, w in _signed(pod) if term.topology_key == key]
+    liked = [(compile_term(term, pod.namespace), w) for term, w in signed_terms(pod) if term.topology_key == key]
 
     def weight(info: PodInfo) -> int:
         total = 0
@@ -128,7 +129,9 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
 
 def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
     """Of which classes ``_weight`` may be other than 0."""
-    liked = (compile_term(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
+    liked = (
+        compile_term(term, pod.namespace).labels.marks for term, _ in signed_terms(pod) if term.topology_key == key
+    )
     return any_of(picked.by, *liked)
 
 
@@ -221,19 +224,35 @@ def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.16 CalculateInterPodAffinityPriority.
     """
-    hard_weight = args.hard_pod_affinity_symmetric_weight
+    return sums_config(
+        args,
+        affinity_sums,
+        normalize_sums,
+        _explain(args.hard_pod_affinity_symmetric_weight),
+        explain_normalized_sums,
+        scope=partial(_scope, args.hard_pod_affinity_symmetric_weight),
+    )
 
-    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-        return affinity_sums(hard_weight, pod, snapshot)
 
+def sums_config(
+    args: PriorityArgs,
+    sums: Callable[[int, PodInfo, Snapshot], IntArray],
+    reduce: Reduce,
+    explain: Explain,
+    explain_reduce: ExplainReduce,
+    *,
+    narrow: Callable[[PodInfo], Reads] = affinity_reads,
+    scope: Callable[[PodInfo, Snapshot], TopologyScope | None] | None = None,
+) -> PriorityConfig:
+    """InterPodAffinityPriority of a release. sums: of (hard weight, pod, snapshot)."""
     reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     return PriorityConfig(
         "InterPodAffinityPriority",
-        sums,
-        normalize_sums,
-        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels, scope=partial(_scope, hard_weight)),
+        partial(sums, args.hard_pod_affinity_symmetric_weight),
+        reduce,
+        Footprint(reads, narrow=narrow, pod_key=affinity_labels, scope=scope),
         valuewise=True,
-        evidence=priority_evidence("InterPodAffinityPriority", _explain(hard_weight), explain_normalized_sums),
+        evidence=priority_evidence("InterPodAffinityPriority", explain, explain_reduce),
     )
 
 
@@ -333,21 +352,14 @@ def make_inter_pod_affinity_1_15(args: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.15 CalculateInterPodAffinityPriority.
     """
-    hard_weight = args.hard_pod_affinity_symmetric_weight
-
-    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-        return affinity_sums_1_15(hard_weight, pod, snapshot)
-
-    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
-    return PriorityConfig(
-        "InterPodAffinityPriority",
-        sums,
+    return sums_config(
+        args,
+        affinity_sums_1_15,
         normalize_sums_1_15,
-        Footprint(reads, narrow=_reads_1_15, pod_key=affinity_labels, scope=partial(_scope_1_15, hard_weight)),
-        valuewise=True,
-        evidence=priority_evidence(
-            "InterPodAffinityPriority", _explain_1_15(hard_weight), explain_normalized_sums_1_15
-        ),
+        _explain_1_15(args.hard_pod_affinity_symmetric_weight),
+        explain_normalized_sums_1_15,
+        narrow=_reads_1_15,
+        scope=partial(_scope_1_15, args.hard_pod_affinity_symmetric_weight),
     )
 
 

@@ -6,21 +6,18 @@ from itertools import chain
 
 import numpy as np
 
-from clusterstate.changes import LOCAL, Reads
 from clusterstate.counting.tally import Weight
-from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
 from clusterstate.selectors.matching_1_4 import compile_term_1_4
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import HARD, SOFT, affinity_reads
+from clusterstate.topology.pod_affinity import HARD, SOFT
 from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
-from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums
-from priorities.score_evidence import Calculation, Explain, domain_text, priority_evidence
+from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums, signed_terms, sums_config
+from priorities.score_evidence import Calculation, Explain, domain_text
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError
 
 Domains = tuple[str, ...]
@@ -35,7 +32,7 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
     if error := affinity_error(pod.spec) or _error(hard_weight, pod, snapshot):
         raise PriorityError(error)
     sorts = (HARD, SOFT) if hard_weight > 0 else (SOFT,)
-    signed = _signed(pod)
+    signed = signed_terms(pod)
     picked = pod.as_picked(snapshot.term_keys)
     rule = ("affinity sums 1.4", hard_weight, pod.namespace, picked.labels, tuple(signed))
     out: IntArray | None = None
@@ -49,25 +46,18 @@ def affinity_sums_1_4(hard_weight: int, failure_domains: Domains, pod: PodInfo, 
 
 def _keys(pod: PodInfo, snapshot: Snapshot, sorts: tuple[str, ...]) -> list[str]:
     """The distinct topology keys, the empty one too, that terms of either side have."""
-    return list(dict.fromkeys((*(term.topology_key for term, _ in _signed(pod)), *used_keys(snapshot, *sorts))))
-
-
-def _signed(pod: PodInfo) -> list[tuple[PodAffinityTerm, int]]:
-    """The preferred terms with their weight, negative for anti-affinity."""
-    return [(w.term, w.weight) for w in pod.preferred_affinity] + [
-        (w.term, -w.weight) for w in pod.preferred_anti_affinity
-    ]
+    return list(dict.fromkeys((*(term.topology_key for term, _ in signed_terms(pod)), *used_keys(snapshot, *sorts))))
 
 
 def _back(info: PodInfo, hard_weight: int) -> list[tuple[PodAffinityTerm, int]]:
     """A running pod's own terms that count."""
     hard = [(term, hard_weight) for term in info.required_affinity] if hard_weight > 0 else []
-    return hard + _signed(info)
+    return hard + signed_terms(info)
 
 
 def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
     """What one running pod adds to its topology of ``key``."""
-    liked = [(compile_term_1_4(term, pod.namespace), w) for term, w in _signed(pod) if term.topology_key == key]
+    liked = [(compile_term_1_4(term, pod.namespace), w) for term, w in signed_terms(pod) if term.topology_key == key]
 
     def weight(info: PodInfo) -> int:
         total = sum(w for matches, w in liked if matches(info))
@@ -81,7 +71,9 @@ def _weight(pod: PodInfo, hard_weight: int, key: str) -> Weight:
 
 def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
     """Of which classes ``_weight`` may be other than 0."""
-    liked = (compile_term_1_4(term, pod.namespace).labels.marks for term, _ in _signed(pod) if term.topology_key == key)
+    liked = (
+        compile_term_1_4(term, pod.namespace).labels.marks for term, _ in signed_terms(pod) if term.topology_key == key
+    )
     return any_of(picked.by, *liked)
 
 
@@ -90,7 +82,7 @@ def _reach(pod: PodInfo, picked: AsPicked, key: str) -> Reach:
 
 def _error(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> str | None:
     """The text of an error that upstream meets on a running pod, None when it meets none."""
-    compiled = [(term, compile_term_1_4(term, pod.namespace)) for term, _ in _signed(pod)]
+    compiled = [(term, compile_term_1_4(term, pod.namespace)) for term, _ in signed_terms(pod)]
     own = {term: matches for term, matches in compiled if matches.error is not None}
     everyone = pod.has_pod_affinity
     if not everyone and not any_use(snapshot, HARD, SOFT) and snapshot.whole().has_node.all():
@@ -156,19 +148,11 @@ def make_inter_pod_affinity_1_4(args: PriorityArgs) -> PriorityConfig:
     """
     hard_weight, failure_domains = args.hard_pod_affinity_symmetric_weight, args.failure_domains
 
-    def sums(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    def sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
         return affinity_sums_1_4(hard_weight, failure_domains, pod, snapshot)
 
-    reads = LOCAL | Reads.ALL_NODES | Reads.ALL_PODS
     explain = _explain(hard_weight, failure_domains)
-    return PriorityConfig(
-        "InterPodAffinityPriority",
-        sums,
-        normalize_sums,
-        Footprint(reads, narrow=affinity_reads, pod_key=affinity_labels),
-        valuewise=True,
-        evidence=priority_evidence("InterPodAffinityPriority", explain, explain_normalized_sums),
-    )
+    return sums_config(args, sums, normalize_sums, explain, explain_normalized_sums)
 
 
 INTERPOD_1_4: dict[str, PriorityConfigFactory] = {

@@ -152,6 +152,21 @@ def number(row: IntArray) -> int:
     return int(row[0])
 
 
+def pods_evidence(
+    count: Callable[[PodInfo, Snapshot], IntArray],
+    selectors: Callable[[PodInfo, Snapshot], Iterable[Mapping[str, str] | LabelSelector | Matcher | None]],
+    heading: str = "selectors",
+) -> Explain:
+    """Of a raw score that is a number of pods on the node itself. selectors: what they are selected by."""
+
+    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+        found = number(count(pod, one_row(snapshot, at)))
+        texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
+        return Calculation(str(found), {"pods on the node": found, heading: texts})
+
+    return explain
+
+
 def added(terms: list[str]) -> str:
     """``a + b + …``; 0 without any."""
     return " + ".join(terms) or "0"

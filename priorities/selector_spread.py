@@ -9,7 +9,7 @@ in float64, truncated; a node without a zone has its node part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.selectors.pod_owners import (
     CountPods,
-    Selector,
     count_matching,
     count_matching_any,
     default_selector_1_20,
@@ -35,14 +34,11 @@ from clusterstate.selectors.pod_owners import (
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import (
     Calculation,
-    Explain,
     ExplainReduce,
     RuleEvidence,
-    number,
-    one_row,
     plugin_evidence,
+    pods_evidence,
     priority_evidence,
-    selector_text,
     zone_text,
 )
 from priorities.types import (
@@ -208,20 +204,6 @@ def not_spread(pod: PodInfo) -> int | None:
 
 # --- evidence ------------------------------------------------------------------------------
 
-Selectors = Callable[[PodInfo, Snapshot], Iterable[Selector | Matcher]]
-"""What the pods that count are selected by."""
-
-
-def explain_counts(count: Map, selectors: Selectors) -> Explain:
-    """Of a raw score that is a number of pods on the node itself."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        found = number(count(pod, one_row(snapshot, at)))
-        texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
-        return Calculation(str(found), {"pods on the node": found, "selectors": texts})
-
-    return explain
-
 
 def _explain_spread(zone: Callable[[Node], Hashable | None], best: int) -> ExplainReduce:
     """Of ``_scores``."""
@@ -263,7 +245,7 @@ def _explain_spread_1_20(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at:
 
 def selector_spread_evidence_1_20(find: FindSelector = default_selector_1_20) -> RuleEvidence:
     """Of ``matching_pods_1_20`` and ``spread_scores_1_20``."""
-    counts = explain_counts(partial(matching_pods_1_20, find=find), partial(_selectors_1_20, find))
+    counts = pods_evidence(partial(matching_pods_1_20, find=find), partial(_selectors_1_20, find))
     return plugin_evidence("SelectorSpread", counts, _explain_spread_1_20)
 
 
@@ -273,7 +255,7 @@ def selector_spread_evidence_1_20(find: FindSelector = default_selector_1_20) ->
 def _named(
     name: str, count: Map = matching_pods, prepare: Callable[[PodInfo, Snapshot], ScoreRows] = prepare
 ) -> PriorityConfig:
-    evidence = priority_evidence(name, explain_counts(count, selectors_of), _explain_spread(zone_of, MAX_PRIORITY))
+    evidence = priority_evidence(name, pods_evidence(count, selectors_of), _explain_spread(zone_of, MAX_PRIORITY))
     return PriorityConfig(
         name,
         count,

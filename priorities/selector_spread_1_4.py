@@ -18,8 +18,8 @@ from clusterstate.nodecolumn import ABSENT
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot
-from priorities.score_evidence import Calculation, priority_evidence, zone_text
-from priorities.selector_spread import explain_counts, rows_scored, zone_of
+from priorities.score_evidence import Calculation, pods_evidence, priority_evidence, zone_text
+from priorities.selector_spread import rows_scored, zone_of
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -120,7 +120,7 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
     def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
         return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
 
-    evidence = priority_evidence(name, explain_counts(count, selectors), explain)
+    evidence = priority_evidence(name, pods_evidence(count, selectors), explain)
     return PriorityConfig(
         name,
         count,

@@ -7,6 +7,7 @@ is 10·((k - c)/k) in float64, truncated; 10 if k = 0, and 0 without the label.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,19 +24,17 @@ from clusterstate.selectors.pod_owners import Selector, count_matching, services
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import (
     Calculation,
-    Explain,
     ExplainReduce,
     RuleEvidence,
     added,
     domain_text,
-    number,
-    one_row,
     plugin_evidence,
+    pods_evidence,
     priority_page,
-    selector_text,
 )
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory, Reduce
 
+HEADING = "selectors of the service"
 UPSTREAM, PAGE = "ServiceAntiAffinity", priority_page("argument-serviceantiaffinity")
 
 
@@ -146,15 +145,6 @@ def anti_affinity_scores_1_20(labels: tuple[str, ...], snapshot: Snapshot, count
 # --- evidence ------------------------------------------------------------------------------
 
 
-def _explain_counts(count: Map, selectors: Callable[[PodInfo, Snapshot], tuple[Selector | None, ...]]) -> Explain:
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        found = number(count(pod, one_row(snapshot, at)))
-        texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
-        return Calculation(str(found), {"pods on the node": found, "selectors of the service": texts})
-
-    return explain
-
-
 def _shared(label: str, snapshot: Snapshot, counts: IntArray, at: int) -> tuple[bool, int, dict[str, Any]]:
     """(whether the row has the label, the pods on feasible rows with its value, both as inputs)."""
     codes, _ = snapshot.label_codes(label)
@@ -213,7 +203,7 @@ def _explain_mean_1_20(labels: tuple[str, ...]) -> ExplainReduce:
 def service_evidence_1_20(labels: tuple[str, ...]) -> RuleEvidence:
     """Of ``service_pods_1_20`` with ``anti_affinity_scores_1_20``."""
     return plugin_evidence(
-        "ServiceAffinity", _explain_counts(service_pods_1_20, _selectors_1_20), _explain_mean_1_20(labels)
+        "ServiceAffinity", pods_evidence(service_pods_1_20, _selectors_1_20, HEADING), _explain_mean_1_20(labels)
     )
 
 
@@ -230,12 +220,7 @@ def service_anti_affinity_factory(name: str, label: str) -> PriorityFactory:
     def reduce(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return anti_affinity_scores(label, snapshot, counts)
 
-    def make(_: PriorityArgs) -> PriorityConfig:
-        explain = _explain_counts(service_pods, _selectors)
-        evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores(label))
-        return PriorityConfig(name, service_pods, reduce, Footprint(LOCAL | Reads.SERVICES), evidence=evidence)
-
-    return make
+    return _apart(name, service_pods, _selectors, reduce, _explain_scores(label))
 
 
 def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
@@ -245,12 +230,25 @@ def service_anti_affinity_factory_1_4(name: str, label: str) -> PriorityFactory:
     Upstream: 1.4 NewServiceAntiAffinityPriority. The arguments are those of ``service_anti_affinity_factory``.
     """
 
-    def reduce(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
-        return anti_affinity_scores_1_4(label, pod, snapshot, counts)
+    return _apart(
+        name,
+        service_pods_1_4,
+        _first_selectors_1_4,
+        partial(anti_affinity_scores_1_4, label),
+        _explain_scores_1_4(label),
+    )
+
+
+def _apart(
+    name: str,
+    count: Map,
+    selectors: Callable[[PodInfo, Snapshot], tuple[Selector | None, ...]],
+    reduce: Reduce,
+    explain: ExplainReduce,
+) -> PriorityFactory:
+    evidence = RuleEvidence(UPSTREAM, PAGE, pods_evidence(count, selectors, HEADING), explain)
 
     def make(_: PriorityArgs) -> PriorityConfig:
-        explain = _explain_counts(service_pods_1_4, _first_selectors_1_4)
-        evidence = RuleEvidence(UPSTREAM, PAGE, explain, _explain_scores_1_4(label))
-        return PriorityConfig(name, service_pods_1_4, reduce, Footprint(LOCAL | Reads.SERVICES), evidence=evidence)
+        return PriorityConfig(name, count, reduce, Footprint(LOCAL | Reads.SERVICES), evidence=evidence)
 
     return make
