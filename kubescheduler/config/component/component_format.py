@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
 
 
-class Finish(Protocol):
-    """Makes a validated configuration complete: plugins merged or expanded, extenders in order, args filled in."""
-
-    def __call__(
-        self,
-        form: ComponentFormat,
-        config: SchedulerConfig,
-        *,
-        provider: str,
-        points: PluginPoints,
-        feature_gates: Mapping[str, bool],
-    ) -> SchedulerConfig: ...
-
-
 class UnknownText(Protocol):
     """The text for the first key that is not known, when the release reports it before everything else."""
 
@@ -80,14 +66,12 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The text for a value of the wrong type."""
     unknown_text: UnknownText | None = None
     """The text for the first unknown key; None: unknown keys are reported all at once, after everything else."""
-    merge: Callable[[ComponentFormat, SchedulerConfig, str, Mapping[str, bool]], SchedulerConfig] = (
-        lambda _, config, __, ___: config
-    )
-    """Of (configuration, apiVersion, feature gates): what is done before validation."""
+    merge: Callable[[DocumentRules, SchedulerConfig], SchedulerConfig] = lambda _, config: config
+    """What is done before validation."""
     errors: Callable[[ComponentFormat, Written, SchedulerConfig, str], list[FieldError]]
     """Of (as written, as completed, apiVersion): what validation finds."""
-    finish: Finish
-    """What is done after validation."""
+    finish: Callable[[DocumentRules, SchedulerConfig], SchedulerConfig]
+    """Makes a validated configuration complete: plugins merged or expanded, extenders in order, args filled in."""
     provider_problem: Callable[[ComponentFormat, str], str | None] = lambda _, __: None
     """What is wrong with the name of an algorithm provider, with the nearest one; None when nothing is."""
     construction_problems: Callable[[ComponentFormat, WrittenProfile, Profile, str], Iterable[str]] = lambda *_: ()
@@ -108,3 +92,17 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def takes(self, plugin: str) -> bool:
         """Whether documents of ``native`` can name a plugin."""
         return plugin in self.plugins and plugin not in self.refused.get(self.native, ())
+
+
+class DocumentRules(msgspec.Struct, frozen=True):
+    """How one document is read."""
+
+    form: ComponentFormat
+    version: str
+    """Its apiVersion."""
+    provider: str
+    """1.20: the algorithm provider whose plugins the profiles start from."""
+    points: PluginPoints
+    """Of every plugin there is."""
+    gates: Mapping[str, bool]
+    """Those that are not named have the release's default."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,11 +17,14 @@ from kubescheduler.framework.contract.profile import (
     SchedulerConfig,
 )
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.plugin_record import args_keys
 
 if TYPE_CHECKING:
+    from kubescheduler.config.component.component_format import DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.framework.args.document_schema import Struct
+    from kubescheduler.framework.contract.profile import PluginSet
 
 
 DEFAULT_ADDRESS = "0.0.0.0:10251"
@@ -82,6 +85,37 @@ def with_default_args(profile: Profile, names: list[str], keys: Mapping[str, Str
     given = {name for name, _ in profile.plugin_config}
     added = ((name, keys[name].build()) for name in names if name in keys and name not in given)
     return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, *added))
+
+
+def with_merged_sets(
+    rules: DocumentRules,
+    config: SchedulerConfig,
+    merged: Callable[[Mapping[str, PluginSet]], dict[str, PluginSet]],
+) -> SchedulerConfig:
+    """The profiles with their sets merged, and with args for every plugin that can have some. merged: of the sets."""
+    keys = args_keys(rules.form.plugins, rules.gates)
+
+    def merge(profile: Profile) -> Profile:
+        sets = merged(profile.sets)
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def expanded_profiles(config: SchedulerConfig, expand: Callable[[Profile], Profile]) -> SchedulerConfig:
+    """The extenders in order, and the profiles with their plugins; what the extenders have ignored stands in place of
+    what NodeResourcesFit was to ignore. Raises ConfigError as the release does when it builds extenders."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+    profiles = tuple(with_ignored_1_36(expand(profile), ignored) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=profiles, extenders=extenders)
+
+
+def running_all_filters(config: SchedulerConfig) -> SchedulerConfig:
+    """Every filter runs on every node, also where one has failed."""
+    every = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=every)
 
 
 # --- addresses, release 1.20 -----------------------------------------------------------------

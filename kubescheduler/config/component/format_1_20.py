@@ -37,28 +37,21 @@ from kubescheduler.framework.plugins.plugin_record import args_errors, args_keys
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written, WrittenProfile
     from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
-def finish_1_20(
-    form: ComponentFormat,
-    config: SchedulerConfig,
-    *,
-    provider: str,
-    points: PluginPoints,  # noqa: ARG001  profiles name every point
-    feature_gates: Mapping[str, bool],
-) -> SchedulerConfig:
+def finish_1_20(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Merges, orders the extenders and fills in args. Raises ConfigError for an unknown provider."""
+    form, provider = rules.form, rules.provider
     if error := provider_error(form, provider):
         raise ConfigError(error)
-    spreads = feature_gates.get(SYSTEM_SPREAD, True)
-    defaults = provider_plugins(form.providers[provider], form.plugins, feature_gates, selector_spread=not spreads)
+    spreads = rules.gates.get(SYSTEM_SPREAD, True)
+    defaults = provider_plugins(form.providers[provider], form.plugins, rules.gates, selector_spread=not spreads)
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)
-    keys = args_keys(form.plugins, feature_gates)
+    keys = args_keys(form.plugins, rules.gates)
 
     if config.disable_preemption:
         defaults = {point: plugins for point, plugins in defaults.items() if point is not Point.POST_FILTER}

@@ -14,13 +14,7 @@ from kubescheduler.config.component.config_checks import (
     parallelism_errors,
     profile_errors,
 )
-from kubescheduler.config.component.config_defaults import (
-    FIT,
-    ignored_resources,
-    ordered,
-    with_default_args,
-    with_ignored_1_36,
-)
+from kubescheduler.config.component.config_defaults import FIT, expanded_profiles, with_merged_sets
 from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_20 import (
     SYSTEM_SPREAD,
@@ -34,15 +28,13 @@ from kubescheduler.config.component.format_1_36 import plugin_errors, queue_sort
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 REMOVED = frozenset(
     {
@@ -72,26 +64,22 @@ SCORE_V1BETA1 = (
 """The Score plugins of v1beta1, in order."""
 
 
-def merge_1_22(
-    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
-) -> SchedulerConfig:
+def merge_1_22(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Puts the defaults of the apiVersion in, and args for every plugin that can have some.
 
     A default that is enabled again stands in its place in v1beta2, and is there twice in v1beta1, which the framework
     refuses.
     """
-    keys, defaults = args_keys(form.plugins, feature_gates), default_lists(form, version, feature_gates)
+    defaults = default_lists(rules.form, rules.version, rules.gates)
 
-    def merge(profile: Profile) -> Profile:
-        sets = {point.value: _joined(defaults.get(point, ()), profile, point, version) for point in form.points}
-        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
-        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+    def merged_sets(sets: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
+        return {p.value: _joined(defaults.get(p, ()), sets, p, rules.version) for p in rules.form.points}
 
-    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+    return with_merged_sets(rules, config, merged_sets)
 
 
-def _joined(defaults: tuple[Enabled, ...], profile: Profile, point: Point, version: str) -> PluginSet:
-    custom = profile.sets.get(point.value, PluginSet())
+def _joined(defaults: tuple[Enabled, ...], sets: Mapping[str, PluginSet], point: Point, version: str) -> PluginSet:
+    custom = sets.get(point.value, PluginSet())
     if version == V1BETA1:
         return PluginSet(merged(defaults, custom), custom.disabled)
     return merged_in_place(defaults, custom)
@@ -108,24 +96,15 @@ def default_lists(
     return provider_plugins(lists, form.plugins, feature_gates, selector_spread=not spreads)
 
 
-def finish_1_22(
-    form: ComponentFormat,
-    config: SchedulerConfig,
-    *,
-    provider: str,  # noqa: ARG001  there are none
-    points: PluginPoints,  # noqa: ARG001  profiles name every point
-    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
-) -> SchedulerConfig:
-    """Orders the extenders; what they have ignored stands in place of what NodeResourcesFit was to ignore."""
-    extenders = ordered(config.extenders)
-    ignored = ignored_resources(extenders)
+def finish_1_22(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """Profiles name every point; merging has seen to the gates."""
 
-    def finish(profile: Profile) -> Profile:
-        lists = {point: profile.sets[point.value].enabled for point in form.points}
+    def expand(profile: Profile) -> Profile:
+        lists = {point: profile.sets[point.value].enabled for point in rules.form.points}
         plugins = {point: enabled for point, enabled in lists.items() if enabled}
-        return with_ignored_1_36(msgspec.structs.replace(profile, plugins=plugins, sets={}), ignored)
+        return msgspec.structs.replace(profile, plugins=plugins, sets={})
 
-    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+    return expanded_profiles(config, expand)
 
 
 def errors_1_22(form: ComponentFormat, _: Written, config: SchedulerConfig, version: str) -> list[FieldError]:

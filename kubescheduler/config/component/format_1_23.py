@@ -15,10 +15,9 @@ from kubescheduler.config.component.config_checks import (
 )
 from kubescheduler.config.component.config_defaults import (
     DEFAULT_ADDRESS,
-    ignored_resources,
-    ordered,
-    with_default_args,
-    with_ignored_1_36,
+    expanded_profiles,
+    running_all_filters,
+    with_merged_sets,
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2
 from kubescheduler.config.component.format_1_20 import SYSTEM_SPREAD, election_errors_1_20, set_literal
@@ -32,7 +31,6 @@ from kubescheduler.config.component.format_1_36 import (
 )
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import (
     DEFAULT_PROVIDER,
     STORAGE_SCORES,
@@ -41,7 +39,7 @@ from kubescheduler.framework.profiles.default_plugins import (
 )
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
@@ -61,22 +59,18 @@ Expand = Callable[[Point, PluginSet, Iterable[Enabled], "PluginPoints"], tuple[E
 """Of (point, its own set, multiPoint, where plugins take part): the plugins that run there."""
 
 
-def merge_1_23(
-    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
-) -> SchedulerConfig:
+def merge_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Puts the defaults of the apiVersion in, and args for every plugin that can have some; no address is one."""
-    keys, defaults = args_keys(form.plugins, feature_gates), default_sets(form, version, feature_gates)
+    defaults = default_sets(rules.form, rules.version, rules.gates)
 
-    def merge(profile: Profile) -> Profile:
-        sets = merged_sets(defaults, profile.sets)
-        if version == V1BETA2:  # such that the native version reads them as meant
+    def merged(given: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
+        sets = merged_sets(defaults, given)
+        if rules.version == V1BETA2:  # such that the native version reads them as meant
             sets[MULTI_POINT] = PluginSet(sets.get(MULTI_POINT, PluginSet()).enabled, (ALL,))
-        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
-        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+        return sets
 
     return msgspec.structs.replace(
-        config,
-        profiles=tuple(map(merge, config.profiles)),
+        with_merged_sets(rules, config, merged),
         healthz_bind_address=config.healthz_bind_address.removesuffix(DEFAULT_ADDRESS),
         metrics_bind_address=config.metrics_bind_address.removesuffix(DEFAULT_ADDRESS),
     )
@@ -105,30 +99,20 @@ def _as_in_v1beta2(plugin: Enabled) -> Enabled:
     return Enabled(plugin.name, weight)
 
 
-def finish_1_23(
-    form: ComponentFormat,
-    config: SchedulerConfig,
-    *,
-    provider: str,  # noqa: ARG001  there are none
-    points: PluginPoints,
-    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
-) -> SchedulerConfig:
-    """Orders the extenders and expands multiPoint: first a point's own plugins, then those of multiPoint."""
-    return finished(form, config, points, own_first)
+def finish_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """Expands multiPoint: first a point's own plugins, then those of multiPoint."""
+    return _expanded(rules, config, own_first)
 
 
-def finished(form: ComponentFormat, config: SchedulerConfig, points: PluginPoints, expand: Expand) -> SchedulerConfig:
-    """Orders the extenders and expands multiPoint."""
-    extenders = ordered(config.extenders)
-    ignored = ignored_resources(extenders)
-
-    def finish(profile: Profile) -> Profile:
+def _expanded(rules: DocumentRules, config: SchedulerConfig, expand: Expand) -> SchedulerConfig:
+    def expanded(profile: Profile) -> Profile:
         everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
-        lists = {p: expand(p, profile.sets.get(p.value, PluginSet()), everywhere, points) for p in form.points}
+        sets = {point: profile.sets.get(point.value, PluginSet()) for point in rules.form.points}
+        lists = {point: expand(point, own, everywhere, rules.points) for point, own in sets.items()}
         plugins = {point: enabled for point, enabled in lists.items() if enabled}
-        return with_ignored_1_36(msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere), ignored)
+        return msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere)
 
-    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+    return expanded_profiles(config, expanded)
 
 
 def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
@@ -157,15 +141,6 @@ def errors_1_23(form: ComponentFormat, written: Written, config: SchedulerConfig
     ]
 
 
-def finish_1_24(
-    form: ComponentFormat,
-    config: SchedulerConfig,
-    *,
-    provider: str,  # noqa: ARG001  there are none
-    points: PluginPoints,
-    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
-) -> SchedulerConfig:
+def finish_1_24(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """The plugins that take the place of one of multiPoint run first, and every node is asked by all filters."""
-    config = finished(form, config, points, overriding_first)
-    profiles = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in config.profiles)
-    return msgspec.structs.replace(config, profiles=profiles)
+    return running_all_filters(_expanded(rules, config, overriding_first))

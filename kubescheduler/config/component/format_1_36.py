@@ -19,75 +19,46 @@ from kubescheduler.config.component.config_checks import (
     profile_errors,
 )
 from kubescheduler.config.component.config_defaults import (
-    ignored_resources,
-    ordered,
+    expanded_profiles,
+    running_all_filters,
     split_host_port,
-    with_default_args,
-    with_ignored_1_36,
+    with_merged_sets,
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2, V1BETA3
 from kubescheduler.config.policy.policy_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import PluginSet, Point
-from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, LATER_THAN_V1BETA3, enabled_everywhere
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written, WrittenProfile
     from kubescheduler.config.go_decoding import Fault
     from kubescheduler.framework.contract.profile import Enabled, LeaderElection, Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import InTree, PluginPoints
 
 
-def merge_1_36(
-    form: ComponentFormat, config: SchedulerConfig, version: str, feature_gates: Mapping[str, bool]
-) -> SchedulerConfig:
+def merge_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Merges the sets and fills in args: what the release then validates."""
-
-    keys = args_keys(form.plugins, feature_gates)
-
-    def merge(profile: Profile) -> Profile:
-        sets = merged_with_defaults(form, profile.sets, version, feature_gates)
-        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
-        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
-
-    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+    return with_merged_sets(
+        rules, config, lambda sets: merged_with_defaults(rules.form, sets, rules.version, rules.gates)
+    )
 
 
-def finish_1_36(
-    form: ComponentFormat,  # noqa: ARG001  the profiles have their plugins
-    config: SchedulerConfig,
-    *,
-    provider: str,  # noqa: ARG001  there are none
-    points: PluginPoints,
-    feature_gates: Mapping[str, bool],  # noqa: ARG001  merging has seen to them
-) -> SchedulerConfig:
-    """Orders the extenders and expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
-    extenders = ordered(config.extenders)
-    ignored = ignored_resources(extenders)
+def finish_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """Expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
 
-    def finish(profile: Profile) -> Profile:
+    def expand(profile: Profile) -> Profile:
         everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
-        expansion = msgspec.structs.replace(profile, plugins=expanded(profile.sets, points), multi_point=everywhere)
-        return with_ignored_1_36(expansion, ignored)
+        return msgspec.structs.replace(profile, plugins=expanded(profile.sets, rules.points), multi_point=everywhere)
 
-    return msgspec.structs.replace(config, profiles=tuple(map(finish, config.profiles)), extenders=extenders)
+    return expanded_profiles(config, expand)
 
 
-def finish_1_25(
-    form: ComponentFormat,
-    config: SchedulerConfig,
-    *,
-    provider: str,
-    points: PluginPoints,
-    feature_gates: Mapping[str, bool],
-) -> SchedulerConfig:
+def finish_1_25(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """The same; every filter runs on every node, also where one has failed. Raises ConfigError likewise."""
-    finished = finish_1_36(form, config, provider=provider, points=points, feature_gates=feature_gates)
-    every = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in finished.profiles)
-    return msgspec.structs.replace(finished, profiles=every)
+    return running_all_filters(finish_1_36(rules, config))
 
 
 def merged_with_defaults(

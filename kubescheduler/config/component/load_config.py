@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError, nearest
+from kubescheduler.config.component.component_format import DocumentRules
 from kubescheduler.config.component.config_defaults import complete
 from kubescheduler.config.component.config_schema import MULTI_POINT, Written
 from kubescheduler.config.component.decode_config import read_written, version_of
@@ -81,8 +82,8 @@ def component_config_from(
     try:
         version = version_of(document, form, all_problems=all_problems)
         known = points_by_plugin(form.plugins) if points is None else points
-        rules = _Rules(form, version, provider, known, feature_gates or {})
-        decoded = rules.read(document)
+        rules = DocumentRules(form, version, provider, known, feature_gates or {})
+        decoded = read_written(document, form, version, args_keys(form.plugins, rules.gates))
         config = _checked(decoded, rules) if all_problems else _as_released(decoded, rules)
     except ConfigError as error:
         if not source:
@@ -102,8 +103,8 @@ def default_config(
 ) -> SchedulerConfig:
     """The configuration of a scheduler that is given none. Raises ConfigError for an unknown provider."""
     known = points_by_plugin(form.plugins) if points is None else points
-    rules = _Rules(form, form.native, provider, known, feature_gates or {})
-    config = rules.finish(rules.complete(Written()))
+    rules = DocumentRules(form, form.native, provider, known, feature_gates or {})
+    config = form.finish(rules, _complete(Written(), rules))
     return msgspec.structs.replace(config, document=component_document(config, form))
 
 
@@ -119,54 +120,33 @@ def customises_plugins(document: Mapping[str, Any]) -> bool:
     )
 
 
-class _Rules(msgspec.Struct, frozen=True):
-    """How one document is read."""
-
-    form: ComponentFormat
-    version: str
-    provider: str
-    points: PluginPoints
-    gates: Mapping[str, bool]
-
-    def read(self, document: Mapping[str, Any]) -> DecodedConfig:
-        """Decodes the document."""
-        return read_written(document, self.form, self.version, args_keys(self.form.plugins, self.gates))
-
-    def complete(self, written: Written) -> SchedulerConfig:
-        """As it is validated."""
-        return self.form.merge(self.form, complete(written, self.form.release), self.version, self.gates)
-
-    def errors(self, written: Written, config: SchedulerConfig) -> list[FieldError]:
-        """What validation finds."""
-        return self.form.errors(self.form, written, config, self.version)
-
-    def finish(self, config: SchedulerConfig) -> SchedulerConfig:
-        """As the scheduler runs by it."""
-        return self.form.finish(self.form, config, provider=self.provider, points=self.points, feature_gates=self.gates)
+def _complete(written: Written, rules: DocumentRules) -> SchedulerConfig:
+    """As it is validated."""
+    return rules.form.merge(rules, complete(written, rules.form.release))
 
 
-def _as_released(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
+def _as_released(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:
     if decoded.text is not None:
         raise ConfigError(decoded.text)
-    config = rules.complete(decoded.written)
-    if errors := rules.errors(decoded.written, config):
+    config = _complete(decoded.written, rules)
+    if errors := rules.form.errors(rules.form, decoded.written, config, rules.version):
         raise ConfigError(aggregate(errors))
-    return rules.finish(config)
+    return rules.form.finish(rules, config)
 
 
 # --- every fault ------------------------------------------------------------------------------
 
 
-def _checked(decoded: DecodedConfig, rules: _Rules) -> SchedulerConfig:
+def _checked(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:
     problems = list(decoded.problems)
     if error := rules.form.provider_problem(rules.form, rules.provider):
         problems.append(error)
         rules = msgspec.structs.replace(rules, provider=DEFAULT_PROVIDER)
-    config = rules.complete(decoded.written)
-    found = [*rules.errors(decoded.written, config), *_args_errors(config, rules.form)]
+    config = _complete(decoded.written, rules)
+    found = [*rules.form.errors(rules.form, decoded.written, config, rules.version), *_args_errors(config, rules.form)]
     problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))
     try:
-        finished = rules.finish(config)
+        finished = rules.form.finish(rules, config)
     except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from error
     written = decoded.written.profiles
