@@ -204,8 +204,6 @@ class Flag(msgspec.Struct, frozen=True):
     default: Any
     """Durations are nanoseconds, several texts a tuple, pairs a mapping."""
     help: str
-    deprecated: bool = False
-    """Whether help says so; nothing is said where it is used."""
     short: str = ""
     """One letter."""
     section: str = ""

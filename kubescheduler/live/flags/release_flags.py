@@ -25,7 +25,7 @@ Flags = tuple[Flag, ...]
 
 def old(name: str, kind: FlagKind, default: Any, text: str) -> Flag:
     """A flag that the configuration file replaces."""
-    return Flag(name, kind, default, f"DEPRECATED: {text}", deprecated=True)
+    return Flag(name, kind, default, f"DEPRECATED: {text}")
 
 
 def idle(name: str, kind: FlagKind, default: Any, text: str) -> Flag:

@@ -16,11 +16,9 @@ class ObjectChange(msgspec.Struct, frozen=True, eq=False):
     kind: str
     """Of the object: Pod, Node, PersistentVolumeClaim …"""
     old: Any
-    """As it was known before; None when it is new."""
+    """As it was known last; None when it is new."""
     new: Any
     """As it is now; None when it is gone."""
-    stale: bool = False
-    """Whether the end was found out later, so that ``old`` may not be its last state. Upstream: a tombstone."""
 
 
 class Inbox:

@@ -71,7 +71,7 @@ class StoredObjects:
             if before is not stored:
                 changes.append(ObjectChange(self._kind, None if before is None else before.obj, stored.obj))
         self._objects = there
-        return [*changes, *(ObjectChange(self._kind, stored.obj, None, stale=True) for stored in gone.values())]
+        return [*changes, *(ObjectChange(self._kind, stored.obj, None) for stored in gone.values())]
 
     def get(self, namespace: str, name: str) -> Stored | None:
         """An object; None when there is none of this name."""

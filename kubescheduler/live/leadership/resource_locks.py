@@ -114,8 +114,6 @@ class LockKind(msgspec.Struct, frozen=True, eq=False):
     write: Callable[[Mapping[str, Any], LeaderRecord], Document]
     time: Callable[[datetime], str]
     """How it says moments."""
-    conflict: str
-    """What is logged when the record cannot be written."""
 
     @property
     def prefix(self) -> str:
@@ -123,9 +121,9 @@ class LockKind(msgspec.Struct, frozen=True, eq=False):
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
 
-LEASE = LockKind("Lease", "coordination.k8s.io/v1", "leases", of_lease, into_lease, lease_time, "lease")
-ENDPOINTS = LockKind("Endpoints", "v1", "endpoints", of_annotation, into_annotation, annotation_time, "lock")
-CONFIG_MAP = LockKind("ConfigMap", "v1", "configmaps", of_annotation, into_annotation, annotation_time, "lock")
+LEASE = LockKind("Lease", "coordination.k8s.io/v1", "leases", of_lease, into_lease, lease_time)
+ENDPOINTS = LockKind("Endpoints", "v1", "endpoints", of_annotation, into_annotation, annotation_time)
+CONFIG_MAP = LockKind("ConfigMap", "v1", "configmaps", of_annotation, into_annotation, annotation_time)
 
 
 class ResourceLock(Protocol):
