@@ -213,7 +213,7 @@ class VolumeSteps(NoPlugins):
             return None
         try:
             self._books.write(reserved, client.update_object)
-            bound = self._books.wait_until_bound(reserved, pod, state, BIND_TIMEOUT, self._books.handle.sleep)
+            bound = self._books.wait_until_bound(reserved, pod, state, BIND_TIMEOUT)
         except SchedulingError as error:
             state.cancellation.check()
             return Status.failure(str(error))

@@ -61,10 +61,11 @@ class VolumeBindingSetup:
             snapshot=world.cache.snapshot,
             client=SimpleNamespace(update_object=world.update) if api else None,
             clock=lambda: world.now,
+            sleep=world.wait,
             observer=SimpleNamespace(volumes_failed=world.failed.append),
             feature_gates={"CSIMigration": True, "CSIMigrationAWS": True},
         )
-        world.plugin = make(VolumeBindingArgs(bind_timeout_seconds=timeout), handle, world.wait)
+        world.plugin = make(VolumeBindingArgs(bind_timeout_seconds=timeout), handle)
         return world
 
     def update(self, obj: Any) -> None:

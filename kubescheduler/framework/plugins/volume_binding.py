@@ -50,7 +50,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors
 from kubescheduler.framework.args.document_schema import INT64, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
-from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState, StateNotFoundError
+from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.profile import Point
@@ -95,9 +95,6 @@ from priorities.volume_binding import (
 
 POLL_SECONDS = 1.0
 """Between two looks at whether claims are bound."""
-
-Wait = Callable[[Cancellation, float], object]
-"""Waits for some seconds, or until the work is to stop."""
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
@@ -201,9 +198,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
 
     # --- until all is bound ----------------------------------------------------------------
 
-    def wait_until_bound(
-        self, reserved: ReservedVolumes, pod: Pod, state: CycleState, timeout: float, wait: Wait
-    ) -> bool:
+    def wait_until_bound(self, reserved: ReservedVolumes, pod: Pod, state: CycleState, timeout: float) -> bool:
         """Looks every second, the first time after one; False when the timeout, in seconds, is over.
 
         Raises BindingError when the claims will not be bound, CancelledError when it is told to stop.
@@ -211,7 +206,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
         clock = self.handle.clock
         end = clock() + timeout
         while (left := end - clock()) > 0:
-            wait(state.cancellation, min(POLL_SECONDS, left))
+            self.handle.sleep(state.cancellation, min(POLL_SECONDS, left))
             state.cancellation.check()
             if self.are_bound(reserved, pod):
                 return True
@@ -349,9 +344,8 @@ class VolumeBinding:
         timeout: float,
         *,
         scoring: PriorityConfig | None = None,
-        wait: Wait | None = None,
     ) -> None:
-        """timeout: seconds that PreBind waits for claims to be bound, ``wait`` is how; None: as the handle sleeps."""
+        """timeout: seconds that PreBind waits for claims to be bound, as the handle sleeps."""
         self.points = points
         self.scoring = scoring
         self.check = FitPredicate(
@@ -372,7 +366,6 @@ class VolumeBinding:
         self._rules = rule.rules
         self._words = words
         self._timeout = timeout
-        self._wait = handle.sleep if wait is None else wait
         self._books = VolumeBooks(handle, rule.plugins)
 
     # --- Reserve ---------------------------------------------------------------------------
@@ -442,7 +435,7 @@ class VolumeBinding:
             return None
         try:
             self._books.write(reserved, client.update_object)
-            bound = self._books.wait_until_bound(reserved, pod, state, self._timeout, self._wait)
+            bound = self._books.wait_until_bound(reserved, pod, state, self._timeout)
         except SchedulingError as error:
             state.cancellation.check()
             return self._not_bound(str(error))
@@ -462,53 +455,47 @@ class VolumesOfNodes(VolumeBinding):
 # --- releases ------------------------------------------------------------------------------
 
 
-def volume_binding_1_18(_: Any, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_18(_: Any, handle: Handle) -> VolumeBinding:
     """Claims are looked at on each node; one that is missing, going or unbound though it should not wait is an error.
 
-    Upstream: 1.18 VolumeBinding, and the scheduler's own volume binder. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.18 VolumeBinding, and the scheduler's own volume binder.
     """
     timeout = VolumeBindingArgs().bind_timeout_seconds
-    return VolumesOfNodes(handle, VOLUME_BINDING_1_18, WORDS_1_20, POINTS_1_18, timeout, wait=wait)
+    return VolumesOfNodes(handle, VOLUME_BINDING_1_18, WORDS_1_20, POINTS_1_18, timeout)
 
 
-def volume_binding_1_19(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_19(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """A claim that is missing or going is an error.
 
-    Upstream: 1.19 VolumeBinding. Raises ConfigError for a timeout that is not positive. ``wait``: see
-    ``VolumeBinding``.
+    Upstream: 1.19 VolumeBinding. Raises ConfigError for a timeout that is not positive.
     """
-    return _binding_1_20(args, handle, wait, msgspec.structs.replace(VOLUME_BINDING_1_20, told=NodeError))
+    return _binding_1_20(args, handle, msgspec.structs.replace(VOLUME_BINDING_1_20, told=NodeError))
 
 
-def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_20(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """CSIStorageCapacity counts only with feature gate CSIStorageCapacity.
 
-    Upstream: 1.20 VolumeBinding. Raises ConfigError for a timeout that is not positive. ``wait``: see
-    ``VolumeBinding``.
+    Upstream: 1.20 VolumeBinding. Raises ConfigError for a timeout that is not positive.
     """
-    return _binding_1_20(args, handle, wait, VOLUME_BINDING_1_20)
+    return _binding_1_20(args, handle, VOLUME_BINDING_1_20)
 
 
-def _binding_1_20(
-    args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None, rule: VolumeBindingRule
-) -> VolumeBinding:
+def _binding_1_20(args: VolumeBindingArgs | None, handle: Handle, rule: VolumeBindingRule) -> VolumeBinding:
     args = args or VolumeBindingArgs()
     refuse(_errors_1_20(args))
-    return VolumeBinding(
-        handle, _rule_1_20(handle, rule), WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds, wait=wait
-    )
+    return VolumeBinding(handle, _rule_1_20(handle, rule), WORDS_1_20, POINTS_1_20, args.bind_timeout_seconds)
 
 
-def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_21(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """With feature gate VolumeCapacityPriority nodes score by how full the volumes would be that are found for the
     pod's claims; without it every node has 0.
 
-    Upstream: 1.21 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.21 VolumeBinding.
     """
     args, rule = args or VolumeBindingArgs(), _rule_1_20(handle)
     refuse(_errors_1_21(args))
     scoring, timeout = capacity_priority(args, handle, rule.rules), args.bind_timeout_seconds
-    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_21, timeout, scoring=scoring, wait=wait)
+    return VolumeBinding(handle, rule, WORDS_1_20, POINTS_1_21, timeout, scoring=scoring)
 
 
 def _rule_1_20(handle: Handle, rule: VolumeBindingRule = VOLUME_BINDING_1_20) -> VolumeBindingRule:
@@ -536,74 +523,67 @@ def capacity_priority(
     )
 
 
-def volume_binding_1_23(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_23(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """As in 1.24, but in-tree volumes are their CSI drivers' only where the feature gates CSIMigration… say so, and
     CSIStorageCapacity counts only with its feature gate.
 
-    Upstream: 1.23 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.23 VolumeBinding.
     """
     gates = handle.feature_gates
     rules = RULES_1_20_WITH_CAPACITY if gates.get(CAPACITY_GATE_1_20, True) else VOLUME_BINDING_1_23.rules
     rule = msgspec.structs.replace(VOLUME_BINDING_1_23, plugins=migrating_plugins(gates), rules=rules)
-    return _without_pre_score(rule, args, handle, wait)
+    return _since_1_23(rule, args, handle)
 
 
-def volume_binding_1_24(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_24(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """The reason about a bound volume speaks of a conflict. With feature gate VolumeCapacityPriority nodes score by how
     full the volumes would be; without it every node has 0.
 
-    Upstream: 1.24 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.24 VolumeBinding.
     """
-    return _without_pre_score(VOLUME_BINDING_1_24, args, handle, wait)
+    return _since_1_23(VOLUME_BINDING_1_24, args, handle)
 
 
-def volume_binding_1_27(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_27(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """As in 1.24, and bound volumes that name nodes by hostname narrow the nodes before any Filter.
 
-    Upstream: 1.27 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.27 VolumeBinding.
     """
-    return _without_pre_score(VOLUME_BINDING_1_27, args, handle, wait)
+    return _since_1_23(VOLUME_BINDING_1_27, args, handle)
 
 
-def volume_binding_1_30(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_30(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """As in 1.27, but nothing is scored without feature gate VolumeCapacityPriority.
 
-    Upstream: 1.30 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.30 VolumeBinding.
     """
-    return _with_pre_score(VOLUME_BINDING_1_27, args, handle, wait)
+    return _since_1_23(VOLUME_BINDING_1_27, args, handle, skips=True)
 
 
-def volume_binding_1_32(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_32(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """As in 1.30, but volumes do not narrow the nodes.
 
-    Upstream: 1.32 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.32 VolumeBinding.
     """
-    return _with_pre_score(VOLUME_BINDING_1_24, args, handle, wait)
+    return _since_1_23(VOLUME_BINDING_1_24, args, handle, skips=True)
 
 
-def _without_pre_score(
-    rule: VolumeBindingRule, args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None
+def _since_1_23(
+    rule: VolumeBindingRule, args: VolumeBindingArgs | None, handle: Handle, *, skips: bool = False
 ) -> VolumeBinding:
+    """skips: see ``capacity_priority``."""
     args = args or VolumeBindingArgs()
-    scoring, timeout = capacity_priority(args, handle, rule.rules), args.bind_timeout_seconds
-    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_21, timeout, scoring=scoring, wait=wait)
+    scoring, timeout = capacity_priority(args, handle, rule.rules, skips=skips), args.bind_timeout_seconds
+    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36 if skips else POINTS_1_21, timeout, scoring=scoring)
 
 
-def _with_pre_score(
-    rule: VolumeBindingRule, args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None
-) -> VolumeBinding:
-    args = args or VolumeBindingArgs()
-    scoring, timeout = capacity_priority(args, handle, rule.rules, skips=True), args.bind_timeout_seconds
-    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
-
-
-def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wait | None = None) -> VolumeBinding:
+def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
     """For pods with claims. Bound volumes must have a node affinity that picks the node. Claims that wait for their
     first consumer must find a volume there, or a class that can provision one; where its driver publishes
     CSIStorageCapacity, there must be room. A claim that is unbound and does not wait refuses the pod as a whole.
     Reserve keeps the volumes, PreBind writes them down and waits until they are bound.
 
-    Upstream: 1.36 VolumeBinding. ``wait``: see ``VolumeBinding``.
+    Upstream: 1.36 VolumeBinding.
     """
     args, gates, rule = args or VolumeBindingArgs(), handle.feature_gates, VOLUME_BINDING_1_36
     if not gates.get(ATTRIBUTES_GATE, True):
@@ -615,7 +595,7 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle, wait: Wa
     else:
         scoring = _off(SCORING_GATE, skips=True)
     timeout = args.bind_timeout_seconds
-    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring, wait=wait)
+    return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring)
 
 
 def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
