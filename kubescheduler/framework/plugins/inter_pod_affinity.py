@@ -21,7 +21,7 @@ from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.plugin import ColumnPlugin, Sign
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import (
     BY_NODE,
@@ -86,12 +86,22 @@ def inter_pod_affinity_1_20(args: InterPodAffinityArgs | None, _: Handle) -> Col
 def _before_namespaces(args: InterPodAffinityArgs | None, rules: TermRules) -> ColumnPlugin:
     args = args or InterPodAffinityArgs()
     refuse(_errors_1_20(args))
+    return _plugin(predicate_1_20(rules), scoring_1_20(args.hard_pod_affinity_weight, rules), "error reading")
+
+
+def _plugin(
+    check: FitPredicate,
+    scoring: PriorityConfig,
+    cannot_read: str,
+    sign: Sign | None = None,
+) -> ColumnPlugin:
     return ColumnPlugin(
         name=NAME,
         points=POINTS,
-        check=predicate_1_20(rules),
-        scoring=scoring_1_20(args.hard_pod_affinity_weight, rules),
-        filter_alone='error reading "PreFilterInterPodAffinity" from cycleState: not found',
+        check=check,
+        scoring=scoring,
+        sign=sign,
+        filter_alone=f'{cannot_read} "PreFilterInterPodAffinity" from cycleState: not found',
         score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
     )
 
@@ -104,7 +114,8 @@ def inter_pod_affinity_1_21(args: InterPodAffinityArgs | None, handle: Handle) -
     """
     args, rules = args or InterPodAffinityArgs(), _terms(handle)
     refuse(_errors_1_36(args))
-    return _plugin_1_21(args, rules, predicate_1_20(rules, AFFINITY_NOT_MATCH_1_21))
+    check = predicate_1_20(rules, AFFINITY_NOT_MATCH_1_21)
+    return _plugin(check, scoring_1_21(rules, args.hard_pod_affinity_weight), "error reading")
 
 
 def inter_pod_affinity_1_22(args: InterPodAffinityArgs | None, handle: Handle) -> ColumnPlugin:
@@ -114,22 +125,11 @@ def inter_pod_affinity_1_22(args: InterPodAffinityArgs | None, handle: Handle) -
     Upstream: 1.22 InterPodAffinity.
     """
     args, rules = args or InterPodAffinityArgs(), _terms(handle)
-    return _plugin_1_21(args, rules, predicate_1_22(rules))
+    return _plugin(predicate_1_22(rules), scoring_1_21(rules, args.hard_pod_affinity_weight), "error reading")
 
 
 def _terms(handle: Handle) -> TermRules:
     return TERMS_1_22 if handle.feature_gates.get(NAMESPACE_GATE, True) else TERMS_1_21
-
-
-def _plugin_1_21(args: InterPodAffinityArgs, rules: TermRules, check: FitPredicate) -> ColumnPlugin:
-    return ColumnPlugin(
-        name=NAME,
-        points=POINTS,
-        check=check,
-        scoring=scoring_1_21(rules, args.hard_pod_affinity_weight),
-        filter_alone='error reading "PreFilterInterPodAffinity" from cycleState: not found',
-        score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
-    )
 
 
 def inter_pod_affinity_1_36(args: InterPodAffinityArgs | None, _: Handle) -> ColumnPlugin:
@@ -168,15 +168,8 @@ def _since_1_24(
     args: InterPodAffinityArgs, rules: TermRules, scoring: Callable[..., PriorityConfig] = scoring_1_36
 ) -> ColumnPlugin:
     ignores_others = args.ignore_preferred_terms_of_existing_pods
-    return ColumnPlugin(
-        name=NAME,
-        points=POINTS,
-        check=predicate_1_36(rules),
-        scoring=scoring(args.hard_pod_affinity_weight, ignores_others=ignores_others, rules=rules),
-        sign=sign_no_pod_affinity if ignores_others else sign_labels,
-        filter_alone='reading "PreFilterInterPodAffinity" from cycleState: not found',
-        score_alone='failed to read "PreScoreInterPodAffinity" from cycleState: not found',
-    )
+    scores = scoring(args.hard_pod_affinity_weight, ignores_others=ignores_others, rules=rules)
+    return _plugin(predicate_1_36(rules), scores, "reading", sign_no_pod_affinity if ignores_others else sign_labels)
 
 
 # --- args --------------------------------------------------------------------------------------

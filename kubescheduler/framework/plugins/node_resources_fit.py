@@ -178,11 +178,7 @@ def node_resources_fit_1_30(args: NodeResourcesFitArgs | None, handle: Handle) -
 
     Upstream: 1.30 NodeResourcesFit. Raises ConfigError for faulty args.
     """
-    plugin = _fit(args, handle, helpless=False)
-    assert plugin.check is not None
-    if handle.feature_gates.get(SIDECARS_GATE, True):
-        return plugin
-    return msgspec.structs.replace(plugin, check=_refusing_as_a_whole(plugin.check))
+    return _with_sidecars(args, handle, _refusing_as_a_whole)
 
 
 def node_resources_fit_1_28(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
@@ -190,11 +186,18 @@ def node_resources_fit_1_28(args: NodeResourcesFitArgs | None, handle: Handle) -
 
     Upstream: 1.28 NodeResourcesFit. Raises ConfigError for faulty args.
     """
+    return _with_sidecars(args, handle, _refusing_by_node)
+
+
+def _with_sidecars(
+    args: NodeResourcesFitArgs | None, handle: Handle, refusing: Callable[[FitPredicate], FitPredicate]
+) -> ColumnPlugin:
+    """refusing: pods with sidecars, where their feature gate is off."""
     plugin = _fit(args, handle, helpless=False)
     assert plugin.check is not None
     if handle.feature_gates.get(SIDECARS_GATE, True):
         return plugin
-    return msgspec.structs.replace(plugin, check=_refusing_by_node(plugin.check))
+    return msgspec.structs.replace(plugin, check=refusing(plugin.check))
 
 
 def node_resources_fit_1_26(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:

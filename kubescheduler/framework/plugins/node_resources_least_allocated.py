@@ -28,10 +28,14 @@ from priorities.requested_framework import (
     mean_evidence_1_36,
     no_devices,
 )
-from priorities.types import PriorityConfig
+from priorities.score_evidence import RuleEvidence
+from priorities.types import Map, PriorityConfig
 
 NAME = "NodeResourcesLeastAllocated"
 POINTS = frozenset({Point.SCORE})
+
+MeanScore = Callable[[Resources, PodInfo, Snapshot], IntArray]
+"""(n,) 0-100, the weighted mean of what the resources score."""
 
 
 class NodeResourcesLeastAllocatedArgs(msgspec.Struct, frozen=True):
@@ -39,80 +43,6 @@ class NodeResourcesLeastAllocatedArgs(msgspec.Struct, frozen=True):
 
     resources: Resources = CPU_AND_MEMORY
     """(resource, weight 1-100)."""
-
-
-def node_resources_least_allocated_1_18(_: Any, handle: Handle) -> ColumnPlugin:
-    """Cpu and memory alike, whatever a configuration says.
-
-    Upstream: 1.18 NodeResourcesLeastAllocated.
-    """
-    return node_resources_least_allocated_1_20(None, handle)
-
-
-def node_resources_least_allocated_1_22(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
-    """A resource that a node does not have, and another than cpu and memory that the pod does not ask for, are left out
-    of the mean.
-
-    Upstream: 1.22 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
-    """
-    args = args or NodeResourcesLeastAllocatedArgs()
-    return mean_of_present_1_22(NAME, args.resources, least_allocated_1_36, least_formula)
-
-
-def mean_of_present_1_22(
-    name: str,
-    given: Resources,
-    score: Callable[[Resources, PodInfo, Snapshot], IntArray],
-    formula: ShareFormula,
-) -> ColumnPlugin:
-    """Of NodeResourcesLeastAllocated and NodeResourcesMostAllocated of 1.22, the last weight of a resource counting.
-
-    Raises ConfigError for a weight outside 1-100.
-    """
-    refuse(weight_errors_1_21(given))
-    resources = tuple(dict(given).items())
-    scoring = PriorityConfig(
-        name,
-        partial(score, resources),
-        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_36(name, formula, resources, no_devices),
-    )
-    return ColumnPlugin(name, POINTS, scoring=scoring)
-
-
-def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
-    """The same score.
-
-    Upstream: 1.21 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
-    """
-    args = args or NodeResourcesLeastAllocatedArgs()
-    refuse(weight_errors_1_21(args.resources))
-    return _plugin(args)
-
-
-def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
-    """The mean over the resources of 100·(A - T)/A, weighted, in integers. T is what pods on the node ask for, this one
-    included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
-    with A = 0 scores 0, and its weight counts; one with T > A scores 0.
-
-    Upstream: 1.20 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
-    """
-    args = args or NodeResourcesLeastAllocatedArgs()
-    refuse(weight_errors(args.resources))
-    return _plugin(args)
-
-
-def _plugin(args: NodeResourcesLeastAllocatedArgs) -> ColumnPlugin:
-    scoring = PriorityConfig(
-        NAME,
-        partial(least_allocated_1_20, args.resources),
-        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_20(NAME, least_formula, args.resources),
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
-
-
-# --- args --------------------------------------------------------------------------------------
 
 
 MOST_WEIGHT = 100
@@ -135,6 +65,79 @@ def weight_errors_1_21(resources: Resources) -> Iterator[FieldError]:
         if not 0 < weight <= MOST_WEIGHT:
             text = f"resource weight of {name} not in valid range (0, {MOST_WEIGHT}]"
             yield invalid(f"resources[{at}].weight", weight, text)
+
+
+def mean_of_present_1_22(
+    name: str,
+    given: Resources,
+    score: MeanScore,
+    formula: ShareFormula,
+) -> ColumnPlugin:
+    """Of NodeResourcesLeastAllocated and NodeResourcesMostAllocated of 1.22, the last weight of a resource counting.
+
+    Raises ConfigError for a weight outside 1-100.
+    """
+    refuse(weight_errors_1_21(given))
+    resources = tuple(dict(given).items())
+    return _scoring(name, partial(score, resources), mean_evidence_1_36(name, formula, resources, no_devices))
+
+
+def mean_1_20(
+    name: str,
+    resources: Resources,
+    score: MeanScore,
+    formula: ShareFormula,
+    errors: Callable[[Resources], Iterator[FieldError]] = weight_errors,
+) -> ColumnPlugin:
+    """The same of 1.18 to 1.21. Raises ConfigError for a weight outside 1-100."""
+    refuse(errors(resources))
+    return _scoring(name, partial(score, resources), mean_evidence_1_20(name, formula, resources))
+
+
+def _scoring(name: str, score: Map, evidence: RuleEvidence) -> ColumnPlugin:
+    footprint = Footprint(pod_key=spec_alone, equal_for_equal_usage=True)
+    return ColumnPlugin(name, POINTS, scoring=PriorityConfig(name, score, footprint=footprint, evidence=evidence))
+
+
+def node_resources_least_allocated_1_18(_: Any, handle: Handle) -> ColumnPlugin:
+    """Cpu and memory alike, whatever a configuration says.
+
+    Upstream: 1.18 NodeResourcesLeastAllocated.
+    """
+    return node_resources_least_allocated_1_20(None, handle)
+
+
+def node_resources_least_allocated_1_22(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """A resource that a node does not have, and another than cpu and memory that the pod does not ask for, are left out
+    of the mean.
+
+    Upstream: 1.22 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesLeastAllocatedArgs()
+    return mean_of_present_1_22(NAME, args.resources, least_allocated_1_36, least_formula)
+
+
+def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """The same score.
+
+    Upstream: 1.21 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesLeastAllocatedArgs()
+    return mean_1_20(NAME, args.resources, least_allocated_1_20, least_formula, weight_errors_1_21)
+
+
+def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
+    """The mean over the resources of 100·(A - T)/A, weighted, in integers. T is what pods on the node ask for, this one
+    included, and A what the node has. A container that does not ask counts as 100 millicores and 200 MiB. A resource
+    with A = 0 scores 0, and its weight counts; one with T > A scores 0.
+
+    Upstream: 1.20 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
+    """
+    args = args or NodeResourcesLeastAllocatedArgs()
+    return mean_1_20(NAME, args.resources, least_allocated_1_20, least_formula)
+
+
+# --- args --------------------------------------------------------------------------------------
 
 
 def _build(resources: Resources = ()) -> NodeResourcesLeastAllocatedArgs:

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray
-from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
-from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, Resources
-from kubescheduler.framework.args.field_errors import FieldError, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_least_allocated import ARGS as LEAST_ALLOCATED_ARGS
 from kubescheduler.framework.plugins.node_resources_least_allocated import (
+    mean_1_20,
     mean_of_present_1_22,
-    weight_errors,
     weight_errors_1_21,
 )
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.requested_framework import (
-    ShareFormula,
-    mean_evidence_1_20,
     most_allocated_1_18,
     most_allocated_1_20,
     most_allocated_1_36,
     most_formula,
     most_formula_1_18,
 )
-from priorities.types import PriorityConfig
 
 NAME = "NodeResourcesMostAllocated"
 POINTS = frozenset({Point.SCORE})
@@ -52,7 +41,8 @@ def node_resources_most_allocated_1_19(args: NodeResourcesMostAllocatedArgs | No
 
     Upstream: 1.19 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
-    return _plugin(args, most_allocated_1_18, most_formula_1_18)
+    args = args or NodeResourcesMostAllocatedArgs()
+    return mean_1_20(NAME, args.resources, most_allocated_1_18, most_formula_1_18)
 
 
 def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
@@ -60,7 +50,7 @@ def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.18 NodeResourcesMostAllocated.
     """
-    return _plugin(None, most_allocated_1_18, most_formula_1_18)
+    return mean_1_20(NAME, CPU_AND_MEMORY, most_allocated_1_18, most_formula_1_18)
 
 
 def node_resources_most_allocated_1_22(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -78,7 +68,8 @@ def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | No
 
     Upstream: 1.21 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
-    return _plugin(args, most_allocated_1_20, most_formula, weight_errors_1_21)
+    args = args or NodeResourcesMostAllocatedArgs()
+    return mean_1_20(NAME, args.resources, most_allocated_1_20, most_formula, weight_errors_1_21)
 
 
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -88,24 +79,8 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
 
     Upstream: 1.20 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
-    return _plugin(args, most_allocated_1_20, most_formula)
-
-
-def _plugin(
-    args: NodeResourcesMostAllocatedArgs | None,
-    score: Callable[[Resources, PodInfo, Snapshot], IntArray],
-    formula: ShareFormula,
-    errors: Callable[[Resources], Iterator[FieldError]] = weight_errors,
-) -> ColumnPlugin:
     args = args or NodeResourcesMostAllocatedArgs()
-    refuse(errors(args.resources))
-    scoring = PriorityConfig(
-        NAME,
-        partial(score, args.resources),
-        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=mean_evidence_1_20(NAME, formula, args.resources),
-    )
-    return ColumnPlugin(NAME, POINTS, scoring=scoring)
+    return mean_1_20(NAME, args.resources, most_allocated_1_20, most_formula)
 
 
 # --- args --------------------------------------------------------------------------------------
