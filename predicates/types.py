@@ -14,7 +14,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
-from predicates.refusal_evidence import CheckEvidence, Explain, predicate_evidence
+from predicates.refusal_evidence import CheckEvidence, Explain, filter_evidence, predicate_evidence
 
 Verdict = dict[str, Mask]
 """Reason → (n,) bool, the rows that fail for it; reasons in the order the release reports them.
@@ -139,6 +139,23 @@ def node_predicate(
     """A predicate of 1.4 and 1.16 that reads the node alone, with its evidence."""
     return FitPredicate(
         name, check, Footprint(Reads.NODE, pod_key=spec_alone), applies, evidence=predicate_evidence(name, explain)
+    )
+
+
+def node_filter(
+    name: str,
+    check: Callable[[PodInfo, Snapshot], Verdict],
+    applies: Callable[[PodInfo], bool],
+    explain: Explain,
+) -> FitPredicate:
+    """A plugin's filter that reads the node alone, so that taking pods away mends nothing."""
+    return FitPredicate(
+        name,
+        check,
+        Footprint(Reads.NODE, pod_key=spec_alone),
+        applies,
+        unresolvable=always,
+        evidence=filter_evidence(name, explain),
     )
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PreferredSchedulingTerm
@@ -20,7 +18,6 @@ from clusterstate.selectors.node_selection import (
     preferred_weights,
     preferred_weights_of,
 )
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.selectors.term_errors import preferred_error_1_20, preferred_error_1_36
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize, stretched_evidence
@@ -42,6 +39,7 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityError,
+    node_priority,
 )
 
 Terms = tuple[PreferredSchedulingTerm, ...]
@@ -79,17 +77,9 @@ def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.16 CalculateNodeAffinityPriorityMap and its reduce function.
     """
-    return PriorityConfig(
-        "NodeAffinityPriority",
-        preferred_weights,
-        normalize,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        constant=no_preference,
-        valuewise=True,
-        evidence=priority_evidence(
-            "NodeAffinityPriority", _explain(_preferred, preferred_weights_of), stretched_evidence(MAX_PRIORITY)
-        ),
-    )
+    explain = _explain(_preferred, preferred_weights_of)
+    evidence = priority_evidence("NodeAffinityPriority", explain, stretched_evidence(MAX_PRIORITY))
+    return node_priority("NodeAffinityPriority", preferred_weights, normalize, evidence, constant=no_preference)
 
 
 # --- 1.4 -----------------------------------------------------------------------------------
@@ -134,17 +124,10 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 CalculateNodeAffinityPriority.
     """
-    return PriorityConfig(
-        "NodeAffinityPriority",
-        preferred_sums_1_4,
-        normalize_1_4,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        constant=no_preference_1_4,
-        valuewise=True,
-        evidence=priority_evidence(
-            "NodeAffinityPriority", _explain(_preferred, preferred_weights_of_1_4), explain_normalized_1_4
-        ),
-    )
+    explain = _explain(_preferred, preferred_weights_of_1_4)
+    name = "NodeAffinityPriority"
+    evidence = priority_evidence(name, explain, explain_normalized_1_4)
+    return node_priority(name, preferred_sums_1_4, normalize_1_4, evidence, constant=no_preference_1_4)
 
 
 # --- 1.20 and 1.36 -------------------------------------------------------------------------

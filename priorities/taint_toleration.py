@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.selectors.matching_1_4 import any_tolerates_1_4
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import normalize_reversed, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
@@ -25,6 +22,7 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityError,
+    node_priority,
 )
 
 SOFT = "PreferNoSchedule"
@@ -147,15 +145,9 @@ def make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.16 ComputeTaintTolerationPriorityMap and its reduce function.
     """
-    return PriorityConfig(
-        "TaintTolerationPriority",
-        intolerable_taints,
-        normalize_reversed,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        constant=tolerates_all,
-        valuewise=True,
-        evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates), turned_evidence(MAX_PRIORITY)),
-    )
+    name = "TaintTolerationPriority"
+    evidence = priority_evidence(name, _explain(any_tolerates), turned_evidence(MAX_PRIORITY))
+    return node_priority(name, intolerable_taints, normalize_reversed, evidence, constant=tolerates_all)
 
 
 def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
@@ -163,14 +155,8 @@ def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 ComputeTaintTolerationPriority.
     """
-    return PriorityConfig(
-        "TaintTolerationPriority",
-        intolerable_taints_1_4,
-        tolerance_scores,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        valuewise=True,
-        evidence=priority_evidence("TaintTolerationPriority", _explain(any_tolerates_1_4), explain_tolerance_scores),
-    )
+    evidence = priority_evidence("TaintTolerationPriority", _explain(any_tolerates_1_4), explain_tolerance_scores)
+    return node_priority("TaintTolerationPriority", intolerable_taints_1_4, tolerance_scores, evidence)
 
 
 TAINT_TOLERATION: dict[str, PriorityConfigFactory] = {

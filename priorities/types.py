@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.topology.row_groups import RowScores
@@ -93,6 +95,28 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     in its footprint changes besides single rows and pods. The same scores as by ``map``, ``settle`` and ``reduce``."""
     scaled_to_100: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
+
+
+def node_priority(
+    name: str,
+    function: Map,
+    reduce: Reduce,
+    evidence: RuleEvidence,
+    *,
+    constant: Callable[[PodInfo], int | None] = never_constant,
+    pre_score: Callable[[PodInfo, Snapshot], bool] = goes_on,
+) -> PriorityConfig:
+    """One that reads the node alone, and reduces by the numbers alone."""
+    return PriorityConfig(
+        name,
+        function,
+        reduce,
+        Footprint(Reads.NODE, pod_key=spec_alone),
+        constant=constant,
+        valuewise=True,
+        pre_score=pre_score,
+        evidence=evidence,
+    )
 
 
 class PriorityArgs(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ from predicates.node_identity import (
     pod_match_node_selector_1_36,
 )
 from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, PreFiltered, always
+from predicates.types import FitPredicate, PreFiltered, always, node_filter
 from priorities.node_affinity import (
     added_preference_evidence,
     has_preference,
@@ -51,7 +51,7 @@ from priorities.node_affinity import (
     preferred_sums_1_36,
 )
 from priorities.normalize import default_normalize
-from priorities.types import PriorityConfig
+from priorities.types import node_priority
 
 NAME = "NodeAffinity"
 POINTS_1_20 = frozenset({Point.FILTER, Point.SCORE})
@@ -92,23 +92,8 @@ def node_affinity_1_18(_: Any, __: Handle) -> ColumnPlugin:
     return ColumnPlugin(
         NAME,
         POINTS_1_20,
-        FitPredicate(
-            NAME,
-            pod_match_node_selector,
-            Footprint(Reads.NODE, pod_key=spec_alone),
-            selects_nodes,
-            unresolvable=always,
-            evidence=filter_evidence(NAME, explain_selection),
-        ),
-        PriorityConfig(
-            NAME,
-            preferred_weights,
-            default_normalize,
-            Footprint(Reads.NODE, pod_key=spec_alone),
-            constant=no_preference,
-            valuewise=True,
-            evidence=preference_evidence_1_18(),
-        ),
+        node_filter(NAME, pod_match_node_selector, selects_nodes, explain_selection),
+        node_priority(NAME, preferred_weights, default_normalize, preference_evidence_1_18(), constant=no_preference),
     )
 
 
@@ -123,22 +108,18 @@ def node_affinity_1_20(args: NodeAffinityArgs | None, _: Handle) -> ColumnPlugin
     return ColumnPlugin(
         NAME,
         POINTS_1_20,
-        FitPredicate(
+        node_filter(
             NAME,
             partial(pod_match_node_selector_1_20, added.required),
-            Footprint(Reads.NODE, pod_key=spec_alone),
             _applies(added.required),
-            unresolvable=always,
-            evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
+            explain_selection_framework(added.required),
         ),
-        PriorityConfig(
+        node_priority(
             NAME,
             partial(preferred_sums_1_20, added.preferred),
             default_normalize,
-            Footprint(Reads.NODE, pod_key=spec_alone),
+            added_preference_evidence(added.preferred),
             constant=partial(no_term_counts, added.preferred),
-            valuewise=True,
-            evidence=added_preference_evidence(added.preferred),
         ),
     )
 
@@ -208,14 +189,12 @@ def _prepared(
             unresolvable=always,
             evidence=filter_evidence(NAME, explain_selection_framework(added.required)),
         ),
-        PriorityConfig(
+        node_priority(
             NAME,
             partial(preferred_sums_1_36, added.preferred),
             default_normalize,
-            Footprint(Reads.NODE, pod_key=spec_alone),
+            added_preference_evidence(added.preferred),
             constant=partial(no_term_counts, added.preferred),
-            valuewise=True,
-            evidence=added_preference_evidence(added.preferred),
             pre_score=pre_score,
         ),
         sign=sign_node_affinity,

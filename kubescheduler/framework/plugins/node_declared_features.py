@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -22,8 +19,7 @@ from predicates.declared_features import (
     explain_features,
     needs_features,
 )
-from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, Verdict, always
+from predicates.types import Verdict, node_filter
 
 NAME = "NodeDeclaredFeatures"
 POINTS = frozenset({Point.PRE_FILTER, Point.FILTER})
@@ -54,16 +50,7 @@ def node_declared_features_1_35(_: Any, handle: Handle) -> ColumnPlugin:
 
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], handle: Handle) -> ColumnPlugin:
     enabled = handle.feature_gates.get(GATE, True)
-    applies = needs_features if enabled else _needs_nothing
-    evidence = filter_evidence(NAME, explain_features)
-    rule = FitPredicate(
-        NAME,
-        check,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        applies,
-        unresolvable=always,
-        evidence=evidence,
-    )
+    rule = node_filter(NAME, check, needs_features if enabled else _needs_nothing, explain_features)
     return ColumnPlugin(NAME, POINTS, rule, filter_alone=UNPREPARED if enabled else None, sign=sign_features)
 
 

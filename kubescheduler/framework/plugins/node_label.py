@@ -22,8 +22,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from predicates.labels import check_node_labels, explain_labels
-from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, Verdict, always
+from predicates.types import Verdict, node_filter
 from priorities.node_label import node_label_preference, node_label_preference_evidence
 from priorities.types import PriorityConfig
 
@@ -89,14 +88,7 @@ def _plugin(args: NodeLabelArgs) -> ColumnPlugin:
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(
-            NAME,
-            check,
-            Footprint(Reads.NODE, pod_key=spec_alone),
-            applies,
-            unresolvable=always,
-            evidence=filter_evidence(NAME, explain_labels(args.present_labels, args.absent_labels)),
-        ),
+        node_filter(NAME, check, applies, explain_labels(args.present_labels, args.absent_labels)),
         PriorityConfig(NAME, score, footprint=Footprint(Reads.NODE, pod_key=spec_alone), evidence=evidence),
     )
 

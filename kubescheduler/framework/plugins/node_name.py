@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -17,24 +14,14 @@ from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePl
 from kubescheduler.framework.plugins.signed_fields import sign_node_name
 from kubescheduler.queue.queueing_hints import NODE, Action, Registered
 from predicates.node_identity import explain_host, names_a_node, pod_fits_host, pod_fits_host_1_36
-from predicates.refusal_evidence import filter_evidence
-from predicates.types import FitPredicate, Verdict, always
+from predicates.types import Verdict, node_filter
 
 NAME = "NodeName"
 POINTS = frozenset({Point.FILTER})
 
 
 def _plugin(check: Callable[[PodInfo, Snapshot], Verdict]) -> ColumnPlugin:
-    evidence = filter_evidence(NAME, explain_host)
-    rule = FitPredicate(
-        NAME,
-        check,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        names_a_node,
-        unresolvable=always,
-        evidence=evidence,
-    )
-    return ColumnPlugin(NAME, POINTS, rule, sign=sign_node_name)
+    return ColumnPlugin(NAME, POINTS, node_filter(NAME, check, names_a_node, explain_host), sign=sign_node_name)
 
 
 def node_name_1_20(_: Any, __: Handle) -> ColumnPlugin:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.objects import Pod
-from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_tolerations
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, Action, ClusterEvent, Registered
-from predicates.refusal_evidence import filter_evidence
 from predicates.taints import check_node_unschedulable, explain_cordon, minds_cordons
-from predicates.types import FitPredicate, always
+from predicates.types import node_filter
 
 NAME = "NodeUnschedulable"
 POINTS = frozenset({Point.FILTER})
@@ -28,15 +24,7 @@ def node_unschedulable(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.20 and 1.36 NodeUnschedulable.
     """
-    evidence = filter_evidence(NAME, explain_cordon)
-    rule = FitPredicate(
-        NAME,
-        check_node_unschedulable,
-        Footprint(Reads.NODE, pod_key=spec_alone),
-        minds_cordons,
-        unresolvable=always,
-        evidence=evidence,
-    )
+    rule = node_filter(NAME, check_node_unschedulable, minds_cordons, explain_cordon)
     return ColumnPlugin(NAME, POINTS, rule, sign=sign_tolerations)
 
 

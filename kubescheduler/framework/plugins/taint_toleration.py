@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -16,7 +13,6 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_tolerations
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, Action, Registered
-from predicates.refusal_evidence import filter_evidence
 from predicates.taints import (
     explain_taints,
     may_be_tainted_out,
@@ -24,10 +20,10 @@ from predicates.taints import (
     pod_tolerates_node_taints_1_24,
     pod_tolerates_node_taints_1_36,
 )
-from predicates.types import FitPredicate, Verdict, always
+from predicates.types import Verdict, node_filter
 from priorities.normalize import default_normalize_reversed
 from priorities.taint_toleration import TOLERATION_EVIDENCE, intolerable_taints
-from priorities.types import PriorityConfig
+from priorities.types import node_priority
 
 NAME = "TaintToleration"
 POINTS = frozenset({Point.FILTER, Point.PRE_SCORE, Point.SCORE})
@@ -39,22 +35,8 @@ def _plugin(check: Callable[[PodInfo, Snapshot], Verdict], unprepared: str) -> C
     return ColumnPlugin(
         NAME,
         POINTS,
-        FitPredicate(
-            NAME,
-            check,
-            Footprint(Reads.NODE, pod_key=spec_alone),
-            may_be_tainted_out,
-            unresolvable=always,
-            evidence=filter_evidence(NAME, explain_taints),
-        ),
-        PriorityConfig(
-            NAME,
-            intolerable_taints,
-            default_normalize_reversed,
-            Footprint(Reads.NODE, pod_key=spec_alone),
-            valuewise=True,
-            evidence=TOLERATION_EVIDENCE,
-        ),
+        node_filter(NAME, check, may_be_tainted_out, explain_taints),
+        node_priority(NAME, intolerable_taints, default_normalize_reversed, TOLERATION_EVIDENCE),
         sign=sign_tolerations,
         score_alone=unprepared,
     )
