@@ -18,7 +18,6 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.core.status import Status
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
@@ -30,6 +29,7 @@ from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, PreFiltered
 from priorities.types import PriorityConfig
 from tests.support.build import cache_of, make_node
+from tests.support.manual_time import ManualTime
 from tests.support.storage import Claimless
 
 

@@ -41,7 +41,6 @@ from clusterstate.objects.resource import (
     ResourceSlice,
 )
 from clusterstate.podinfo import PodKey
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.plugins.dynamic_resources import (
     DynamicResources,
@@ -51,6 +50,7 @@ from kubescheduler.framework.plugins.dynamic_resources import (
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, make_node, make_pod
+from tests.support.manual_time import ManualTime
 
 DRIVER = "gpu.example.com"
 

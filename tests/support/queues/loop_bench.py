@@ -13,7 +13,6 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.profiles.profile_map import build_profiles
 from kubescheduler.framework.running.framework_runtime import Framework
@@ -21,6 +20,7 @@ from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_node
 from tests.support.deciders import Binder, Recorder, Sort, profile_of, registry_of, services_of
+from tests.support.manual_time import ManualTime
 from tests.support.queues.release_queues import SimpleQueue
 
 U, SKIP, WAIT = Status.unschedulable("u"), Status(Code.Skip), Status(Code.Wait)

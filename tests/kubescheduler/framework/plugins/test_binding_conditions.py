@@ -13,7 +13,6 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import OwnerReference
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -24,6 +23,7 @@ from predicates.types import GO_ON
 from tests.support.build import labels, make_node, resources
 from tests.support.deciders import deciding
 from tests.support.devices import HELD, TODAY, WRITTEN, binding, make_claim, make_class, pod_with, world
+from tests.support.manual_time import ManualTime
 
 WAITING = binding(HELD, since=WRITTEN, node="a")
 READY = binding(HELD, ("Ready", "True"), since=WRITTEN, node="a")

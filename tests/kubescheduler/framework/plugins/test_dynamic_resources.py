@@ -12,7 +12,6 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod
 from clusterstate.objects.resource import ResourceClaim
 from kubescheduler.core.status import Status
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,
     STATE,
@@ -34,6 +33,7 @@ from tests.support.devices import (
     users,
     world,
 )
+from tests.support.manual_time import ManualTime
 
 
 def test_points() -> None:

@@ -11,7 +11,6 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.objects.resource import PodGroup
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.clocks import ManualTime
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.plugins.gang_scheduling import GangScheduling, gang_scheduling_1_36
@@ -21,6 +20,7 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from kubescheduler.releases import v1_36
 from tests.support.build import make_node, make_pod
+from tests.support.manual_time import ManualTime
 
 NO_GROUP = Status.unresolvable('waiting for pods\'s pod group "g" to appear in scheduling queue')
 TOO_FEW = Status.unresolvable("waiting for minCount pods from a gang to appear in scheduling queue")

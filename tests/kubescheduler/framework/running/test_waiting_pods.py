@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.clocks import ManualTime, RealTime
+from kubescheduler.framework.contract.clocks import RealTime
 from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
 from tests.support.build import make_pod
+from tests.support.manual_time import ManualTime
 
 
 def held(time: ManualTime, **timeouts: float) -> HeldPod:
