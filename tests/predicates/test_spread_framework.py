@@ -260,7 +260,6 @@ def test_law_changes_are_recomputation(world: ReleaseCluster, pod: Pod, data: st
 
 HAS_Y = LabelSelector(labels({"app": "y"}))
 INCLUSION = {"NodeInclusionPolicyInPodTopologySpread": True}
-ON_DIRTY = ("a", "dirty")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.wall_clock import WallClock
 from kubescheduler.releases.lookup import live_release
-from tests.support.apiserver import ApiServer, FrontServer
+from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
@@ -250,11 +250,3 @@ def fill(server: FrontServer, *nodes: Document, pods: tuple[Document, ...] = ())
         server.storage.create(NODES, "", node)
     for pod in pods:
         server.storage.create(PODS, "default", pod)
-
-
-@contextmanager
-def api_server_with(*nodes: Document, pods: tuple[Document, ...] = ()) -> Iterator[ApiServer]:
-    """An API server with these nodes, and pods in the namespace default."""
-    with IoThread() as io, ApiServer(io) as server:
-        fill(server, *nodes, pods=pods)
-        yield server
