@@ -9,7 +9,7 @@ import numpy as np
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.roster import NOBODY, Roster
+from clusterstate.hypothetical.pods_by_importance import NOBODY, PodsByImportance
 from clusterstate.snapshot import PodChange, Snapshot
 
 
@@ -23,7 +23,9 @@ class RowOverlay(Snapshot):
 
     __slots__ = ("_away", "_codes", "_count", "_infos", "_there", "_used", "empty")
 
-    def __init__(self, base: Snapshot, rows: IntArray, roster: Roster, added: Sequence[PodChange] = ()) -> None:
+    def __init__(
+        self, base: Snapshot, rows: IntArray, roster: PodsByImportance, added: Sequence[PodChange] = ()
+    ) -> None:
         """added: pods hypothetically added to rows, whatever places are empty."""
         super().__init__(base._columns, base.objects, rows, added)
         self._codes = roster.codes[:, rows]

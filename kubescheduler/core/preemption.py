@@ -17,7 +17,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.hypothetical.roster import PodOrder, Roster, by_importance
+from clusterstate.hypothetical.pods_by_importance import PodOrder, PodsByImportance, by_importance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
@@ -147,7 +147,7 @@ class _Split(msgspec.Struct, frozen=True, eq=False):
 class KeptVictims:
     """What is remembered for pods of one class, tried in one way."""
 
-    def __init__(self, cache: ClusterCache, roster: Roster) -> None:
+    def __init__(self, cache: ClusterCache, roster: PodsByImportance) -> None:
         self._cache = cache
         self._roster = roster
         self._watch = RowWatch(cache)
@@ -318,7 +318,7 @@ class PreemptionMemory:
 
     def __init__(self, cache: ClusterCache, order: PodOrder = by_importance) -> None:
         self._cache = cache
-        self.roster = Roster(cache.columns, order)
+        self.roster = PodsByImportance(cache.columns, order)
         self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
         self._budgets = _Budgets()
 
@@ -390,7 +390,7 @@ def preempt(
     return _preemption(pod, found, chosen_names(found, pick(costs), cache), cache, steps)
 
 
-def _protect(cache: ClusterCache, roster: Roster, rows: IntArray, victims: Mask) -> Mask:
+def _protect(cache: ClusterCache, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:
     return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
 
 

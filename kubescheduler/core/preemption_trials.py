@@ -15,7 +15,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.overlay import RowOverlay
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
@@ -48,7 +48,7 @@ class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
     info: PodInfo
     predicates: Sequence[FitPredicate]
     cache: ClusterCache
-    roster: Roster
+    roster: PodsByImportance
 
     def by(self, predicates: Sequence[FitPredicate]) -> PreemptionAttempt:
         """The same pod, tried by these predicates."""
@@ -283,7 +283,7 @@ def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
 Budgets = Sequence[tuple[str, Matcher]]
 """(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
 
-Protect = Callable[[Roster, IntArray, Mask], Mask]
+Protect = Callable[[PodsByImportance, IntArray, Mask], Mask]
 """Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
 
 
@@ -375,7 +375,7 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
     return FoundVictims(part.rows, fitting, rows, fits, kind_of, victims, protected)
 
 
-def protected_classes(budgets: Budgets, roster: Roster, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
+def protected_classes(budgets: Budgets, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
     """A budget that allows no disruption selects the pod's class; every pod is judged alone."""
 
     def is_protected(info: PodInfo) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clusterstate.hypothetical.roster import by_priority
+from clusterstate.hypothetical.pods_by_importance import by_priority
 from clusterstate.manifests.api_checks import CHECKS_1_16
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.strictness import Accepted

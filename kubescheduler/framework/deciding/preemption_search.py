@@ -14,7 +14,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
@@ -69,7 +69,7 @@ class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
         return found.only(np.concatenate([met[~violates][:wanted], met[violates][:wanted]]))
 
 
-def violating(objects: ClusterObjects, roster: Roster, rows: IntArray, victims: Mask) -> Mask:
+def violating(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:
     """(K, n) bool: the pod would take more from some budget than is left of it.
 
     Pods are counted from the most important one, node by node, over all victims; a pod that a budget already counts
@@ -88,7 +88,7 @@ def violating(objects: ClusterObjects, roster: Roster, rows: IntArray, victims: 
     return out
 
 
-def unprotected(_: ClusterObjects, __: Roster, ___: IntArray, victims: Mask) -> Mask:
+def unprotected(_: ClusterObjects, __: PodsByImportance, ___: IntArray, victims: Mask) -> Mask:
     """(K, n) bool, False everywhere: budgets are not read. Upstream: 1.20 with feature gate PodDisruptionBudget off."""
     return np.zeros(victims.shape, np.bool_)
 
@@ -110,7 +110,7 @@ def _selects(budget: PodDisruptionBudget, matcher: Matcher, info: PodInfo) -> bo
     return info.namespace == budget.metadata.namespace and matcher(info.labels)
 
 
-def _spare(taken: Mask, disrupted: tuple[str, ...], roster: Roster, rows: IntArray) -> None:
+def _spare(taken: Mask, disrupted: tuple[str, ...], roster: PodsByImportance, rows: IntArray) -> None:
     """Takes the pods that are already disrupted out of the mask."""
     for place, at in zip(*(axis.tolist() for axis in np.nonzero(taken)), strict=True):
         if roster.pods[int(rows[at])][place].metadata.name in disrupted:
@@ -174,7 +174,7 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     """A pod with preemptionPolicy Never preempts nothing."""
     retries_hopeless: bool = True
     """Pods that leave the nominated node do not count once nothing can help there."""
-    violating: Callable[[ClusterObjects, Roster, IntArray, Mask], Mask] = violating
+    violating: Callable[[ClusterObjects, PodsByImportance, IntArray, Mask], Mask] = violating
     """Of (objects, roster, (n,) rows, (K, n) bool victims): (K, n) bool, whom disruption budgets protect."""
 
 
@@ -323,7 +323,7 @@ def _refusals(search: Search, rows: IntArray) -> Counter[str]:
     return counts
 
 
-def _lower(pod: Pod, roster: Roster, rows: IntArray) -> Mask:
+def _lower(pod: Pod, roster: PodsByImportance, rows: IntArray) -> Mask:
     """(K, n) bool, the places with a pod of lower priority."""
     lower: Mask = (roster.codes[:, rows] > 0) & (roster.priorities[:, rows] < pod.priority)
     return lower

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.hypothetical.overlay import RowOverlay
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange
@@ -43,7 +43,7 @@ def test_rows_without_some_pods(
     placed = [made(f"p{at}", *one) for at, one in enumerate(there)]
     added = [made(f"p{at + 10}", *one) for at, one in enumerate(waiting)]
     cache = cluster(placed)
-    roster = Roster(cache.columns).refresh()
+    roster = PodsByImportance(cache.columns).refresh()
     changes = [PodChange(cache.columns.row_of[pod.node_name], cache.info(pod), 1, pod=pod) for pod in added]
     rows = np.array([2, 0, 1])
     found = RowOverlay(cache.snapshot(), rows, roster, changes)
@@ -67,6 +67,6 @@ def test_rows_without_some_pods(
 def test_a_count_over_a_topology_is_refused() -> None:
     """Each row is known by itself."""
     cache = cluster([made("p1", "a", "web", 1)])
-    found = RowOverlay(cache.snapshot(), np.array([0]), Roster(cache.columns).refresh())
+    found = RowOverlay(cache.snapshot(), np.array([0]), PodsByImportance(cache.columns).refresh())
     with pytest.raises(ClusterStateError, match="a topology cannot be counted"):
         found.counts(found.tally("zone", "zone", web))

@@ -16,8 +16,8 @@ from algorithmprovider import registry
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
-from clusterstate.hypothetical import roster
-from clusterstate.hypothetical.roster import Roster, by_importance
+from clusterstate.hypothetical import pods_by_importance
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance, by_importance
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -257,7 +257,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     cache = _cluster(pods)
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
-    attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, Roster(cache.columns).refresh())
+    attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, PodsByImportance(cache.columns).refresh())
     rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
     at_once = find_candidates(attempt, rows, budgets)
     alone = msgspec.structs.replace(
@@ -445,7 +445,7 @@ def test_budgets_that_change(release: str) -> None:
 @RELEASES
 def test_amounts_that_are_numbered_anew(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Amounts of nodes have numbers, and get others once very many have been seen: what was remembered goes."""
-    monkeypatch.setattr(roster, "SPARE", 8)
+    monkeypatch.setattr(pods_by_importance, "SPARE", 8)
     watched = Watched(release)
     cache = watched.cluster.cache
     cache.remove_pod(next(placed for placed in cache.pods() if placed.metadata.name == "p0"))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from kubescheduler.core.decision_records import PickStep, Victims
 from kubescheduler.core.preemption_choice import (
@@ -57,7 +57,7 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
         for rule in compiled.algorithm.predicates
         if rule.pre_filter is None or not rule.pre_filter(info, snapshot).skip
     ]
-    return PreemptionAttempt(asking, info, rules, cache, Roster(cache.columns).refresh())
+    return PreemptionAttempt(asking, info, rules, cache, PodsByImportance(cache.columns).refresh())
 
 
 def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False, **changes: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -52,7 +52,7 @@ POD = make_pod("in", priority=5)
 
 def attempt(*predicates: FitPredicate, cluster: Any = (*NODES, *PODS)) -> PreemptionAttempt:
     cache = cache_of(cluster)
-    return PreemptionAttempt(POD, cache.info(POD), predicates, cache, Roster(cache.columns).refresh())
+    return PreemptionAttempt(POD, cache.info(POD), predicates, cache, PodsByImportance(cache.columns).refresh())
 
 
 ALL = np.arange(4)

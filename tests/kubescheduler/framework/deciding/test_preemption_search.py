@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.hypothetical.roster import Roster
+from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget, Requirement
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
 from kubescheduler.core.status import Code, Status
@@ -407,7 +407,7 @@ def pod(name: str, app: str | None = "web", priority: int = 0, node: str = "n0",
 def protected(found: list[PodDisruptionBudget], pods: list[Pod], *spared: str, rule: Any = violating) -> set[str]:
     """The names of the pods that violate a budget if all but ``spared`` leave."""
     cluster = Cluster([make_node("n0"), make_node("n1")], pods, found)
-    roster = Roster(cluster.columns).refresh()
+    roster = PodsByImportance(cluster.columns).refresh()
     leaving = [[p.metadata.name not in spared for p in there] for there in roster.pods]
     victims = roster.codes > 0
     for row, there in enumerate(leaving):

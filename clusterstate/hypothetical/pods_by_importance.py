@@ -103,7 +103,7 @@ class PodLists(Sequence[Sequence[Pod]]):
         return out
 
 
-class Roster:
+class PodsByImportance:
     """The pods of each row by importance: (K, N) arrays, place k of a row being its k-th most important pod."""
 
     def __init__(self, columns: Columns, order: PodOrder = by_importance) -> None:
@@ -171,7 +171,7 @@ class Roster:
         place[present] = np.arange(len(present))
         return first[present], place[kinds]
 
-    def refresh(self) -> Roster:
+    def refresh(self) -> PodsByImportance:
         """Brings the rows that changed since the last time up to date. Raises DecodeError for a pod that started at
         what is no time, each time until it has left."""
         log, size = self._columns.log, len(self._columns)

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
-from clusterstate.hypothetical.roster import CHUNK, NOBODY, NOW, PodLists, Roster, by_importance, by_priority, started
+from clusterstate.hypothetical.pods_by_importance import (
+    CHUNK,
+    NOBODY,
+    NOW,
+    PodLists,
+    PodsByImportance,
+    by_importance,
+    by_priority,
+    started,
+)
 from clusterstate.objects import ObjectMeta, Pod
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_node, make_pod, resources
@@ -28,8 +37,8 @@ def names(pods: Any) -> str:
     return "".join(p.metadata.name for p in pods)
 
 
-def roster(cache: ClusterCache) -> Roster:
-    return Roster(cache.columns).refresh()
+def roster(cache: ClusterCache) -> PodsByImportance:
+    return PodsByImportance(cache.columns).refresh()
 
 
 @pytest.mark.parametrize(
