@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+import msgspec
+
 from algorithmprovider import registry
 from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
 from algorithmprovider.registry import Registry
@@ -149,8 +151,7 @@ def _globals_of(function: Any, seen: set[Any]) -> Iterator[Any]:
         return
     seen.add(function)
     space = vars(sys.modules[function.__module__])
-    closed = inspect.getclosurevars(function).nonlocals.values()
-    for value in [*closed, *(space[name] for name in _names(function.__code__) if name in space)]:
+    for value in [*_held(function), *(space[name] for name in _names(function.__code__) if name in space)]:
         if isinstance(value, FunctionType):
             yield value
             if value.__module__.startswith("predicates."):
@@ -161,6 +162,14 @@ def _globals_of(function: Any, seen: set[Any]) -> Iterator[Any]:
                     yield from _globals_of(method, seen)
         elif isinstance(value, str):
             yield value
+
+
+def _held(function: Any) -> Iterator[Any]:
+    """What a function closes over, and what the record has of which it is a method."""
+    record = getattr(function, "__self__", None)
+    fields = msgspec.structs.astuple(record) if isinstance(record, msgspec.Struct) else ()
+    for value in (*inspect.getclosurevars(function).nonlocals.values(), *fields):
+        yield from value if isinstance(value, tuple) else (value,)
 
 
 def _names(code: CodeType) -> Iterator[str]:
