@@ -7,16 +7,15 @@ A page asks for one step at a time, so that whatever else is asked meanwhile wai
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.release_steps import TimelineMove, timeline
-from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import no_notice
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
@@ -36,8 +35,10 @@ class AskedReleases:
 
     of: str
     """Another for other clusters, pods and descriptions."""
-    problems: dict[str, str] = attrs.field(factory=dict)
+    problems: dict[str, str]
     """Release → why it cannot read what describes the side; empty if it can."""
+    cluster: Cluster | None = None
+    """As the newest release reads it that can decide: every step is decided on it."""
     steps: dict[tuple[str, str], dict[str, Any]] = attrs.field(factory=dict)
     """(release, next release) → the answer on the step."""
 
@@ -46,8 +47,6 @@ def releases(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Every release, with why it cannot decide by what describes the side; ``of`` is another text for other steps."""
     side = scene.side(parameters(SideParameters, asked).side)
     kept = _kept(scene, side)
-    if not kept.problems:
-        kept.problems = {release: _problem(side, release) for release in RELEASE_NAMES}
     return {"of": kept.of, "releases": [{"release": name, "problem": why} for name, why in kept.problems.items()]}
 
 
@@ -78,16 +77,18 @@ def release_step(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     names = release_named(want.before).name, release_named(want.release).name
     if place(names[0]) >= place(names[1]):
         raise SceneFault(f"release: {names[1]} is not later than {names[0]}")
-    steps = _kept(scene, side).steps
-    if names not in steps:
-        steps[names] = _step(scene, side, *names)
-    return steps[names]
+    kept = _kept(scene, side)
+    if kept.cluster is None:
+        last = max((name for name, why in kept.problems.items() if not why), key=place, default=side.release)
+        kept.cluster = scene.state.cluster.for_release(last, in_release(side, last).spec.gates)
+    if names not in kept.steps:
+        kept.steps[names] = _step(kept.cluster, scene.pod_key(), side, *names)
+    return kept.steps[names]
 
 
-def _step(scene: Scene, side: Side, before: str, release: str) -> dict[str, Any]:
+def _step(cluster: Cluster, key: str, side: Side, before: str, release: str) -> dict[str, Any]:
     specs = [in_release(side, name).spec for name in (before, release)]
-    cluster = scene.state.cluster.for_release(release, newest_gates(specs))
-    pod = cluster.find_pod(scene.pod_key())
+    pod = cluster.find_pod(key)
     assert pod is not None
     [found] = timeline(without(cluster, [pod]), [pod], *specs).pods
     old, new = found.outcomes[0], found.outcomes[-1]
@@ -111,7 +112,12 @@ def _kept(scene: Scene, side: Side) -> AskedReleases:
     kept: KeptValues = scene.extra.setdefault(KEPT, KeptValues(4))
     described = msgspec.structs.asdict(side.spec)
     del described["release"]
-    made = partial(AskedReleases, f"{scene.version} {side.id}")
+
+    def made() -> AskedReleases:
+        return AskedReleases(
+            f"{scene.version} {side.id}", {release: _problem(side, release) for release in RELEASE_NAMES}
+        )
+
     return kept.value((scene.state.cluster, *described.values()), made, scene.state.asked)
 
 
