@@ -119,6 +119,13 @@ class Algorithms(msgspec.Struct, frozen=True):
     gated: Mapping[str, Gated] = {}
     """Feature gate → what it changes."""
 
+    def names(self) -> frozenset[str]:
+        """Every predicate and priority that some feature gates register."""
+        added = [each for gate in self.gated.values() for each in (gate.on, gate.off)]
+        return frozenset(self.predicates).union(
+            self.priorities, *(each.predicates for each in added), *(each.priorities for each in added)
+        )
+
     def registry(self, gates: Mapping[str, bool]) -> Registry:
         """What is registered under these feature gates. Upstream: 1.16 defaults.ApplyFeatureGates."""
         settings = ((gate, gates.get(name, gate.default)) for name, gate in self.gated.items())

@@ -30,6 +30,7 @@ from algorithmprovider.rule_catalogue import (
 )
 from docs.generate.metrics_tables import metrics_tables
 from docs.generate.plugin_tables import plugin_tables
+from docs.generate.release_tables import release_tables
 from docs.generate.run_flags import run_flag_tables
 from docs.generate.speed_tables import speed_tables
 from docs.generate.writing import cell, code_link, text_blocks
@@ -55,6 +56,7 @@ def tables() -> dict[str, str]:
         **plugin_tables(),
         **metrics_tables(),
         **run_flag_tables(),
+        **release_tables(),
         **speed_tables(),
     }
 

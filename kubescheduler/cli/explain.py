@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.common_options import Completions, beginning
+from kubescheduler.cli.common_options import Completions, ReleaseName, beginning
 from kubescheduler.cli.help_groups import CheckedCommand
+from kubescheduler.releases.names import RELEASE_NAMES, place, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kubescheduler.cli.output import Screen
     from kubescheduler.report.rule_pages import RulePage
@@ -36,7 +37,12 @@ def rules_and_reasons(_: click.Context, __: click.Parameter, begun: str) -> Comp
     epilog="Exit status: 0 the page is shown, 2 there is no such rule or reason, or wrong usage.",
 )
 @click.argument("rule", nargs=-1, required=True, metavar="RULE|REASON", shell_complete=rules_and_reasons)
-def explain(rule: tuple[str, ...]) -> int:
+@click.option(
+    "--release",
+    type=ReleaseName(RELEASE_NAMES),
+    help="Say what it does in this release, and what changed of it before and after.",
+)
+def explain(rule: tuple[str, ...], release: str | None) -> int:
     """Say what a predicate, priority or plugin does, in every release that has it.
 
     A reason that a scheduler gives, or a whole message of one, leads to the rules that give it.
@@ -47,10 +53,11 @@ def explain(rule: tuple[str, ...]) -> int:
       kubescheduler explain NodeResourcesFit
       kubescheduler explain Insufficient cpu
       kubescheduler explain "node(s) had untolerated taint(s)"
+      kubescheduler explain PodTopologySpread --release 1.26
     """
     from clusterstate.errors import InputError, nearest
     from kubescheduler.cli.output import Screen, screen_of
-    from kubescheduler.report.rule_pages import all_pages, pages_about
+    from kubescheduler.report.rule_pages import all_pages, of_release, pages_about
 
     wanted, pages = " ".join(rule).strip(), all_pages()
     matching = pages_about(wanted, pages) if wanted else []
@@ -59,14 +66,34 @@ def explain(rule: tuple[str, ...]) -> int:
         raise InputError(f"no predicate, priority, plugin or reason is {wanted!r}{nearest(wanted, names)}")
     shown_on = screen_of(sys.stdout)
     screen = Screen(min(shown_on.width or LINE, LINE), shown_on.colour)
-    click.echo("\n\n\n".join(shown_page(page, screen) for page in matching))
+    if release is None:
+        click.echo("\n\n\n".join(shown_page(page, screen) for page in matching))
+        return 0
+    having = [own for page in matching if (own := of_release(page, release)) is not None]
+    if not having:
+        others = "; ".join(f"{page.name} is a {page.kind} of {spoken(page.releases)}" for page in matching)
+        raise InputError(f"release {release} has no such rule: {others}")
+    click.echo("\n\n\n".join(shown_page(page, screen, _history(page.name, release, screen)) for page in having))
     return 0
 
 
-def shown_page(page: RulePage, screen: Screen) -> str:
-    """What there is to know of a rule, filled to the screen's width."""
-    from kubescheduler.releases.names import spoken
+def _history(name: str, release: str, screen: Screen) -> list[str]:
+    """What changed of a rule up to a release, and what after it."""
+    from kubescheduler.releases.lookup import changes_of_rule
 
+    found = [
+        (place(record.name), f"{record.name} {change.name}: {change.text}") for record, change in changes_of_rule(name)
+    ]
+    until = [text for at, text in found if at <= place(release)]
+    since = [text for at, text in found if at > place(release)]
+    return [
+        "\n".join((title, *(screen.filled(text, "  ") for text in texts or ["no change that is listed"])))
+        for title, texts in ((f"What changed up to {release}:", until), (f"What changed after {release}:", since))
+    ]
+
+
+def shown_page(page: RulePage, screen: Screen, more: Sequence[str] = ()) -> str:
+    """What there is to know of a rule, filled to the screen's width. more: paragraphs that stand at the end."""
     head = f"{page.name}: {page.kind} of {spoken(page.releases)}"
     parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(page.text, screen)]
     parts += ["\n".join(screen.filled(fact) for fact in page.facts)] if page.facts else []
@@ -74,7 +101,7 @@ def shown_page(page: RulePage, screen: Screen) -> str:
     if page.reasons:
         lines = (screen.filled(f"{text} ({code})" if code else text, "  ") for text, code in page.reasons.items())
         parts.append("\n".join(("Reasons:", *lines)))
-    return "\n\n".join([*parts, screen.filled(f"The documentation has this in {page.page}.")])
+    return "\n\n".join([*parts, *more, screen.filled(f"The documentation has this in {page.page}.")])
 
 
 def _paragraphs(text: str, screen: Screen) -> Iterator[str]:

@@ -6,6 +6,7 @@ A version (``v1.36``, ``1.36.2``, ``v1.20.15-gke.1``) is its minor release.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, TA
 from kubescheduler.releases.release import Change, Release
 
 if TYPE_CHECKING:
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.releases.daemon_controllers import DaemonController
 
@@ -105,6 +107,26 @@ def changes_between(low: str, high: str, about: str = "") -> Iterator[tuple[Rele
             for change in RELEASES[name].changes:
                 if sought in f"{change.name} {change.text} {change.kind.value}".casefold():
                     yield RELEASES[name], change
+
+
+def changes_of_rule(name: str) -> Iterator[tuple[Release, Change]]:
+    """Every change that concerns a predicate, priority or plugin, oldest first, each with its release: it has the name
+    in its text, or puts another record in place of the plugin's.
+    """
+    named = re.compile(rf"\b{re.escape(name)}\b")
+    for release in RELEASES.values():
+        if release.made is None:
+            continue
+        before = release.made(release.name, ())
+        for change in release.changes:
+            after = change.edit(before)
+            if named.search(change.text) or _plugin(before, name) is not _plugin(after, name):
+                yield release, change
+            before = after
+
+
+def _plugin(release: Release, name: str) -> InTreePlugin | None:
+    return release.framework.plugins.get(name) if release.framework is not None else None
 
 
 def release_of(text: object, among: Sequence[str] = RELEASE_NAMES) -> str:

@@ -55,6 +55,7 @@ from kubescheduler.releases.changes import (
     queueing,
     release_fields,
     together,
+    viewing,
     wire,
 )
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
@@ -108,7 +109,7 @@ def never_expiring(older: ReleaseCycles) -> ReleaseCycles:
     return replace(older, expires=math.inf)
 
 
-VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36, images=ArrivedImageStates)
+VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36)
 
 LATER = dict.fromkeys(
     ("PodLevelResources", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScaling"), False
@@ -189,6 +190,13 @@ CHANGES = (
             ),
         ),
         source="KEP-785",
+    ),
+    Change(
+        "images-counted-when-nodes-come",
+        "ImageLocality is recorded with the number of nodes that had an image when a node came; up to 1.24 it is "
+        "recorded with the number that have it when a pod is decided.",
+        ChangeKind.SCORE,
+        viewing(images=ArrivedImageStates),
     ),
     Change(
         "inline-in-tree-volumes-count",

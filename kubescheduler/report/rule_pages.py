@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -26,7 +27,7 @@ from algorithmprovider.rule_catalogue import (
 )
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.releases.names import FRAMEWORK_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, spoken
 from predicates.types import PredicateArgs
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -51,7 +52,7 @@ class RulePage(msgspec.Struct, frozen=True):
     reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Why it refuses, with ``<NAME>`` for what varies → the code in framework releases, or empty."""
     differs: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Release → what is different there."""
+    """Releases, as they are spoken of → what is different there."""
     page: str = ""
     """Where the documentation has the same."""
 
@@ -59,6 +60,17 @@ class RulePage(msgspec.Struct, frozen=True):
 def all_pages() -> list[RulePage]:
     """Of every predicate, priority and plugin of every release."""
     return [*_predicates(), *_priorities(), *_plugins()]
+
+
+def of_release(page: RulePage, release: str) -> RulePage | None:
+    """The page of the same rule as one release has it; None where it does not."""
+    if release not in page.releases:
+        return None
+    if page.kind != "plugin":
+        text = page.differs.get(release) or page.text
+        return msgspec.structs.replace(page, releases=(release,), text=text, differs={})
+    [own] = [each for each in _plugins((release,)) if each.name == page.name]
+    return msgspec.structs.replace(own, page=page.page)
 
 
 def pages_about(wanted: str, pages: Iterable[RulePage]) -> list[RulePage]:
@@ -91,7 +103,7 @@ def _predicates() -> Iterator[RulePage]:
         yield RulePage(
             name,
             "predicate",
-            _having(name in before, name in here),
+            _having(name, name in before, name in here),
             texts[name] if name in here else older[name],
             ("Made by policies, with an argument.",) if name in CUSTOM_PREDICATES else (),
             dict.fromkeys(reasons(made(PredicateArgs()).check), ""),
@@ -108,7 +120,7 @@ def _priorities() -> Iterator[RulePage]:
         yield RulePage(
             name,
             "priority argument" if argument else "priority",
-            _having(name in before or name in older, name in weights or argument),
+            _having(name, name in before or name in older, name in weights or argument),
             texts[name],
             () if argument else (f"Default weight: {weights.get(name, 1)}.",),
             differs={OLD: in_one_line(older.get(name, ""))},
@@ -116,23 +128,35 @@ def _priorities() -> Iterator[RulePage]:
         )
 
 
-def _plugins() -> Iterator[RulePage]:
-    by_release = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
+def _having(name: str, old: bool, new: bool) -> tuple[str, ...]:
+    """The releases that have a predicate or priority: 1.4, and those up to 1.16 that have it by then."""
+    since = RELEASES[RELEASE].legacy_rules.algorithms().names()
+    there = {
+        release: new and (name not in since or name in RELEASES[release].legacy_rules.algorithms().names())
+        for release in LEGACY_RELEASES
+    }
+    return tuple(release for release, has in {**there, OLD: old}.items() if has)
+
+
+def _plugins(among: Sequence[str] = FRAMEWORK_RELEASES) -> Iterator[RulePage]:
+    by_release = {release: RELEASES[release].framework_rules.plugins for release in among}
     for name in sorted({name for plugins in by_release.values() for name in plugins}):
         having = {release: plugins[name] for release, plugins in by_release.items() if name in plugins}
         newest = list(having.values())[-1]
+        points = {release: _points(release, plugin) for release, plugin in having.items()}
+        others = {
+            release: in_one_line(rule_text(plugin.make))
+            for release, plugin in having.items()
+            if plugin.make is not newest.make
+        }
         yield RulePage(
             name,
             "plugin",
             tuple(having),
             rule_text(newest.make),
-            tuple(_points(release, plugin) for release, plugin in having.items()),
+            tuple(f"In {said} {text}" for said, text in _by_range(points)),
             {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
-            {
-                release: in_one_line(rule_text(plugin.make))
-                for release, plugin in having.items()
-                if plugin.make is not newest.make
-            },
+            dict(_by_range(others)),
             page=f"docs/reference/plugins.md#{name.lower()}" if len(having) > 1 else "docs/reference/plugins.md",
         )
 
@@ -141,11 +165,13 @@ def _points(release: str, plugin: InTreePlugin) -> str:
     order = RELEASES[release].framework_rules.points
     points = ", ".join(point.value for point in order if point in plugin.points)
     weight = f"; default weight {plugin.default_weight}" if plugin.default_weight else ""
-    return f"In {release} at {points or 'no point'}{weight}."
+    return f"at {points or 'no point'}{weight}."
 
 
-def _having(*there: bool) -> tuple[str, ...]:
-    return tuple(release for release, has in zip((OLD, RELEASE), there, strict=True) if has)
+def _by_range(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(releases that follow one another, what is said of each of them), of release → what is said of it."""
+    for text, names in itertools.groupby(texts, key=lambda release: texts[release]):
+        yield spoken(names), text
 
 
 # --- text ------------------------------------------------------------------------------------
