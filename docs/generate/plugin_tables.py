@@ -13,10 +13,9 @@ import msgspec
 
 from algorithmprovider.rule_catalogue import rule_text
 from docs.generate.writing import cell, code_link, text_blocks
-from kubescheduler.config.component import component_document, default_config
+from kubescheduler.config.component import component_config_from, component_document, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import CONFIGURATION, V1, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_36 import default_sets
+from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason, args_keys, args_types
@@ -26,6 +25,7 @@ from kubescheduler.framework.profiles.default_plugins import (
 )
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
+from kubescheduler.translate.target_release import readers
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""
@@ -164,12 +164,18 @@ def _shown(plugin: Enabled, point: Point, profile: Profile) -> str:
 
 
 def version_differences() -> str:
-    """What older versions of the API enable for release 1.36."""
-    rows = ["| version | list | plugins |", "|---|---|---|"]
+    """What each version with multiPoint enables by default in the last release that reads it."""
+    rows = ["| version | read by | list | plugins |", "|---|---|---|---|"]
     for version in (V1, V1BETA3, V1BETA2):
-        for member, plugins in default_sets(format_of(NEW), version, {}).items():
+        read_by = readers(version)
+        document = {"apiVersion": version, "kind": KIND}
+        config = component_config_from(document, format_of(read_by[-1]), all_problems=False)
+        sets = {"multiPoint": config.profiles[0].multi_point} if version != V1BETA2 else config.profiles[0].plugins
+        for member, plugins in sets.items():
             listed = ", ".join(f"{p.name} {p.weight}" if p.weight else p.name for p in plugins)
-            rows.append(f"| `{version.rpartition('/')[2]}` | `{member}` | {listed} |")
+            where = member.value if isinstance(member, Point) else member
+            short = version.rpartition("/")[2]
+            rows.append(f"| `{short}` | {read_by[0]} to {read_by[-1]} | `{where}` | {listed} |")
     return "\n".join(rows)
 
 

@@ -118,8 +118,9 @@ def timeline(
     """Decides pods by every release from an old to a new one; at which step each goes elsewhere, and by which change.
 
     pods, old, new, running, preempt, extenders: as for ``compare``. What configures the old scheduler goes on as long
-    as releases read it, then what configures the new one does; notes say where. ``pods[0].moves`` are the steps at
-    which a pod goes elsewhere, each with the names of the changes without any one of which it would not.
+    as releases take it, then what configures the new one does, or what ``migrate`` makes of the old one:
+    ``configurations`` says where. ``pods[0].moves`` are the steps at which a pod goes elsewhere, each with the names of
+    the changes without any one of which it would not.
 
     Raises ConfigError with every fault of both configurations, DecodeError for wrong pods.
 

@@ -43,11 +43,9 @@ def _summary(found: Upgrade) -> str:
     """The report in a sentence."""
     releases = [step.release for step in found.configurations]
     where = f"has to change for {', '.join(releases)}" if releases else "can stay as it is"
-    pods, moved = len(found.timeline.pods), len(found.timeline.moved)
-    return (
-        f"From {found.before} to {found.to}: the configuration {where}; {moved} of {pods} pods would go elsewhere at "
-        "some step."
-    )
+    count, moved = len(found.timeline.pods), len(found.timeline.moved)
+    pods = f"{moved} of {count} {'pod' if count == 1 else 'pods'}"
+    return f"From {found.before} to {found.to}: the configuration {where}; {pods} would go elsewhere at some step."
 
 
 def _configuration(found: Upgrade, files: Mapping[str, str], screen: Screen) -> Iterator[str]:

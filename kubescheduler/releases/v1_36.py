@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_36 import errors_of_versions_gone, version_notes
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
@@ -115,15 +111,6 @@ RELEASE = after(
 
 FRAMEWORK = RELEASE.framework_rules
 FORMAT = FRAMEWORK.component
-FORMAT_V1BETA = replace(
-    FORMAT,
-    versions=(V1BETA3, V1BETA2),
-    elsewhere={},
-    errors=errors_of_versions_gone,
-    reported_gone=frozenset({V1BETA2, V1BETA3}),
-    notes=version_notes,
-)
-"""v1beta2 and v1beta3 as the last releases that read them meant them, with the plugins of 1.36: for migration."""
 PLUGINS, MULTI_POINT = FORMAT.plugins, FORMAT.multi_point
 GATES = RELEASE.gates
 VIEW = RELEASE.default_view

@@ -78,10 +78,6 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Of (as written, as completed, path): faults of a profile that only show when its plugins are made."""
     gone: Mapping[str, str] = {}
     """Plugin of older releases → what to use instead."""
-    reported_gone: frozenset[str] = frozenset()
-    """The apiVersions for which validation reports these already."""
-    notes: Callable[[Written, str], Iterable[str]] = lambda _, __: ()
-    """Of (as written, apiVersion): what a reader would not expect of a document of that version."""
     written_sets: Callable[[ComponentFormat, Profile], dict[str, PluginSet]]
     """Member of ``plugins`` → the lists of a profile that was not read from a document."""
     written_args: Callable[[Profile, Sequence[Any]], Iterable[tuple[str, Any]]]

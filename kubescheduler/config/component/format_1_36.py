@@ -24,16 +24,16 @@ from kubescheduler.config.component.config_defaults import (
     split_host_port,
     with_merged_sets,
 )
-from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import ALL, MULTI_POINT
 from kubescheduler.config.policy.policy_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import PluginSet, Point
-from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, LATER_THAN_V1BETA3, enabled_everywhere
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
-    from kubescheduler.config.component.config_schema import Written, WrittenProfile
+    from kubescheduler.config.component.config_schema import Written
     from kubescheduler.config.go_decoding import Fault
     from kubescheduler.framework.contract.profile import Enabled, LeaderElection, Profile, SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import InTree, PluginPoints
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
 def merge_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Merges the sets and fills in args: what the release then validates."""
-    return with_merged_sets(
-        rules, config, lambda sets: merged_with_defaults(rules.form, sets, rules.version, rules.gates)
-    )
+    everywhere = enabled_everywhere(rules.form.multi_point, rules.form.plugins, rules.gates)
+    return with_merged_sets(rules, config, lambda sets: merged_sets({MULTI_POINT: everywhere}, sets))
 
 
 def finish_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
@@ -59,32 +58,6 @@ def finish_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfi
 def finish_1_25(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """The same; every filter runs on every node, also where one has failed. Raises ConfigError likewise."""
     return running_all_filters(finish_1_36(rules, config))
-
-
-def merged_with_defaults(
-    form: ComponentFormat, sets: Mapping[str, PluginSet], version: str, feature_gates: Mapping[str, bool]
-) -> dict[str, PluginSet]:
-    """A profile's sets after merging, such that v1 reads them as meant."""
-    defaults = default_sets(form, version, feature_gates)
-    if version == V1BETA3:
-        everywhere = merged(defaults[MULTI_POINT], sets.get(MULTI_POINT, PluginSet()))
-        return {**merged_sets({}, sets), MULTI_POINT: PluginSet(everywhere.enabled, (ALL,))}
-    if version == V1BETA2:
-        own = sets.get(MULTI_POINT, PluginSet())
-        return {**merged_sets(defaults, sets), MULTI_POINT: PluginSet(own.enabled, (ALL,))}
-    return merged_sets(defaults, sets)
-
-
-def default_sets(
-    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
-) -> dict[str, tuple[Enabled, ...]]:
-    """Member of ``plugins`` → the defaults there."""
-    if version == V1BETA2:
-        return {point.value: plugins for point, plugins in DEFAULTS_V1BETA2.items()}
-    if version == V1BETA3:
-        earlier = (*(name for name in form.multi_point if name not in LATER_THAN_V1BETA3), "SchedulingGates")
-        return {MULTI_POINT: enabled_everywhere(earlier, form.plugins)}
-    return {MULTI_POINT: enabled_everywhere(form.multi_point, form.plugins, feature_gates)}
 
 
 def merged_sets(defaults: Mapping[str, Sequence[Enabled]], sets: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
@@ -150,16 +123,6 @@ def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig
 def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
     """The same; every resource lock is let pass. Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``."""
     return _errors(form, written, config, version, election_errors_1_25)
-
-
-def errors_of_versions_gone(
-    form: ComponentFormat, written: Written, config: SchedulerConfig, version: str
-) -> list[FieldError]:
-    """What validation of 1.36 finds in a document of a version that it does not read, plugins that are gone first."""
-    gone = (
-        error.under(f"profiles[{at}]") for at, profile in enumerate(written.profiles) for error in _gone_errors(profile)
-    )
-    return [*gone, *errors_1_36(form, written, config, version)]
 
 
 def _errors(
@@ -310,37 +273,6 @@ def address_errors(written: Written) -> Iterator[FieldError]:
     for path, address in addresses.items():
         if address and (split_host_port(address) or ("", ""))[1] != "0":
             yield invalid(path, address, "must be empty or with an explicit 0 port")
-
-
-def _gone_errors(profile: WrittenProfile) -> Iterator[FieldError]:
-    for member, plugins in (profile.plugins or {}).items():
-        for at, plugin in enumerate(plugins.enabled):
-            if plugin.name in GONE:
-                yield _gone(f"plugins.{member}.enabled[{at}]", plugin.name)
-    for at, entry in enumerate(profile.plugin_config):
-        if entry.name in GONE:
-            yield _gone(f"pluginConfig[{at}]", entry.name)
-
-
-def _gone(path: str, name: str) -> FieldError:
-    return invalid(path, name, f"release 1.36 has no such plugin; {GONE[name]}")
-
-
-def version_notes(written: Written, version: str) -> Iterator[str]:
-    """What a document of an older version does that one of v1 does not."""
-    if version not in (V1BETA2, V1BETA3):
-        return
-    short = version.rpartition("/")[2]
-    missing = ("DynamicResources", "NodeDeclaredFeatures")
-    yield f"{short} is read as it was meant: by default it does not enable {' and '.join(missing)}, which v1 does"
-    yield f"{short} by default enabled EBSLimits, GCEPDLimits and AzureDiskLimits, gone since"
-    if version == V1BETA2:
-        yield (
-            "v1beta2 has its own lists at every point, with weight 1 for TaintToleration, NodeAffinity and "
-            "InterPodAffinity, where v1 has 3, 2 and 2"
-        )
-        if written.healthz_bind_address or written.metrics_bind_address:
-            yield "healthzBindAddress and metricsBindAddress of v1beta2 have no effect; v1 does not have them"
 
 
 # --- texts and writing ------------------------------------------------------------------------

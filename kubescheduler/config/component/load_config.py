@@ -89,8 +89,8 @@ def component_config_from(
         if not source:
             raise
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
-    notes = (*behind_notes(document), *form.notes(decoded.written, version), *_unused(decoded, config))
-    written = form if form.native not in form.versions else msgspec.structs.replace(form, native=version)
+    notes = (*behind_notes(document), *_unused(decoded, config))
+    written = msgspec.structs.replace(form, native=version)
     return msgspec.structs.replace(config, notes=notes, document=component_document(config, written))
 
 
@@ -150,9 +150,8 @@ def _checked(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:
     except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from error
     written = decoded.written.profiles
-    reported = rules.form.gone if rules.version in rules.form.reported_gone else ()
     completed = finished.profiles[: len(written)]
-    problems += construction_problems(written, completed, rules.points, rules.form, reported)
+    problems += construction_problems(written, completed, rules.points, rules.form)
     if problems:
         raise ConfigError(dict.fromkeys(problems))
     return finished
@@ -181,36 +180,26 @@ def construction_problems(
     completed: Sequence[Profile],
     points: PluginPoints,
     form: ComponentFormat,
-    reported: Collection[str] = (),
 ) -> Iterator[str]:
-    """written, completed: the same profiles, as written and after merging. points: of all plugins there are.
-
-    reported: unknown plugins that are reported elsewhere.
-    """
+    """written, completed: the same profiles, as written and after merging. points: of all plugins there are."""
     for at, (before, after) in enumerate(zip(written, completed, strict=True)):
         path = f"profiles[{at}]"
-        problems = _enabled_problems(before, path, points, form)
-        yield from (problem for name, problem in problems if name not in reported)
+        yield from _enabled_problems(before, path, points, form)
         yield from form.construction_problems(form, before, after, path)
         yield from _list_problems(after, path)
 
 
-def _enabled_problems(
-    profile: WrittenProfile, path: str, points: PluginPoints, form: ComponentFormat
-) -> Iterator[tuple[str, str]]:
+def _enabled_problems(profile: WrittenProfile, path: str, points: PluginPoints, form: ComponentFormat) -> Iterator[str]:
     for member, plugins in (profile.plugins or {}).items():
         for at, plugin in enumerate(plugins.enabled):
             where = f"{path}.plugins.{member}.enabled[{at}].name"
             known = points.get(plugin.name)
             if known is None:
-                yield plugin.name, f"{where}: {_unknown(plugin.name, points, form)}"
+                yield f"{where}: {_unknown(plugin.name, points, form)}"
             elif member != MULTI_POINT and Point(member) not in known:
                 there = ", ".join(point.value for point in Point if point in known)
                 kind = Point(member).kind.removesuffix("Plugin")
-                yield (
-                    plugin.name,
-                    f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}",
-                )
+                yield f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}"
 
 
 def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:

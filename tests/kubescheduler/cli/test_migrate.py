@@ -88,7 +88,7 @@ SPREADING = """\
 @pytest.mark.parametrize(
     ("gates", "before", "told", "untold"),
     [
-        ("", "PodTopologySpread (System)   1", "1.36 rounds", "not two to one"),
+        ("", "PodTopologySpread (System)   1", "1.24 rounds", "not two to one"),
         (
             "DefaultPodTopologySpread=false",
             "SelectorSpread ",

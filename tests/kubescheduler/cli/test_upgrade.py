@@ -55,7 +55,7 @@ def test_nothing_moves(upgrade: Run) -> None:
     outcome = upgrade("moving.yaml", "--from", "1.23", "--to", "1.24")
     assert outcome.status == 0
     assert outcome.out.startswith(
-        "From 1.23 to 1.24: the configuration can stay as it is; 0 of 1 pods would go elsewhere at some step.\n"
+        "From 1.23 to 1.24: the configuration can stay as it is; 0 of 1 pod would go elsewhere at some step.\n"
     )
     parts = ["Configuration", "Pods", "What comes and goes", "What no tool can know"]
     assert [line for line in outcome.out.split("\n") if line in parts] == parts

@@ -16,16 +16,14 @@ from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, 
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
 
 GROUP = "kubescheduler.config.k8s.io"
 
 
 def format_of(release: str, version: str = "") -> ComponentFormat:
-    """How a release reads, checks and writes configurations; with a beta version, how migration reads those."""
-    if version in ("v1beta2", "v1beta3"):
-        return v1_36.FORMAT_V1BETA
+    """How a release reads, checks and writes configurations; 1.36, with a beta version, the last that read that."""
+    release = {"v1beta2": "1.27", "v1beta3": "1.28"}.get(version, release)
     return release_named(release).framework_rules.component
 
 

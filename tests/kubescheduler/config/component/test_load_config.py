@@ -14,9 +14,8 @@ from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.config_text import read_configuration
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.profile import Enabled, Point
-from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, LATER_THAN_V1BETA3, enabled_everywhere
-from kubescheduler.releases import v1_36
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.component_build import (
     args_of,
     comparable,
@@ -86,27 +85,15 @@ def test_configmaps_without_one(data: dict[str, str] | None, text: str, tmp_path
         read_configuration(path)
 
 
-V1_LIST = enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
 OLDER = pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
-GONE = (
-    "AzureDiskLimits",
-    "CinderLimits",
-    "EBSLimits",
-    "GCEPDLimits",
-    "NodeLabel",
-    "NodePreferAvoidPods",
-    "NodeResourcesLeastAllocated",
-    "NodeResourcesMostAllocated",
-    "RequestedToCapacityRatio",
-    "SelectorSpread",
-    "ServiceAffinity",
-)
+GONE = ("NodeLabel", "NodePreferAvoidPods", "NodeResourcesMostAllocated", "RequestedToCapacityRatio", "ServiceAffinity")
 
 
 def test_v1beta2_defaults() -> None:
     """v1beta2 has its own lists and weights, and no multiPoint."""
     profile = read("1.36", version="v1beta2").profiles[0]
-    assert profile.plugins == DEFAULTS_V1BETA2
+    assert names(profile, Point.PRE_ENQUEUE) == ["SchedulingGates"]
+    assert names(profile, Point.PRE_FILTER)[-2:] == ["VolumeZone", "NodeAffinity"]
     assert profile.multi_point == ()
     assert weights(profile) == {
         "NodeResourcesBalancedAllocation": 1,
@@ -119,26 +106,62 @@ def test_v1beta2_defaults() -> None:
     }
 
 
-def test_v1beta2_lists_only_what_runs() -> None:
-    """Every plugin of its lists takes part at that point in 1.36."""
-    for point, enabled in DEFAULTS_V1BETA2.items():
-        assert all(point in v1_36.FRAMEWORK.points_by_plugin[plugin.name] for plugin in enabled)
+@pytest.mark.parametrize("release", ["1.25", "1.27"])
+def test_v1beta2_lists_only_what_runs(release: str) -> None:
+    """Every plugin of its lists takes part at that point in each release that reads it."""
+    form = release_named(release).framework_rules
+    profile = component_config_from(configuration("v1beta2"), form.component, all_problems=True).profiles[0]
+    for point, enabled in profile.plugins.items():
+        assert all(point in form.points_by_plugin[plugin.name] for plugin in enabled)
+
+
+@pytest.mark.parametrize(
+    ("release", "versions"),
+    [
+        ("1.24", ("v1beta3", "v1beta2")),
+        ("1.25", ("v1", "v1beta3", "v1beta2")),
+        ("1.27", ("v1", "v1beta3", "v1beta2")),
+        ("1.28", ("v1", "v1beta3")),
+        ("1.29", ("v1",)),
+    ],
+)
+def test_versions_that_are_read(release: str, versions: tuple[str, ...]) -> None:
+    """v1 came in 1.25; v1beta2 went in 1.28, v1beta3 in 1.29."""
+    form = release_named(release).framework_rules.component
+    for version in ("v1beta1", "v1beta2", "v1beta3", "v1"):
+        if version in versions:
+            assert component_config_from(configuration(version), form, all_problems=True).release == release
+        else:
+            with pytest.raises(ConfigError, match=f"does not read kubescheduler.config.k8s.io/{version}"):
+                component_config_from(configuration(version), form, all_problems=True)
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "name", "refused"),
+    [
+        ("1.28", "v1", "SelectorSpread", "was invalid in version"),
+        ("1.28", "v1beta3", "SelectorSpread", ""),
+        ("1.29", "v1", "SelectorSpread", "there is no plugin SelectorSpread"),
+        ("1.30", "v1", "EBSLimits", ""),
+        ("1.31", "v1", "EBSLimits", "was invalid in version"),
+    ],
+)
+def test_plugins_that_a_version_refuses(release: str, version: str, name: str, refused: str) -> None:
+    """By name, though an older version that is read too may have them."""
+    point = "filter" if name == "EBSLimits" else "score"
+    document = configuration(version, profiles=[{"plugins": {point: {"enabled": [{"name": name}]}}}])
+    form = release_named(release).framework_rules.component
+    if refused:
+        with pytest.raises(ConfigError, match=refused):
+            component_config_from(document, form, all_problems=True)
+    else:
+        assert component_config_from(document, form, all_problems=True).release == release
 
 
 def test_v1beta3_defaults() -> None:
-    """v1beta3 has a multiPoint list, with today's weights."""
+    """v1beta3 has the multiPoint list of v1, with its weights."""
     profile = read("1.36", version="v1beta3").profiles[0]
-    assert profile.multi_point == (
-        *(plugin for plugin in V1_LIST if plugin.name not in LATER_THAN_V1BETA3),
-        Enabled("SchedulingGates"),
-    )
-    assert {name: weight or 1 for name, weight in weights(profile).items()} == {
-        name: weight or 1
-        for name, weight in weights(default_config(format_of("1.36")).profiles[0]).items()
-        if name != "DynamicResources"
-    }
-    added = {"DynamicResources", "NodeDeclaredFeatures"}
-    assert set(V1_LIST) - set(profile.multi_point) == {plugin for plugin in V1_LIST if plugin.name in added}
+    assert profile.multi_point == default_config(format_of("1.28")).profiles[0].multi_point
 
 
 def test_v1beta2_merging() -> None:
@@ -170,13 +193,13 @@ def test_v1beta3_merging() -> None:
 
 
 @OLDER
-def test_written_as_v1(version: str) -> None:
-    """What is written is v1, and means the same."""
+def test_written_in_its_version(version: str) -> None:
+    """What is written is of the version that was read, and means the same."""
     sets = plugins(score=plugin_set(("ImageLocality", 4), disabled=("NodeAffinity",)))
     keys: dict[str, Any] = {"profiles": [{"plugins": sets, "pluginConfig": [entry("VolumeBinding")]}]}
     config = read("1.36", version=version, **keys)
-    assert config.document["apiVersion"] == "kubescheduler.config.k8s.io/v1"
-    again = component_config_from(config.document, format_of("1.36"), all_problems=True)
+    assert config.document["apiVersion"] == f"kubescheduler.config.k8s.io/{version}"
+    again = component_config_from(config.document, format_of("1.36", version), all_problems=True)
     assert comparable(again) == comparable(config)
     assert again.notes == ()
 
@@ -192,27 +215,14 @@ def test_args(version: str) -> None:
 
 
 @OLDER
-def test_notes(version: str) -> None:
-    """It is said what the version does otherwise."""
-    notes = "\n".join(read("1.36", version=version).notes)
-    assert "does not enable DynamicResources and NodeDeclaredFeatures" in notes
-    assert "EBSLimits, GCEPDLimits and AzureDiskLimits" in notes
-    assert ("weight 1" in notes) == (version == "v1beta2")
-
-
-@OLDER
 @pytest.mark.parametrize("name", GONE)
 def test_plugins_that_are_gone(version: str, name: str) -> None:
-    """A plugin that no longer exists is a fault, also in pluginConfig; disabling it is none."""
+    """A plugin that no longer exists is a fault, with what to use instead; disabling it is none."""
     keys: dict[str, Any] = {"profiles": [{"plugins": plugins(score=plugin_set("ImageLocality", name))}]}
-    text = error("1.36", version=version, **keys)
-    start = f'profiles[0].plugins.score.enabled[1]: Invalid value: "{name}": release 1.36 has no such plugin; '
-    assert text.startswith(start)
-    assert problems("1.36", version=version, **keys).count(text) == 1
-    config = {"profiles": [{"pluginConfig": [entry(name)]}]}
-    assert error("1.36", version=version, **config).startswith("profiles[0].pluginConfig[0]: Invalid value:")
+    (problem,) = problems("1.36", version=version, **keys)
+    assert problem.startswith(f"profiles[0].plugins.score.enabled[1].name: there is no plugin {name}; ")
     disabled = {"profiles": [{"plugins": plugins(score=plugin_set(disabled=(name,)))}]}
-    assert read("1.36", version=version, all_problems=True, **disabled).release == "1.36"
+    assert read("1.36", version=version, all_problems=True, **disabled).profiles
 
 
 @pytest.mark.parametrize("key", ["healthzBindAddress", "metricsBindAddress"])
@@ -223,8 +233,7 @@ def test_addresses(key: str) -> None:
     assert error("1.36", version="v1beta3", **{key: ""}) == f'strict decoding error: unknown field "{key}"'
     for allowed in ("", "0.0.0.0:0"):
         given: dict[str, Any] = {key: allowed}
-        config = read("1.36", version="v1beta2", **given)
-        assert any(key in note for note in config.notes) == bool(allowed)
+        assert read("1.36", version="v1beta2", **given).notes == ()
 
 
 @OLDER

@@ -6,9 +6,10 @@ from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import METHODS, Enabled, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.profiles.default_plugins import DEFAULTS_V1BETA2, enabled_everywhere, provider_plugins
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 
 
@@ -74,17 +75,13 @@ def test_providers_are_not_changed() -> None:
     assert len(v1_20.PROVIDERS["DefaultProvider"][Point.SCORE]) == before
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        [*v1_36.MULTI_POINT],
-        [plugin.name for plugins in DEFAULTS_V1BETA2.values() for plugin in plugins],
-    ],
-    ids=["v1", "v1beta2"],
-)
-def test_defaults_exist(names: list[str]) -> None:
-    """1.36 has every plugin that any version enables by default."""
-    assert set(names) <= v1_36.FRAMEWORK.points_by_plugin.keys()
+def test_defaults_exist() -> None:
+    """Every release has every plugin that it enables by default, in any version."""
+    for name in FRAMEWORK_RELEASES:
+        rules = release_named(name).framework_rules
+        lists = rules.component.providers.get("DefaultProvider", {}).values()
+        named = {*rules.component.multi_point, *(plugin for names in lists for plugin in names)}
+        assert named <= rules.points_by_plugin.keys()
 
 
 TABLES = {"1.20": v1_20.FRAMEWORK.points_by_plugin, "1.36": v1_36.FRAMEWORK.points_by_plugin}
