@@ -5,8 +5,9 @@ Fails where |disks of the pods there ∪ disks of the pod| > the node's limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from textwrap import fill
 
 import msgspec
 import numpy as np
@@ -39,7 +40,7 @@ from clusterstate.volumes.claims import (
 from clusterstate.volumes.csi_migration import migrated_mask, migrating_plugins
 from clusterstate.volumes.storage_keys import bound_storage
 from kubecel.api_names import go_quote
-from predicates.refusal_evidence import Explain, LimitReached, Refusal, predicate_evidence
+from predicates.refusal_evidence import CheckEvidence, Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
@@ -193,94 +194,78 @@ def may_use(disk: DiskType, pod: PodInfo) -> bool:
     return has_claims(pod) or any(isinstance(volume, disk.source) for volume in pod.spec.volumes)
 
 
-def _counting(name: str, disk: DiskType, args: PredicateArgs, counting: DiskCounting = COUNTING) -> FitPredicate:
-    counting = counting.under(args.feature_gates)
+def counting_disks(
+    name: str,
+    disk: DiskType,
+    limit: int | None,
+    counting: DiskCounting,
+    evidence: Callable[[str, Explain], CheckEvidence] = predicate_evidence,
+) -> FitPredicate:
+    """The check of a rule that counts disks of a type. limit: the environment's."""
 
     def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return max_volume_count(pod, snapshot, disk, args.max_pd_volumes, counting)
+        return max_volume_count(pod, snapshot, disk, limit, counting)
 
     return FitPredicate(
         name,
         check,
         Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         partial(may_use, disk),
-        evidence=predicate_evidence(name, explain_count(disk, args.max_pd_volumes, counting)),
-        attached=partial(attached_volumes, disk, args.max_pd_volumes, counting),
+        evidence=evidence(name, explain_count(disk, limit, counting)),
+        attached=partial(attached_volumes, disk, limit, counting),
     )
 
 
-def make_max_ebs_volume_count(args: PredicateArgs) -> FitPredicate:
-    """Counts the EBS disks of the pods on the node together with the pod's own, each disk once, inline or behind a
-    claim. Fails where there would be more than the node's limit: allocatable `attachable-volumes-aws-ebs`, otherwise
-    39, or 25 on Nitro instance types.
-
-    Upstream: 1.16 MaxPDVolumeCountChecker with EBSVolumeFilter.
-    """
-    return _counting("MaxEBSVolumeCount", EBS, args)
+def _counting(name: str, disk: DiskType, args: PredicateArgs, counting: DiskCounting = COUNTING) -> FitPredicate:
+    return counting_disks(name, disk, args.max_pd_volumes, counting.under(args.feature_gates))
 
 
-def make_max_gce_pd_volume_count(args: PredicateArgs) -> FitPredicate:
-    """Counts the GCE disks of the pods on the node together with the pod's own, each disk once, inline or behind a
-    claim. Fails where there would be more than the node's limit: allocatable `attachable-volumes-gce-pd`, otherwise 16.
+class CountedType(msgspec.Struct, frozen=True):
+    """A type of disk that rules count."""
 
-    Upstream: 1.16 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
-    """
-    return _counting("MaxGCEPDVolumeCount", GCE_PD, args)
+    name: str
+    """As it stands in the rules' names."""
+    disk: DiskType
+    kind: str
+    """As texts say it."""
+    otherwise: str
+    """The limit that nobody has set, as texts say it."""
 
-
-def make_max_azure_disk_volume_count(args: PredicateArgs) -> FitPredicate:
-    """Counts the Azure disks of the pods on the node together with the pod's own, each disk once, inline or behind a
-    claim. Fails where there would be more than the node's limit: allocatable `attachable-volumes-azure-disk`, otherwise
-    16.
-
-    Upstream: 1.16 MaxPDVolumeCountChecker with AzureDiskVolumeFilter.
-    """
-    return _counting("MaxAzureDiskVolumeCount", AZURE_DISK, args)
-
-
-def make_max_cinder_volume_count(args: PredicateArgs) -> FitPredicate:
-    """Counts the Cinder disks of the pods on the node together with the pod's own, each disk once, inline or behind a
-    claim. Fails where there would be more than the node's limit: allocatable `attachable-volumes-cinder`, otherwise
-    256.
-
-    Upstream: 1.16 MaxPDVolumeCountChecker with CinderVolumeFilter.
-    """
-    return _counting("MaxCinderVolumeCount", CINDER, args)
+    def docstring(self, text: str, upstream: str) -> str:
+        """Of a factory: a text with what differs from type to type, wrapped as docstrings are; where it comes from."""
+        key, default = self.disk.limit_key, DEFAULT_LIMITS[self.disk]
+        said = text.format(kind=self.kind, key=key, otherwise=self.otherwise, default=default)
+        wrapped = fill(said, 116, initial_indent=" " * 3).strip()  # the quotes stand before it
+        return f"{wrapped}\n\nUpstream: {upstream.format(name=self.name)}\n"
 
 
-# --- releases 1.13 to 1.15 ---------------------------------------------------------------------
+COUNTED = (
+    CountedType("EBS", EBS, "EBS", "39, or 25 on Nitro instance types"),
+    CountedType("GCEPD", GCE_PD, "GCE", "16"),
+    CountedType("AzureDisk", AZURE_DISK, "Azure", "16"),
+    CountedType("Cinder", CINDER, "Cinder", "256"),
+)
+TEXT = (
+    "Counts the {kind} disks of the pods on the node together with the pod's own, each disk once, inline or behind a "
+    "claim. Fails where there would be more than the node's limit: allocatable `{key}`, otherwise {otherwise}."
+)
+TEXT_1_13 = "A claim that leads to no known volume counts as a disk, whatever its class makes."
+TEXT_1_4 = "The limit is `KUBE_MAX_PD_VOLS`, otherwise {default}; allocatable is not asked."
 
 
-def make_max_ebs_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
-    """A claim that leads to no known volume counts as a disk, whatever its class makes.
+def _factories(
+    types: Iterable[CountedType], make: Callable[[str, DiskType, PredicateArgs], FitPredicate], text: str, release: str
+) -> dict[str, FitPredicateFactory]:
+    """Name → factory, whose docstring says a text."""
 
-    Upstream: 1.13 MaxPDVolumeCountChecker with EBSVolumeFilter.
-    """
-    return _counting("MaxEBSVolumeCount", EBS, args, COUNTING_1_13)
+    def factory(counted: CountedType) -> FitPredicateFactory:
+        def made(args: PredicateArgs) -> FitPredicate:
+            return make(f"Max{counted.name}VolumeCount", counted.disk, args)
 
+        made.__doc__ = counted.docstring(text, f"{release} MaxPDVolumeCountChecker with {{name}}VolumeFilter.")
+        return made
 
-def make_max_gce_pd_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
-    """A claim that leads to no known volume counts as a disk, whatever its class makes.
-
-    Upstream: 1.13 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
-    """
-    return _counting("MaxGCEPDVolumeCount", GCE_PD, args, COUNTING_1_13)
-
-
-def make_max_azure_disk_volume_count_1_13(args: PredicateArgs) -> FitPredicate:
-    """A claim that leads to no known volume counts as a disk, whatever its class makes.
-
-    Upstream: 1.13 MaxPDVolumeCountChecker with AzureDiskVolumeFilter.
-    """
-    return _counting("MaxAzureDiskVolumeCount", AZURE_DISK, args, COUNTING_1_13)
-
-
-def make_max_cinder_volume_count_1_15(args: PredicateArgs) -> FitPredicate:
-    """A claim that leads to no known volume counts as a disk, whatever its class makes.
-
-    Upstream: 1.15 MaxPDVolumeCountChecker with CinderVolumeFilter.
-    """
-    return _counting("MaxCinderVolumeCount", CINDER, args, COUNTING_1_13)
+    return {f"Max{counted.name}VolumeCount": factory(counted) for counted in types}
 
 
 # --- release 1.4 -------------------------------------------------------------------------------
@@ -402,41 +387,7 @@ def _counting_1_4(name: str, disk: DiskType, args: PredicateArgs) -> FitPredicat
     )
 
 
-def make_max_ebs_volume_count_1_4(args: PredicateArgs) -> FitPredicate:
-    """The limit is `KUBE_MAX_PD_VOLS`, otherwise 39; allocatable is not asked.
-
-    Upstream: 1.4 MaxPDVolumeCountChecker with EBSVolumeFilter.
-    """
-    return _counting_1_4("MaxEBSVolumeCount", EBS, args)
-
-
-def make_max_gce_pd_volume_count_1_4(args: PredicateArgs) -> FitPredicate:
-    """The limit is `KUBE_MAX_PD_VOLS`, otherwise 16; allocatable is not asked.
-
-    Upstream: 1.4 MaxPDVolumeCountChecker with GCEPDVolumeFilter.
-    """
-    return _counting_1_4("MaxGCEPDVolumeCount", GCE_PD, args)
-
-
-VOLUME_COUNTS: dict[str, FitPredicateFactory] = {
-    "MaxEBSVolumeCount": make_max_ebs_volume_count,
-    "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count,
-    "MaxAzureDiskVolumeCount": make_max_azure_disk_volume_count,
-    "MaxCinderVolumeCount": make_max_cinder_volume_count,
-}
-
-VOLUME_COUNTS_1_13: dict[str, FitPredicateFactory] = {
-    "MaxEBSVolumeCount": make_max_ebs_volume_count_1_13,
-    "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count_1_13,
-    "MaxAzureDiskVolumeCount": make_max_azure_disk_volume_count_1_13,
-}
-
-VOLUME_COUNTS_1_15: dict[str, FitPredicateFactory] = {
-    **VOLUME_COUNTS_1_13,
-    "MaxCinderVolumeCount": make_max_cinder_volume_count_1_15,
-}
-
-VOLUME_COUNTS_1_4: dict[str, FitPredicateFactory] = {
-    "MaxEBSVolumeCount": make_max_ebs_volume_count_1_4,
-    "MaxGCEPDVolumeCount": make_max_gce_pd_volume_count_1_4,
-}
+VOLUME_COUNTS = _factories(COUNTED, _counting, TEXT, "1.16")
+VOLUME_COUNTS_1_15 = _factories(COUNTED, partial(_counting, counting=COUNTING_1_13), TEXT_1_13, "1.13 and 1.15")
+VOLUME_COUNTS_1_13 = {name: make for name, make in VOLUME_COUNTS_1_15.items() if name != "MaxCinderVolumeCount"}
+VOLUME_COUNTS_1_4 = _factories(COUNTED[:2], _counting_1_4, TEXT_1_4, "1.4")

@@ -26,9 +26,12 @@ from predicates.csi_volumes import asking_for_claims, is_unresolvable
 from predicates.refusal_evidence import Need, Refusal, Unmet, filter_evidence
 from predicates.types import FitPredicate, NodeError, Verdict
 from predicates.volume_counts import (
+    COUNTED,
     COUNTING_1_20,
+    TEXT,
+    CountedType,
     DiskCounting,
-    attached_volumes,
+    counting_disks,
     explain_count,
     max_volume_count,
     may_use,
@@ -36,62 +39,25 @@ from predicates.volume_counts import (
 
 POINTS = frozenset({Point.FILTER})
 POINTS_1_28 = POINTS | {Point.PRE_FILTER}
-DISKS = (("EBSLimits", EBS), ("GCEPDLimits", GCE_PD), ("AzureDiskLimits", AZURE_DISK), ("CinderLimits", CINDER))
+DISKS = tuple((f"{counted.name}Limits", counted.disk) for counted in COUNTED)
 REASONS = (PluginReason("node(s) exceed max volume count", UNSCHEDULABLE),)
+TEXT_1_20 = TEXT.replace("each disk once", "each once")
 
 
 def _plugin(name: str, disk: DiskType, handle: Handle) -> ColumnPlugin:
     counting = COUNTING_1_20.under(handle.feature_gates)
-
-    def check(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        return max_volume_count(pod, snapshot, disk, handle.max_pd_volumes, counting)
-
-    rule = FitPredicate(
-        name,
-        check,
-        Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        partial(may_use, disk),
-        evidence=filter_evidence(name, explain_count(disk, handle.max_pd_volumes, counting)),
-        attached=partial(attached_volumes, disk, handle.max_pd_volumes, counting),
-    )
+    rule = counting_disks(name, disk, handle.max_pd_volumes, counting, filter_evidence)
     return ColumnPlugin(name, POINTS, rule)
 
 
-def ebs_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
-    """Counts the EBS disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
-    Fails where there would be more than the node's limit: allocatable `attachable-volumes-aws-ebs`, otherwise 39, or 25
-    on Nitro instance types.
+def _record_1_20(counted: CountedType) -> InTreePlugin:
+    name = f"{counted.name}Limits"
 
-    Upstream: 1.20 EBSLimits.
-    """
-    return _plugin("EBSLimits", EBS, handle)
+    def make(_: Any, handle: Handle) -> ColumnPlugin:
+        return _plugin(name, counted.disk, handle)
 
-
-def gce_pd_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
-    """Counts the GCE disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
-    Fails where there would be more than the node's limit: allocatable `attachable-volumes-gce-pd`, otherwise 16.
-
-    Upstream: 1.20 GCEPDLimits.
-    """
-    return _plugin("GCEPDLimits", GCE_PD, handle)
-
-
-def azure_disk_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
-    """Counts the Azure disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
-    Fails where there would be more than the node's limit: allocatable `attachable-volumes-azure-disk`, otherwise 16.
-
-    Upstream: 1.20 AzureDiskLimits.
-    """
-    return _plugin("AzureDiskLimits", AZURE_DISK, handle)
-
-
-def cinder_limits_1_20(_: Any, handle: Handle) -> ColumnPlugin:
-    """Counts the Cinder disks of the pods on the node together with the pod's own, each once, inline or behind a claim.
-    Fails where there would be more than the node's limit: allocatable `attachable-volumes-cinder`, otherwise 256.
-
-    Upstream: 1.20 CinderLimits.
-    """
-    return _plugin("CinderLimits", CINDER, handle)
+    make.__doc__ = counted.docstring(TEXT_1_20, "1.20 {name}Limits.")
+    return InTreePlugin(name, POINTS, make, reasons=REASONS)
 
 
 # --- 1.23 and 1.24, whose feature gates CSIMigration… count -------------------------------------
@@ -206,7 +172,4 @@ LIMITS_1_28 = _RULES_1_28.records()
 LIMITS_1_30 = msgspec.structs.replace(_RULES_1_28, release="1.30", missing_is_error=False).records()
 """EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits, as ``plugins(*LIMITS_1_30)``; 1.31 has no other."""
 
-EBS_LIMITS_1_20 = InTreePlugin("EBSLimits", POINTS, ebs_limits_1_20, reasons=REASONS)
-GCE_PD_LIMITS_1_20 = InTreePlugin("GCEPDLimits", POINTS, gce_pd_limits_1_20, reasons=REASONS)
-AZURE_DISK_LIMITS_1_20 = InTreePlugin("AzureDiskLimits", POINTS, azure_disk_limits_1_20, reasons=REASONS)
-CINDER_LIMITS_1_20 = InTreePlugin("CinderLimits", POINTS, cinder_limits_1_20, reasons=REASONS)
+EBS_LIMITS_1_20, GCE_PD_LIMITS_1_20, AZURE_DISK_LIMITS_1_20, CINDER_LIMITS_1_20 = map(_record_1_20, COUNTED)
