@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, OneOf
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, OneOf, ReleaseName, server_version
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
+from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,14 +51,14 @@ def why(
     """Say why POD of CLUSTER is where it is, or nowhere.
 
     POD is NAME, or NAMESPACE/NAME. CLUSTER is files, folders, or - for standard input; without it the cluster is read
-    as kubectl does. A pending pod is decided on as things are, with what would have to be evicted for it
-    and what would make it fit; a running one is decided anew in the cluster without it: whether it would go there
-    again, what else would be as good, and by which scores.
+    as kubectl does, and its server's release decides. A pending pod is decided on as things are, with what would have
+    to be evicted for it and what would make it fit; a running one is decided anew in the cluster without it: whether it
+    would go there again, what else would be as good, and by which scores.
 
     \b
     Examples:
       kubescheduler why web-1 cluster.yaml
-      kubescheduler why shop/web-1 --context prod --release cluster
+      kubescheduler why shop/web-1 --context prod
       kubectl why web-1 -n shop
     """
     from clusterstate.errors import InputError, attempt
@@ -67,8 +69,9 @@ def why(
     check_standard_input(cluster)
     places = cluster or (ServerCluster(),)
     problems: list[str] = []
-    if namespace is None:
-        namespace = places[0].namespace() if isinstance(places[0], ServerCluster) else "default"
+    if isinstance(places[0], ServerCluster):
+        engine = _as_the_server(engine, places[0])
+        namespace = namespace or places[0].namespace()
     with nothing_collected():
         configured = attempt(problems, engine.engine)
         there = attempt(
@@ -76,13 +79,24 @@ def why(
         )
         if configured is None or there is None:
             raise InputError(problems)
-        asked = named_pod(there, pod, namespace)
+        asked = named_pod(there, pod, namespace or "default")
     remarks(notes_on_cluster(there))
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
     answer = why_of(configured, there, asked, tie_break, top=top)
     for piece in _rendered(answer, output, top, engine.notes(configured)):
         click.echo(piece, nl=False)
     return _status(answer)
+
+
+def _as_the_server(engine: EngineOptions, server: ServerCluster) -> EngineOptions:
+    """By the release of the API server, where no option says by which: the pod is where that one's scheduler put it."""
+    context = click.get_current_context()
+    if context.get_parameter_source("release") is not ParameterSource.DEFAULT:
+        return engine
+    version = server_version(*server)
+    release = ReleaseName(RELEASE_NAMES).convert(version, None, context)
+    remark(f"the API server is of {version}: release {release} decides")
+    return engine._replace(said={**engine.said, "release": release})
 
 
 def _status(answer: Why) -> int:

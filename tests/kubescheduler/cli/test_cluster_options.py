@@ -152,3 +152,13 @@ def test_a_run_by_the_server(kubescheduler: Run, server: FrontServer) -> None:
     done = kubescheduler("run", "--release", "cluster", "--kubeconfig", "kubeconfig", "--", "--version")
     assert done.err.splitlines()[0] == "note: the API server is of v1.28.3: release 1.28 decides"
     assert (done.status, done.out) == (0, "Kubernetes v1.28.3\n")
+
+
+def test_a_pod_of_the_server(kubescheduler: Run, server: FrontServer) -> None:
+    """``why`` decides as the release of the server does, unless an option says which."""
+    says_version(server, "v1.28.3")
+    done = kubescheduler("why", "web", "--kubeconfig", "kubeconfig", "-o", "json")
+    assert done.err.splitlines()[0] == "note: the API server is of v1.28.3: release 1.28 decides"
+    assert json.loads(done.out)["decision"]["release"] == "1.28"
+    other = kubescheduler("why", "web", "--kubeconfig", "kubeconfig", "-o", "json", "--release", "1.36")
+    assert json.loads(other.out)["decision"]["release"] == "1.36"
