@@ -25,7 +25,7 @@ from kubescheduler.testing.placements import Placer
 from tests.support.references.recorded_vectors import vectors_dir
 from tests.support.releases_tried import RELEASES_TRIED
 
-PAIRS, A_TEST = 120, 20
+PAIRS, A_TEST = 80, 20
 """How many pairs of a scenario and a release are tried, and how many of them by one test."""
 MOST_PODS = 30
 """Of a scenario that is tried, if it has no policy: a large one says nothing else, and is read eight times."""

@@ -190,6 +190,7 @@ def test_nothing_is_inaccessible_on_a_phone(screen: str, lab: RunningLab, lab_pa
     assert sticking_out(page) <= 0
 
 
+@pytest.mark.timeout(900)  # fourteen dialogs, each looked at twice: minutes on a busy machine
 def test_no_dialog_is_inaccessible(lab: RunningLab, lab_pages: LabPages) -> None:
     """Wide and light, on a phone and dark; Escape closes it."""
     page = lab_pages.opened(lab)

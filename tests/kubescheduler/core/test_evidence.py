@@ -45,7 +45,7 @@ from tests.support.references.recorded_vectors import vectors_dir
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.test_conformance import rows
 
-PER_FILE = 3
+PER_FILE = 1
 """Scenarios looked at in each file of recorded answers; every query of them."""
 
 FILES = [

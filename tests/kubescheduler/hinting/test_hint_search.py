@@ -83,7 +83,7 @@ def no_part_of_a_pair_works_alone(release: str, world: HintWorld, found: PodHint
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(world=hint_worlds())
 def test_hints_are_exact_and_complete(release: str, world: HintWorld) -> None:
     """What is listed works, and so does nothing else that could be listed."""
