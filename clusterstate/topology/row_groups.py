@@ -89,14 +89,14 @@ class GroupedScores(msgspec.Struct, frozen=True, eq=False):
 
     groups: RowGroups
     rows: IntArray
-    """(m,) the rows that fit and have scores that are not their group's, but lower or the same."""
+    """(m,) the rows that fit and have scores of their own."""
     scores: IntArray
     """(G + m,) int64: that of each group, meaningless where none of its rows fits but for some of ``rows``; then those
     of ``rows``."""
 
     def of_rows(self, rows: IntArray) -> IntArray:
         """(n,) int64, the scores of the rows that fit."""
-        every: IntArray = self.scores[self.groups.of_row]
+        every: IntArray = self.scores.take(self.groups.of_row)
         every[self.rows] = self.scores[len(self.groups) :]
         return every if len(rows) == len(every) else every[rows]
 

@@ -104,9 +104,9 @@ class ClassTotals:
         table, feasible = self._shared.table, self._shared.feasible
         if held.whole is None:
             return table.choose(tie_break)
-        held.keep_totals(table.totals(feasible))
-        tied = np.flatnonzero(held.totals == held.totals.max())
-        return tie_break.choose(feasible[tied], self._shared.ranks)
+        totals = held.keep_totals(table.totals(feasible))
+        tied = (totals == totals.max()).nonzero()[0]
+        return tie_break.choose(tied if len(totals) == len(self._shared.ranks) else feasible[tied], self._shared.ranks)
 
     def _answers_stand(self, state: ClassState, snapshot: Snapshot, log: ChangeLog) -> bool:
         """Whether rules say of the pod what they said of it at the last decision, before any node is looked at."""
@@ -406,8 +406,10 @@ class SharedTotals:
         """Puts in what is said of rows, (k,); of the first of them it is ``found``."""
         numbers: dict[str, IntArray] = {}
         for at, name in enumerate(self._names):
-            numbers[name] = table.numbers(name, rows)
-            numbers[name][: len(found)] = [of_rules[at] for _, of_rules in found.values()]
+            now = [of_rules[at] for _, of_rules in found.values()]
+            numbers[name] = np.array(now, np.int64)
+            if len(now) < len(rows):
+                numbers[name] = np.concatenate((numbers[name], table.numbers(name, rows[len(now) :])))
         for score in self._far:
             if not isinstance(self._scored.scores[score.config.name], int):
                 numbers[score.config.name] = score.raw[rows]
