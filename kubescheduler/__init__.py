@@ -1,4 +1,4 @@
-"""Decides where a Kubernetes pod goes exactly as kube-scheduler 1.4, 1.16, 1.20 or 1.36 does, and says why.
+"""Decides where a Kubernetes pod goes exactly as kube-scheduler of a release from 1.4 to 1.36 does, and says why.
 
 A cluster belongs to a release; it is read, or written in a few words, and never changes:
 

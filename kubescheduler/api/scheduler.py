@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Scheduler(NotPickled):
     """A scheduler of the cluster's release over a copy of the cluster; what it binds, its next decision sees.
 
-    provider: the name of an algorithm provider (1.4, 1.16, 1.20). policy: a Policy (1.4, 1.16, 1.20), config: a
+    provider: the name of an algorithm provider (up to 1.21). policy: a Policy (up to 1.22), config: a
     KubeSchedulerConfiguration (1.20, 1.36); each a file name, a dict, or text. policy_configmap: the file of a
     ConfigMap that holds a policy. plugins: custom framework plugins (1.20, 1.36), a mapping of names, classes, or
     ``"module:Factory"``. gates: feature gates, ``{"EvenPodsSpread": True}``. tie_break: among nodes with equal totals,

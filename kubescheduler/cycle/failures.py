@@ -82,7 +82,7 @@ class FailureCause(msgspec.Struct, frozen=True, eq=False):
     pending: frozenset[str] = frozenset()
     """Likewise, the plugins whose event has it tried again at once (1.36)."""
     prefix: str = ""
-    """What stands before the message in the event's note (1.4, 1.16)."""
+    """What stands before the message in the event's note (up to 1.16)."""
     event_type: str = "Warning"
     """Of the event."""
 

@@ -34,7 +34,7 @@ from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.sweep.cases import Configuration
 
 Weights = Mapping[str, int]
-"""Priority (1.4, 1.16) or Score plugin (1.20, 1.36) → weight; 0: it does not score."""
+"""Priority (up to 1.16) or Score plugin (from 1.18 on) → weight; 0: it does not score."""
 
 SCORING = (Point.PRE_SCORE, Point.SCORE)
 

@@ -47,7 +47,7 @@ class SchedulerChoice(msgspec.Struct, frozen=True):
     gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
     """Feature gates that are not at their default."""
     rules: CodeFile | None = None
-    """What registers custom predicates and priorities (1.4, 1.16)."""
+    """What registers custom predicates and priorities (up to 1.16)."""
     plugins: tuple[CodeFile, ...] = ()
     """Custom plugins (1.20, 1.36)."""
 
