@@ -104,13 +104,13 @@ def shown_user(name: str) -> str:
     return "email_id" if "@" in name else "other"
 
 
-STAGES = {"alpha": "ALPHA", "beta": "BETA", "GA": ""}
+STAGES = {"alpha": "ALPHA", "beta": "BETA", "GA": "", "deprecated": "DEPRECATED"}
 """What the gauge of features calls how far they have come."""
 
 
 def set_build(registry: MetricsRegistry, version: str) -> None:
     """version: the release that this one stands for, as ``v1.36.2``; what would be Go's is Python's."""
-    major, minor, _ = version.removeprefix("v").split(".")
+    major, minor = version.removeprefix("v").split(".")[:2]
     python = f"{platform.python_implementation().lower()}{platform.python_version()}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     where = f"{platform.system().lower()}/{machine}"
