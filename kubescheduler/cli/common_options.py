@@ -272,8 +272,8 @@ _PLUGIN = click.option(
     multiple=True,
     callback=_apart,
     metavar="MODULE:NAME",
-    help="Your own: a function that registers predicates and priorities (1.4, 1.16), or, as [NAME=]MODULE:FACTORY, "
-    "a plugin (1.20, 1.36).  [repeatable]",
+    help="Your own: a function that registers predicates and priorities (up to 1.16), or, as [NAME=]MODULE:FACTORY, "
+    "a plugin (from 1.18 on).  [repeatable]",
 )
 
 

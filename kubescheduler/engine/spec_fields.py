@@ -49,7 +49,7 @@ SPEC_FIELDS = (
         "provider",
         expected="the name of an algorithm provider",
         metavar="NAME",
-        help="A provider.  [not in 1.36; default: DefaultProvider]",
+        help="A provider.  [up to 1.21; default: DefaultProvider]",
     ),
     SpecField(
         "policy_file",
@@ -59,7 +59,7 @@ SPEC_FIELDS = (
         "file",
         document="policy",
         metavar="FILE",
-        help="A Policy: JSON, YAML or TOML.  [not in 1.36]",
+        help="A Policy: JSON, YAML or TOML.  [up to 1.22]",
     ),
     SpecField(
         "policy_configmap",
@@ -69,13 +69,13 @@ SPEC_FIELDS = (
         "file",
         "a file name",
         metavar="FILE",
-        help="A ConfigMap manifest with the Policy under policy.cfg.  [not in 1.36]",
+        help="A ConfigMap manifest with the Policy under policy.cfg.  [up to 1.22]",
     ),
     SpecField(
         "use_legacy_policy_config",
         "--use-legacy-policy-config",
         kind="flag",
-        help="The policy file goes before the ConfigMap.  [1.16, 1.20]",
+        help="The policy file goes before the ConfigMap.  [1.13 to 1.22]",
     ),
     SpecField(
         "strict",
@@ -111,7 +111,7 @@ SPEC_FIELDS = (
         "whole",
         "a whole number",
         metavar="1-100",
-        help="What a running pod's required affinity to the new pod counts.  [not in 1.36; default: 1]",
+        help="What a running pod's required affinity to the new pod counts.  [up to 1.21; default: 1]",
     ),
     SpecField(
         "failure_domains",
@@ -136,7 +136,7 @@ SPEC_FIELDS = (
         "scheduler_name",
         expected="a name",
         metavar="NAME",
-        help="Whose pods it places; it leaves others alone.  [not in 1.36; default: default-scheduler]",
+        help="Whose pods it places; it leaves others alone.  [up to 1.21; default: default-scheduler]",
     ),
     SpecField(
         "extenders",
