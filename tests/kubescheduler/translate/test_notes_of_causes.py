@@ -45,7 +45,7 @@ NOTES: list[tuple[Cause, tuple[str, ...], tuple[str, ...], str]] = [
     (Cause.CHANGED_FORMULA, FROM_1_20, TO_1_36, "1.24 rounds the score by the pods in a zone or on a node"),
     (Cause.ADDED_PRIORITY, LEGACY, TO_1_20, "the default list of 1.20 stands in place"),
     (Cause.ADDED_PRIORITY, LEGACY, TO_1_36, "it also scores pods by the ScheduleAnyway constraints of their own"),
-    (Cause.REMOVED_PRIORITY, ANY, TO_1_36, "1.23 does not read the annotation"),
+    (Cause.REMOVED_PRIORITY, ANY, TO_1_36, "does not read the annotation scheduler.alpha"),
     (Cause.NORMALISATION, ANY, TO_1_36, "1.21 spreads the scores from the lowest sum to the highest"),
     (Cause.EXTENDER_SCALING, LEGACY, TO_ANY, "an extender still answers 0 to 10"),
     (Cause.TIE_BREAK, LEGACY, TO_ANY, "nodes that were equal may differ"),
