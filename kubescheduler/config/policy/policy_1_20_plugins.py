@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
+from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20_names import (
     DEFAULT_LISTS_1_20,
     EQUAL,
@@ -244,6 +245,8 @@ def _add_priorities(
         elif priority == SERVICE_PLUGIN and args.service is not None:
             weight = _int32(weight * len(args.service.anti_affinity_labels_preference))
             lists.configure(plugin, args.service)
+        if plugin not in known:  # in a release without a change of its that gives the plugin its name
+            raise ConfigError(f'plugin "{plugin}" does not exist')
         if Point.PRE_SCORE in known[plugin].points:
             lists.add(Point.PRE_SCORE, plugin)
         lists.add(Point.SCORE, plugin, weight)

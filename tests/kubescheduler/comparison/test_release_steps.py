@@ -94,6 +94,13 @@ def test_every_change_goes_alone() -> None:
             assert spec.engine(print).release == spec.release
 
 
+def test_a_plugin_of_a_change_taken_back() -> None:
+    """A policy that leads to it is refused, as the lists of the release are not for it."""
+    policy = {"kind": "Policy", "apiVersion": "v1"}
+    with pytest.raises(ConfigError, match='plugin "DefaultPodTopologySpread" does not exist'):
+        EngineSpec(release="1.19~default-preemption", policy=policy).engine(print)
+
+
 def test_in_python() -> None:
     """The same of a cluster; one release at the end."""
     cluster = Cluster(release="1.20").node("a", cpu=4, memory="4Gi")
