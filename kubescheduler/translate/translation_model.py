@@ -354,10 +354,13 @@ def all_checks(to: Release) -> Note:
 
 RUNNING_INIT = "init containers of running pods count against their nodes"
 DETAILS: Mapping[str, str] = {
+    "pod-overhead-by-default": "pods ask for their overhead too",
     "init-containers-count-in-scores-and-on-nodes": RUNNING_INIT,
     "preemption-candidates-are-sampled": "preemption looks for victims on a share of the nodes",
+    "node-affinity-of-a-profile": "preferred node affinity goes by matchFields too",
     "nominated-node-first": "a nominated node is tried alone first",
     "scheduling-gates-by-default": "pods with scheduling gates wait",
+    "overhead-scores-in-full": "a pod's overhead of cpu scores in full",
     "requests-of-zero-are-not-compared": "a request of 0 is not compared with a node that has too little",
     "victims-by-importance": "other victims are chosen where disruption budgets are hurt",
     "opportunistic-batching": "a pod like the one before may take the next node of its ranking",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from clusterstate.objects import ClusterObject, Container, FrozenMap
+from clusterstate.manifests.decode import decode_cluster, decode_object
+from clusterstate.objects import ClusterObject, Container, FrozenMap, Pod
+from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.translating import provider_source, translate, weighed
 from kubescheduler.translate.translation_model import Note
@@ -18,6 +25,7 @@ from tests.support.comparisons import node, pod
 from tests.support.configuring.translating import moved
 from tests.support.releases_tried import FRAMEWORKS_TRIED, POLICIES_TRIED, RELEASES_TRIED
 
+VECTORS = Path(__file__).parents[2] / "vectors"
 PAIRS = [
     (old, new)
     for old in POLICIES_TRIED
@@ -60,6 +68,23 @@ NOTES: list[tuple[Cause, tuple[str, ...], tuple[str, ...], str]] = [
 ]
 """(cause, releases before, releases after, what the note says)."""
 
+BLAMED: list[tuple[str, str]] = [
+    ("GeneralPredicates", "a request of 0 is not compared with a node that has too little"),
+    ("GeneralPredicates", "pods ask for their overhead too"),
+    ("NodeResourcesFit", "init containers of running pods count against their nodes"),
+    ("NodeResourcesFit", "a request of 0 is not compared with a node that has too little"),
+    ("LeastRequestedPriority", "init containers of running pods count against their nodes"),
+    ("NodeResourcesLeastAllocated", "a pod's overhead of cpu scores in full"),
+    ("NodeResourcesLeastAllocated", "init containers of running pods count against their nodes"),
+    ("BalancedResourceAllocation", "init containers of running pods count against their nodes"),
+    ("NodeResourcesBalancedAllocation", "BalancedResourceAllocation"),
+    ("NodeAffinityPriority", "preferred node affinity goes by matchFields too"),
+    ("PodToleratesNodeTaints", "1.6 (affinity, tolerations and taints are fields of pods and nodes"),
+]
+"""(rule that ``compare`` blames, what the note says whose text does not name the rule)."""
+OF_ALL = {Cause.SCORE_RESOLUTION: "scores run from 0 to 100 instead of 0 to 10"}
+"""Cause → the note that says it of every rule."""
+
 REASONS: dict[tuple[Cause, str, str], str] = {
     **{
         (Cause.EARLIER_CHOICES, old, new): "it follows from the other causes of the pods before, in a sequence"
@@ -101,6 +126,51 @@ REASONS: dict[tuple[Cause, str, str], str] = {
     (Cause.NO_LONGER_FILTERED, "1.16", "1.20"): "every default predicate of 1.16 is a filter of 1.20",
 }
 """(cause, before, after) → why no note is needed."""
+
+SCENARIOS = 2
+"""Of each theme, the first ones."""
+THEMES = ("avoid", "images", "interpod", "mixed", "resources", "services", "spread", "taints", "volumes")
+
+
+def blamed(old: str, config: Path, new: str) -> Iterator[tuple[Cause, str]]:
+    """(cause, rule on either side) of what ``compare`` finds where recorded pods are decided by both."""
+    sides = EngineSpec(release=old), [EngineSpec(release=new, config_file=str(config))]
+    for theme in THEMES:
+        recorded = (VECTORS / old / f"{theme}.jsonl.gz").read_bytes()
+        for line in gzip.decompress(recorded).splitlines()[:SCENARIOS]:
+            scenario = msgspec.json.decode(line)["scenario"]
+            asked = [decode_object({"kind": "Pod", "apiVersion": "v1", **one["pod"]}) for one in scenario["queries"]]
+            pods = [pod for pod in asked if isinstance(pod, Pod)][:2]
+            for found in compare(decode_cluster(scenario["cluster"]), pods, *sides).pods:
+                yield from (
+                    (change.cause, check.partition(" (")[0])
+                    for change in found.changes
+                    for check in (
+                        change.reasons if change.cause in (Cause.FILTERED_NOW, Cause.NO_LONGER_FILTERED) else ()
+                    )
+                )
+                yield from (
+                    (step.cause, name) for change in found.changes for step in change.steps for name in step.names
+                )
+
+
+@pytest.mark.parametrize(("old", "new"), [("1.16", "1.20"), ("1.16", "1.36"), ("1.20", "1.36")])
+def test_every_rule_that_is_blamed_has_a_note(old: str, new: str, tmp_path: Path) -> None:
+    """Not only the cause: what moves recorded pods stands in a note that names the rule, or in one that means it."""
+    translation = translate(provider_source("DefaultProvider", old, MigrationOptions(old, new).gates()), new)
+    said = [str(note) for note in translation.notes]
+    config = tmp_path / "config.json"
+    config.write_bytes(msgspec.json.encode(translation.plain()))
+    found = set(blamed(old, config, new))
+    assert len(found) >= 5
+
+    def is_said(cause: Cause, rule: str) -> bool:
+        names = re.split(r" -> | \+ ", rule)
+        texts = [*names, *(text for name, text in BLAMED if name in names), OF_ALL.get(cause, names[0])]
+        return any(text in note for text in texts for note in said)
+
+    assert [one for one in sorted(found) if not is_said(*one)] == []
+
 
 EXTENDER = {
     "kind": "Policy",
