@@ -229,12 +229,8 @@ class Binder:
 
 def run_with(binder: Binder, monkeypatch: pytest.MonkeyPatch, *arrivals: Arrival) -> Report:
     """The extender takes part in binding alone."""
-    monkeypatch.setattr(
-        "kubescheduler.core.generic_scheduler.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ())
-    )
-    monkeypatch.setattr(
-        "kubescheduler.core.generic_scheduler.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t)
-    )
+    monkeypatch.setattr("kubescheduler.core.schedule_one.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ()))
+    monkeypatch.setattr("kubescheduler.core.schedule_one.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t))
     return simulated([small_node("n", cpus=2)], *arrivals, extenders=[binder])
 
 

@@ -38,8 +38,9 @@ def test_points_and_texts(factory: Factory, prefix: str) -> None:
     plugin = factory(None, HANDLE)
     assert plugin.name == plugin.check.name == plugin.scoring.name == "PodTopologySpread"
     assert plugin.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE}
-    for key, text in (("PreFilter", plugin.filter_alone), ("PreScore", plugin.score_alone)):
-        assert text == f'{prefix}reading "{key}PodTopologySpread" from cycleState: not found'
+    missing = 'reading "{}PodTopologySpread" from cycleState: not found'
+    assert plugin.filter_alone == prefix + missing.format("PreFilter")
+    assert plugin.score_alone == "error " + missing.format("PreScore")
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
