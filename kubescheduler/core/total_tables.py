@@ -205,8 +205,8 @@ def as_changed(line: IntArray, at: int, journal: Sequence[Change], count: int) -
     if not count:
         return line
     line = line.copy()
-    for rows, numbers in journal[:count]:
-        line[rows] = numbers[at]
+    rows, numbers = zip(*journal[:count], strict=True)
+    line[np.concatenate(rows)] = np.concatenate([of_rows[at] for of_rows in numbers])
     return line
 
 
@@ -217,7 +217,7 @@ class LazyScores:
 
     def __init__(
         self,
-        lines: Sequence[IntArray],
+        lines: Sequence[IntArray] | IntArray,
         journal: Sequence[Change],
         layout: ScoreLayout,
         feasible: IntArray,
@@ -303,7 +303,7 @@ class TotalTable:
     def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
         """ranks: (N,) every row's place in the order of names."""
         self._layout = lines.layout
-        self._lines: Sequence[IntArray] = lines.numbers
+        self._lines: Sequence[IntArray] | IntArray = lines.numbers
         self._journal: list[Change] = []
         self._moved = 0
         self._most_changes = max(LEAST_CHANGES, isqrt(len(ranks)))
@@ -382,9 +382,9 @@ class TotalTable:
             return False
         totals[~fit] = LOWEST
         after[TOTAL] = totals
+        self._note(rows, after)
         self._now[:, at] = after
         self._by_name[self._ranks[at]] = totals
-        self._note(rows, after)
         return True
 
     def _levels_of(self, name: str) -> Levels:
@@ -396,10 +396,10 @@ class TotalTable:
         return levels
 
     def _note(self, rows: IntArray, numbers: IntArray) -> None:
-        """Notes that rows, (k,), have other numbers, (L, k). What was noted is put in where it comes to many."""
+        """Notes that rows, (k,), will have other numbers, (L, k). Where it comes to many, the journal begins with the
+        numbers of now."""
         self._moved += len(rows)
         if len(self._journal) >= self._most_changes or self._moved > len(self._ranks):
-            journal, count = self._journal, len(self._journal)
-            self._lines = [as_changed(line, at, journal, count) for at, line in enumerate(self._lines)]
+            self._lines = self._now.copy()
             self._journal, self._moved = [], len(rows)
         self._journal.append((rows, numbers))
