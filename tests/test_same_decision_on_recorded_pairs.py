@@ -227,8 +227,8 @@ def test_the_pairs_have_every_kind() -> None:
     """All releases are among the pairs, pods that go somewhere and nowhere, gates, and foreign schedulers."""
     specs = [given.pod["spec"] for given in asked()]
     assert {given.release for given in asked()} == set(RELEASES_TRIED)
-    assert sum(spec.get("schedulerName") == FOREIGN for spec in specs) > 40
-    assert sum("schedulingGates" in spec for spec in specs) > 40
-    assert sum(bool(given.gates) for given in asked()) > 40
-    assert sum("policy" in given.configuration for given in asked()) > 10
-    assert sum("componentConfig" in given.configuration for given in asked()) > 15
+    assert sum(spec.get("schedulerName") == FOREIGN for spec in specs) > 10
+    assert sum("schedulingGates" in spec for spec in specs) > 10
+    assert sum(bool(given.gates) for given in asked()) > 10
+    assert sum("policy" in given.configuration for given in asked()) > 2
+    assert sum("componentConfig" in given.configuration for given in asked()) > 2

@@ -79,7 +79,7 @@ _CHANGES = frozenset(
         *("pod", "pending", "workload_files", "pod_files", "mirror", "grace", "old", "new", "mode", "runs", "tolerate"),
         *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
         *("with_new_filters", "cluster", "redact", "dry_run", "real", "running", "ties", "container", "patience"),
-        *("steps", "between", "about"),
+        *("steps", "between", "about", "namespace"),
     )
 )
 """What answers depend on, and which files are read for them: set, and named in a note."""

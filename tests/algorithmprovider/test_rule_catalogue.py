@@ -91,4 +91,4 @@ def test_without_docstrings() -> None:
     command = [sys.executable, "-OO", "-m", "kubescheduler", "explain", "PodFitsHostPorts"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("PodFitsHostPorts: predicate of 1.4 and 1.16\n\nReasons:\n")
+    assert done.stdout.startswith("PodFitsHostPorts: predicate of 1.4 to 1.16\n\nReasons:\n")

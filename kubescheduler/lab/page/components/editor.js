@@ -170,6 +170,7 @@ export function Editor({ label, value, onInput, problems = [], readOnly = false,
   now.current = { text: value.replace(/\r\n?/g, "\n"), onInput };
 
   const takeIn = () => {
+    if (!mirror.current && !area.current) return; // the focus went as the editor did
     const field = mirror.current ?? plainField(area.current);
     const differs = field.text() !== now.current.text;
     if (differs && !field.focused()) field.write(now.current.text);
