@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,9 @@ def phone(browser: Any, address: str) -> None:
     take(page, "report-phone-pod.png")
 
 
-def main() -> None:
+@contextmanager
+def shown(page: str) -> Iterator[tuple[Any, str]]:
+    """(a browser, the address of a page's text in a file), for pictures of it; the process ends without a browser."""
     from playwright.sync_api import sync_playwright
 
     from tests.support.pages.browsers import MISSING, launched
@@ -149,11 +152,16 @@ def main() -> None:
         browser = launched(playwright)
         if browser is None:
             sys.exit(MISSING)
-        file = Path(folder) / "report.html"
-        file.write_text(render(example(evidence=True)), encoding="utf-8")
-        wide(browser, file.as_uri())
-        phone(browser, file.as_uri())
+        file = Path(folder) / "page.html"
+        file.write_text(page, encoding="utf-8")
+        yield browser, file.as_uri()
         browser.close()
+
+
+def main() -> None:
+    with shown(render(example(evidence=True))) as (browser, address):
+        wide(browser, address)
+        phone(browser, address)
 
 
 if __name__ == "__main__":

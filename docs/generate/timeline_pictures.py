@@ -6,14 +6,11 @@ Sixteen nodes in three pools, two of them with soft taints, and eight workloads 
 from __future__ import annotations
 
 import random
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from clusterstate.objects import Pod
-from docs.generate.report_pictures import FOLDER, Manifest, decoded, take
+from docs.generate.report_pictures import Manifest, decoded, shown, take
 from kubescheduler.comparison.release_steps import Timeline, timeline
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.timeline_report import render_timeline
@@ -121,19 +118,9 @@ def example() -> Timeline:
 
 
 def main() -> None:
-    from playwright.sync_api import sync_playwright
-
-    from tests.support.pages.browsers import MISSING, launched
-
-    FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = launched(playwright)
-        if browser is None:
-            sys.exit(MISSING)
-        file = Path(folder) / "steps.html"
-        file.write_text(render_timeline(example()), encoding="utf-8")
+    with shown(render_timeline(example())) as (browser, address):
         page = browser.new_page(viewport={"width": 1100, "height": 760})
-        page.goto(file.as_uri())
+        page.goto(address)
         take(page, "steps-desktop.png")
         page.locator("td.step > button[data-at='6']").first.click()
         page.locator("#count").evaluate("count => count.scrollIntoView({behavior: 'instant'})")
@@ -141,10 +128,9 @@ def main() -> None:
         page.set_viewport_size({"width": 1100, "height": 900})
         take(page, "steps-opened.png")
         phone = browser.new_page(viewport={"width": 390, "height": 760}, color_scheme="dark")
-        phone.goto(file.as_uri())
+        phone.goto(address)
         phone.locator("#legend").evaluate("legend => legend.scrollIntoView({behavior: 'instant'})")
         take(phone, "steps-phone.png")
-        browser.close()
 
 
 if __name__ == "__main__":

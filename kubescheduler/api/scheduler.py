@@ -32,8 +32,8 @@ class Scheduler(NotPickled):
     """A scheduler of the cluster's release over a copy of the cluster; what it binds, its next decision sees.
 
     provider: the name of an algorithm provider (up to 1.21). policy: a Policy (up to 1.22), config: a
-    KubeSchedulerConfiguration (1.20, 1.36); each a file name, a dict, or text. policy_configmap: the file of a
-    ConfigMap that holds a policy. plugins: custom framework plugins (1.20, 1.36), a mapping of names, classes, or
+    KubeSchedulerConfiguration (from 1.13 on); each a file name, a dict, or text. policy_configmap: the file of a
+    ConfigMap that holds a policy. plugins: custom framework plugins (from 1.18 on), a mapping of names, classes, or
     ``"module:Factory"``. gates: feature gates, ``{"EvenPodsSpread": True}``. tie_break: among nodes with equal totals,
     ``"first"`` by name, ``"random"``, or ``"upstream"`` as the release chooses; seed: makes the latter two repeatable.
     percentage_of_nodes_to_score: below 100 stops looking once enough nodes fit, 0 is upstream's adaptive share.

@@ -205,8 +205,8 @@ def as_changed(line: IntArray, at: int, journal: Sequence[Change], count: int) -
     if not count:
         return line
     line = line.copy()
-    rows, numbers = zip(*journal[:count], strict=True)
-    line[np.concatenate(rows)] = np.concatenate([of_rows[at] for of_rows in numbers])
+    for rows, numbers in journal[:count]:  # in turn: which of two numbers for one row counts, NumPy does not promise
+        line[rows] = numbers[at]
     return line
 
 

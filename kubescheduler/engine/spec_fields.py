@@ -36,12 +36,7 @@ class SpecField(NamedTuple):
 
 
 SPEC_FIELDS = (
-    SpecField(
-        "release",
-        "--release",
-        "release",
-        help="Whose rules to decide by.",
-    ),
+    SpecField("release", "--release", "release", help="Whose rules to decide by."),
     SpecField(
         "provider",
         "--algorithm-provider",
