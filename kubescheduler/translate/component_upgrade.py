@@ -157,7 +157,7 @@ def _without_constraints(config: Sequence[Any]) -> list[Any]:
 
 ANYWHERE = frozenset(Point) - {Point.QUEUE_SORT}
 """Where a plugin that is not known may take part when multiPoint enables it."""
-VERSIONS = tuple(version for version in CONFIGURATION)
+VERSIONS = tuple(CONFIGURATION)
 """Every apiVersion with profiles, oldest first."""
 
 
