@@ -1,10 +1,10 @@
 """Measures every figure of speed and the growth anew, and writes them into README and docs.
 
-    python -m benchmarks.publish --before ../before --openb NODES.csv PODS.csv
+    python -m benchmarks.publish --openb NODES.csv PODS.csv
 
-``../before`` is the checkout to compare with, with its own ``.venv``. What was measured is kept in ``docs/measured``;
+What was measured is kept in ``docs/measured``;
 ``python -m docs.generate README.md docs/explanation/speed.md`` makes the tables and the picture of it. Nothing is
-written where a figure could not be measured. It takes about an hour, and says more on the way.
+written where a figure could not be measured. It takes about half an hour, and says more on the way.
 """
 
 from __future__ import annotations
@@ -24,16 +24,13 @@ PAGES = ("README.md", "docs/explanation/speed.md")
 
 @click.command(context_settings={"show_default": True})
 @click.option(
-    "--before", type=click.Path(exists=True, resolve_path=True), required=True, help="The checkout to compare with."
-)
-@click.option(
     "--openb", type=click.Path(exists=True, resolve_path=True), nargs=2, required=True, help="openb's CSV files."
 )
 @click.option("--rounds", type=int, default=5)
-def main(before: str, openb: tuple[str, str], rounds: int) -> None:
+def main(openb: tuple[str, str], rounds: int) -> None:
     """Measure, and write README, docs and picture."""
     turns = str(rounds)
-    _measured("run.py", "figures.jsonl", "--figures", "--before", before, "--openb", *openb, "--rounds", turns)
+    _measured("run.py", "figures.jsonl", "--figures", "--openb", *openb, "--rounds", turns)
     _measured("scale.py", "growth.jsonl", accepted=(0, 1))
     sys.exit(_run("-m", "docs.generate", *PAGES))
 

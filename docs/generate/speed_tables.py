@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import csv
-import statistics
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures import NODES
 from benchmarks.growth import AXES, Axis, Point, exponent, growth_chart, saved_points
-from benchmarks.samples import Headline, median_of
+from benchmarks.samples import median_of
 from benchmarks.side_by_side import NONE, Measured, aim, mebibytes, saved
 from benchmarks.workloads import WORKLOADS
 
@@ -67,7 +66,7 @@ def _most_important(found: Mapping[str, Measured]) -> str:
     rows = [
         (
             text,
-            _before_and_now(found[title])[1],
+            _speed(found[title]),
             mebibytes(found[title].here),
             upstream.get(title.removesuffix(IN_BULK), (NONE, ""))[0],
         )
@@ -85,20 +84,16 @@ def _workloads(found: Mapping[str, Measured]) -> str:
         release, name = title.split(" ", 1)
         workload = "SchedulingBasic" if name == BASIC.strip() else name
         running = f"{WORKLOADS[workload].begins_with(NODES):,}"
-        figures = (*_before_and_now(one), mebibytes(one.here))
-        rows.append((release, workload, running, *figures, *kube_scheduler))
-    heads = ("release", "workload", "running pods", "before", "now", "ratio", "MiB")
-    whole = _table((*heads, "kube-scheduler, all nodes", "sampled"), rows, "--rrrrrrr")
+        rows.append((release, workload, running, _speed(one), mebibytes(one.here), *kube_scheduler))
+    heads = ("release", "workload", "running pods", "kubescheduler", "MiB", "kube-scheduler, all nodes", "sampled")
+    whole = _table(heads, rows, "--rrrrr")
     return whole + _rounds([found[title] for title in _upstream()])
 
 
 def _others(found: Mapping[str, Measured]) -> str:
     shown = [one for title, one in found.items() if title not in _upstream()]
-    rows = []
-    for one in shown:
-        memory = f"{mebibytes(one.before)} → {mebibytes(one.here)}" if one.before else mebibytes(one.here)
-        rows.append((one.headline.title, *_before_and_now(one), memory, aim(one, found)))
-    return _table(("figure", "before", "now", "ratio", "MiB", "aim"), rows, "-rrrrr") + _rounds(shown)
+    rows = [(one.headline.title, _speed(one), mebibytes(one.here), aim(one, found)) for one in shown]
+    return _table(("figure", "measured", "MiB", "aim"), rows, "-rrr") + _rounds(shown)
 
 
 def _rounds(found: Sequence[Measured]) -> str:
@@ -110,18 +105,11 @@ def _rounds(found: Sequence[Measured]) -> str:
     return f"\n\nCPU time and peak memory of the process: the median of {much} rounds."
 
 
-def _before_and_now(found: Measured) -> tuple[str, str, str]:
-    """The medians, and the median of the pairs' ratios."""
-    now = _rounded(found.headline, median_of(found.here, "cpu"))
-    if not found.before:
-        return NONE, now, NONE
-    return _rounded(found.headline, median_of(found.before, "cpu")), now, f"{statistics.median(found.ratios()):.1f}"
-
-
-def _rounded(headline: Headline, seconds: float) -> str:
-    """To two or three digits: machines differ by more."""
-    if headline.unit != "/s":
-        return headline.shown(seconds)
+def _speed(found: Measured) -> str:
+    """The median, to two or three digits: machines differ by more."""
+    seconds = median_of(found.here, "cpu")
+    if found.headline.unit != "/s":
+        return found.headline.shown(seconds)
     return f"{float(f'{1 / seconds:.2g}' if seconds > 0.01 else f'{1 / seconds:.3g}'):,.0f}/s"
 
 
