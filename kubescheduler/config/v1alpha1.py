@@ -15,12 +15,7 @@ from kubescheduler.config.component.config_schema import (
     KIND,
     LEADER_ELECTION,
     PLUGIN_SET,
-    V1,
     V1ALPHA1,
-    V1ALPHA2,
-    V1BETA1,
-    V1BETA2,
-    V1BETA3,
 )
 from kubescheduler.config.component.decode_config import type_problems, without_type
 from kubescheduler.config.component.write_config import document_yaml
@@ -178,22 +173,13 @@ CONFIGURATION_V1ALPHA1 = Struct(
 )
 
 
-def elsewhere(release: str) -> dict[str, str]:
-    """apiVersion that a release does not read → what to do."""
-    return {
-        V1: "that is for --release 1.36",
-        V1BETA1: "that is for --release 1.20",
-        **dict.fromkeys((V1BETA3, V1BETA2, V1ALPHA2), f"{release} reads v1alpha1"),
-    }
-
-
 def read_v1alpha1(document: Mapping[str, Any], release: str = "1.16", *, strict: bool = False) -> V1Alpha1Config:
     """The configuration with its defaults; ``notes`` says what is ignored.
 
     release: that reads it. strict: unknown keys and keys that are set twice are faults. Raises ConfigError with every
     fault and its path.
     """
-    if problems := type_problems(document, release, (V1ALPHA1,), elsewhere(release)):
+    if problems := type_problems(document, release, (V1ALPHA1,)):
         raise ConfigError(problems)
     decoder = GoDecoder(outer=0)
     written = decoder.decode(CONFIGURATION_V1ALPHA1, without_type(document))

@@ -13,7 +13,7 @@ from clusterstate.manifests.strictness import Accepted
 from clusterstate.node_order import zone_key_stable
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1ALPHA2
 from kubescheduler.config.component.decode_config import unknown_text_1_20
 from kubescheduler.config.component.format_1_20 import (
     construction_problems_1_20,
@@ -254,12 +254,6 @@ FORMAT = ComponentFormat(
     native=V1ALPHA2,
     versions=(),
     reads_any_args=True,
-    elsewhere={
-        V1: "that is for --release 1.36",
-        V1ALPHA1: "that is for --release 1.16",
-        V1BETA1: "that is for --release 1.20",
-        **dict.fromkeys((V1BETA2, V1BETA3), "{} reads v1alpha2"),
-    },
     locks=("endpointsleases", "leases", "endpoints", "configmaps", "configmapsleases"),
     scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
     registered=frozenset({("v1", "Policy")}),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clusterstate.pod_view_1_36 import pod_key_with_ephemeral_claims
 from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_without_local_storage
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1BETA1
 from kubescheduler.config.component.format_1_20 import finish_1_20
 from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
@@ -91,11 +91,6 @@ CHANGES = (
             component(
                 native=V1BETA1,
                 versions=(V1BETA1,),
-                elsewhere={
-                    V1: "that is for --release 1.36",
-                    V1ALPHA1: "that is for --release 1.16",
-                    **dict.fromkeys((V1ALPHA2, V1BETA2, V1BETA3), "{} reads v1beta1"),
-                },
                 reads_any_args=False,
                 finish=finish_1_20,
             ),

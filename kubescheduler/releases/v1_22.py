@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.release_view import ReleaseView
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
@@ -123,11 +123,6 @@ CHANGES = (
         component(
             native=V1BETA2,
             versions=(V1BETA2, V1BETA1),
-            elsewhere={
-                V1: "that is for --release 1.36",
-                V1ALPHA1: "that is for --release 1.16",
-                **dict.fromkeys((V1ALPHA2, V1BETA3), "{} reads v1beta2 and v1beta1"),
-            },
             later=frozenset({"profiles.plugins.multiPoint", "profiles.plugins.preEnqueue"}),
             same_queue_sort=("has to match for all profiles", "has to match for all profiles"),
             merge=merge_1_22,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_22 import REMOVED
 from kubescheduler.config.component.format_1_23 import GONE_1_23, errors_1_23, finish_1_23, merge_1_23
 from kubescheduler.config.component.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
@@ -99,11 +99,6 @@ CHANGES = (
             component(
                 native=V1BETA3,
                 versions=(V1BETA3, V1BETA2),
-                elsewhere={
-                    V1: "that is for --release 1.36",
-                    V1ALPHA1: "that is for --release 1.16",
-                    **dict.fromkeys((V1ALPHA2, V1BETA1), "{} reads v1beta3 and v1beta2"),
-                },
                 multi_point=MULTI_POINT,
                 merge=merge_1_23,
                 errors=errors_1_23,

@@ -16,7 +16,7 @@ from clusterstate.manifests.strictness import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.release_view import ReleaseView
 from clusterstate.usage import account_1_20
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import (
     GONE,
     errors_1_25,
@@ -168,9 +168,6 @@ CHANGES = (
             component(
                 native=V1,
                 versions=(V1, V1BETA3, V1BETA2),
-                elsewhere=dict.fromkeys(
-                    (V1ALPHA1, V1ALPHA2, V1BETA1), "{} reads v1; kubescheduler migrate makes it from this"
-                ),
                 later=frozenset(
                     {
                         "delayCacheUntilActive",

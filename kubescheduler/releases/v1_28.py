@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.usage import account_1_28
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1, V1BETA3
 from kubescheduler.config.gate_records import ALPHA, BETA, Gate
 from kubescheduler.framework.plugins import (
     inter_pod_affinity,
@@ -83,9 +83,6 @@ CHANGES = (
         together(
             component(
                 versions=(V1, V1BETA3),
-                elsewhere=dict.fromkeys(
-                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2), "{} reads v1; kubescheduler migrate makes it from this"
-                ),
             ),
             without_later("delayCacheUntilActive"),
         ),

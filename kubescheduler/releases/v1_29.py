@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.images import SnapshotImageStates
-from kubescheduler.config.component.config_schema import V1, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.format_1_36 import merge_1_36
 from kubescheduler.config.gate_records import BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_zone
@@ -68,10 +68,6 @@ CHANGES = (
         together(
             component(
                 versions=(V1,),
-                elsewhere=dict.fromkeys(
-                    (V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3),
-                    "{} reads v1; kubescheduler migrate makes it from this",
-                ),
                 providers={},
                 merge=merge_1_36,
                 refused={},

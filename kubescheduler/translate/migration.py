@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
-from kubescheduler.config.component.config_schema import KIND, V1, V1ALPHA1
+from kubescheduler.config.component.config_schema import API_VERSIONS, KIND, V1, V1ALPHA1
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
@@ -361,7 +361,7 @@ def _of_document(found: MigrationInput, held: Held, options: MigrationOptions, i
     if version in (V1ALPHA1, OLDEST):
         return _of_v1alpha1(found, held, options)
     if not isinstance(version, str) or version not in VERSIONS:
-        known = ", ".join(each.rpartition("/")[2] for each in (V1ALPHA1, *VERSIONS))
+        known = ", ".join(each.rpartition("/")[2] for each in API_VERSIONS)
         raise ConfigError(f"{held.name}: apiVersion: {describe(version)} is not known; known are {known}")
     before = reader(version, options.to, options.release or image)
     return upgraded(held.document, held.name, before, options.to, keep_emphasis=options.keep_emphasis)

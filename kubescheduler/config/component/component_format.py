@@ -35,8 +35,6 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The apiVersion that it writes."""
     versions: tuple[str, ...]
     """The apiVersions that it reads."""
-    elsewhere: Mapping[str, str]
-    """apiVersion that it does not read → what to do with such a document."""
     later: frozenset[str] = frozenset()
     """Keys that its apiVersions got in later releases, such as ``profiles.plugins.multiPoint``."""
     refused: Mapping[str, frozenset[str]] = {}

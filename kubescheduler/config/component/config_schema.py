@@ -79,9 +79,11 @@ class Written(msgspec.Struct, frozen=True):
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = CONFIGURATION_KIND
-V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = (
+API_VERSIONS = tuple(
     f"{GROUP}/{version}" for version in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
 )
+"""Every apiVersion, in the order in which they came."""
+V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = API_VERSIONS
 
 _BEFORE_V1 = tuple(point.value for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 MEMBERS = {

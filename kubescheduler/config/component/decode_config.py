@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
-from kubescheduler.config.component.config_schema import GROUP, KIND, PluginConfig, configuration_without
+from kubescheduler.config.component.config_schema import API_VERSIONS, GROUP, KIND, PluginConfig, configuration_without
 from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path
 from kubescheduler.config.unread_keys import unknown_problem
 from kubescheduler.framework.args.document_schema import ListOf, Struct
@@ -247,7 +247,7 @@ def version_of(document: Mapping[str, Any], form: ComponentFormat, *, all_proble
         return str(document["apiVersion"])
     if not all_problems:
         raise ConfigError(error)
-    raise ConfigError(type_problems(document, form.release, form.versions, form.elsewhere) or error)
+    raise ConfigError(type_problems(document, form.release, form.versions) or error)
 
 
 def is_registered(version: str, kind: str, form: ComponentFormat) -> bool:
@@ -298,13 +298,8 @@ def _error(document: Mapping[str, Any], form: ComponentFormat) -> str | None:
     return f"couldn't decode as {KIND}, got {group_version}, Kind={kind}: "
 
 
-def type_problems(
-    document: Mapping[str, Any], release: str, versions: Sequence[str], elsewhere: Mapping[str, str]
-) -> list[str]:
-    """What is wrong with kind and apiVersion for a release that reads ``versions``, and what to do.
-
-    elsewhere: apiVersion → what to do with a document of it.
-    """
+def type_problems(document: Mapping[str, Any], release: str, versions: Sequence[str]) -> list[str]:
+    """What is wrong with kind and apiVersion for a release that reads ``versions``, and what to do."""
     kind, version = document.get("kind"), document.get("apiVersion")
     wanted = f"a configuration of release {release} begins with apiVersion: {versions[0]} and kind: {KIND}"
     if isinstance(kind, str) and kind in _OTHER_DOCUMENTS:
@@ -314,10 +309,19 @@ def type_problems(
         hint = nearest(str(kind), [KIND]) or f"; {wanted}"
         problems.append(f"kind: {'it is missing' if kind is None else f'{kind} is no {KIND}'}{hint}")
     if version not in versions:
-        hint = f"; {elsewhere.get(str(version), f'write {versions[0]}').format(release)}"
         found = "it is missing" if version is None else f"release {release} does not read {version}"
-        problems.append(f"apiVersion: {found}{hint}")
+        problems.append(f"apiVersion: {found}; {_version_hint(str(version), release, versions)}")
     return problems
+
+
+def _version_hint(version: str, release: str, versions: Sequence[str]) -> str:
+    """What to do with a document of an apiVersion that is not among those that the release reads."""
+    if version not in API_VERSIONS:
+        return f"write {versions[0]}"
+    reads = f"{release} reads {' and '.join(each.rpartition('/')[2] for each in versions)}"
+    if API_VERSIONS.index(version) < min(map(API_VERSIONS.index, versions)):
+        return f"{reads}; kubescheduler migrate makes it from this"
+    return f"{reads}; this is for a later --release"
 
 
 def without_type(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_other_documents(release: str, found: dict[str, Any], text: str) -> None
     [
         pytest.param("1.20", {"kind": "Policy", "apiVersion": "v1"}, "--policy-config-file", id="policy"),
         pytest.param("1.20", {"kind": "ConfigMap", "apiVersion": "v1"}, "--policy-configmap", id="configmap"),
-        pytest.param("1.20", document("1.36"), "that is for --release 1.36", id="newer"),
+        pytest.param("1.20", document("1.36"), "1.20 reads v1beta1; this is for a later --release", id="newer"),
         pytest.param("1.36", document("1.20"), "1.36 reads v1; kubescheduler migrate makes it from this", id="older"),
         pytest.param("1.36", {"apiVersion": f"{GROUP}/v2", "kind": KIND}, f"write {GROUP}/v1", id="version"),
         pytest.param("1.36", {**document("1.36"), "kind": "KubeSchedulerConfig"}, f"did you mean {KIND}?", id="kind"),

@@ -82,7 +82,10 @@ def test_unknown_keys() -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (document("v1"), f"apiVersion: release 1.16 does not read {GROUP}/v1; that is for --release 1.36"),
+        (
+            document("v1"),
+            f"apiVersion: release 1.16 does not read {GROUP}/v1; 1.16 reads v1alpha1; this is for a later --release",
+        ),
         (
             {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"},
             "release 1.16 does not read",
