@@ -104,11 +104,6 @@ class RecordedRun(Simulation):
             return None
 
     @property
-    def now(self) -> float:
-        """Seconds after the start."""
-        return self._now
-
-    @property
     def records(self) -> list[PodRecord]:
         """What is known of every pod that has come, or was made to leave."""
         return list(self._records.values())
@@ -144,7 +139,7 @@ class RecordedRun(Simulation):
         decision = attempt.decision
         failed = "" if attempt.binding is not None else record.message
         nominated = (decision.nominated if decision is not None else None) or ""
-        self.attempts.append(TriedPod(number, self._now, record.pod.key, attempt.node_name, failed, nominated))
+        self.attempts.append(TriedPod(number, self.now, record.pod.key, attempt.node_name, failed, nominated))
 
     # --- lanes -------------------------------------------------------------------------------
 
@@ -160,10 +155,10 @@ class RecordedRun(Simulation):
         if there is not None and there.lane == lane:
             return
         if there is not None:
-            there.end = self._now
+            there.end = self.now
             del self._open[pod]
         if lane:
-            self._open[pod] = Stay(lane, pod, self._now)
+            self._open[pod] = Stay(lane, pod, self.now)
             self.stays.append(self._open[pod])
 
     def _lane(self, record: PodRecord, held: dict[str, str]) -> str:

@@ -180,9 +180,9 @@ class NodeTraffic(msgspec.Struct, frozen=True, eq=False):
         self.report(old, node)
         self.changed(node, Kind.NODE_ADDED if old is None else Kind.NODE_CHANGED)
         if arrival.leaves_at is not None:
-            self.events.at(max(arrival.leaves_at, arrival.at), NODES, partial(self._leaves, node))
+            self.events.at(max(arrival.leaves_at, arrival.at), NODES, partial(self.leaves, node))
 
-    def _leaves(self, node: Node) -> None:
+    def leaves(self, node: Node) -> None:
         """The node goes, unless a newer manifest came; then the pods on it are collected."""
         if self._node(node.name) is not node:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,7 @@ from kubescheduler.simulation.simulation_report import (
 from kubescheduler.simulation.timeline import (
     ARRIVING,
     LEAVING,
+    NODES,
     PATIENCE,
     SPIN_PAUSE,
     SPINS,
@@ -44,14 +45,23 @@ from kubescheduler.simulation.timeline import (
     RunEvent,
 )
 from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
-from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, PodChains, Workload, timestamp
+from kubescheduler.simulation.workload import (
+    ON_BINDING,
+    ON_FINISH,
+    Arrival,
+    NodeArrival,
+    PodChains,
+    Workload,
+    timestamp,
+)
 
 Progress = Callable[[int, int], None]
 """Told (events done, events known)."""
 
 
 class Simulation:
-    """One run of a workload over the scheduler's cluster, which it changes; ``run`` is called once.
+    """One run of a workload over the scheduler's cluster, which it changes: ``run`` once, or ``advance`` as often as
+    more is expected.
 
     The scheduler's loop runs against an API server that answers at once. Attempts and bindings take no time; a pod
     that Permit plugins hold waits on the clock. At one moment pods leave, then nodes come and go, then pods arrive,
@@ -97,11 +107,10 @@ class Simulation:
         self._make_loop(scheduler, preempt)
         columns, joining = self._cache.columns, [arrival.node for arrival in workload.nodes]
         self._usage = UsageRecorder(columns, tracked_resources(columns, joining, self._cache.view.tracked))
-        parts = (self._handlers.changed, self._events, self._node_changed, self._node_left_behind, self._unbound)
-        NodeTraffic(self._cache, *parts).expect(workload.nodes)
+        parts = (self._handlers.changed, self._events, self._node_changed, self._collected, self.unbound)
+        self._traffic = NodeTraffic(self._cache, *parts)
+        self.expect(workload.arrivals, workload.nodes)
         ObjectTraffic(self._cache, self._handlers.changed, self._events, self._changed).expect(workload.updates)
-        for arrival in workload.arrivals:
-            self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
 
     def _make_loop(self, scheduler: PodScheduler, preempt: bool) -> None:
         adapt = partial(on_virtual_time, api=self._api, time=self._time, epoch=self._epoch)
@@ -123,7 +132,24 @@ class Simulation:
 
     def run(self) -> Report:
         """Everything, until nothing happens any more."""
-        self._usage.sample(0.0, 0)
+        self.advance()
+        return Report(
+            release=self._scheduler.algorithm.release,
+            epoch=self._epoch,
+            end=self.now,
+            pods=tuple(self._records.values()),
+            preemptions=tuple(self._preemptions),
+            resources=self._usage.resources,
+            samples=tuple(self._usage.samples),
+            nodes=tuple(self._usage.nodes()),
+        )
+
+    # --- step by step ------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """What is expected happens, until nothing does any more."""
+        if not self._usage.samples:
+            self._usage.sample(0.0, 0)
         while (moment := self._next_moment()) is not None:
             self._time.move_to(moment)
             self._events.run(moment)
@@ -137,22 +163,44 @@ class Simulation:
             self._usage.sample(moment, self._pending)
             if self._progress is not None:
                 self._progress(self._events.done, self._events.noted)
-        return Report(
-            release=self._scheduler.algorithm.release,
-            epoch=self._epoch,
-            end=self._now,
-            pods=tuple(self._records.values()),
-            preemptions=tuple(self._preemptions),
-            resources=self._usage.resources,
-            samples=tuple(self._usage.samples),
-            nodes=tuple(self._usage.nodes()),
-        )
 
-    # --- time --------------------------------------------------------------------------------
+    def expect(self, arrivals: Iterable[Arrival] = (), nodes: Iterable[NodeArrival] = ()) -> None:
+        """Has pods and nodes come besides, as those of a workload do, from now on."""
+        self._traffic.expect(nodes)
+        for arrival in arrivals:
+            self._events.at(arrival.at, ARRIVING, partial(self._arrives, arrival))
+
+    def expect_end(self, at: float, pods: Iterable[Pod] = (), nodes: Iterable[Node] = ()) -> None:
+        """Has pods leave at a time, placed or not, and nodes, with the pods that are on them then."""
+        for pod in pods:
+            self._events.at(at, LEAVING, partial(self._collected, pod, FINISHED))
+        for node in nodes:
+            self._events.at(at, NODES, partial(self._traffic.leaves, node))
+
+    def report_change(self, old: Any, new: Any) -> None:
+        """An object that is neither node nor pod came (``old`` is None), changed, or went (``new`` is None)."""
+        self._handlers.changed(old, new)
+        self._changed()
 
     @property
-    def _now(self) -> float:
+    def now(self) -> float:
+        """Seconds since the start."""
         return self._time.moment
+
+    @property
+    def preemptions(self) -> Sequence[PreemptionRecord]:
+        """Those so far, in order."""
+        return self._preemptions
+
+    def record(self, key: str) -> PodRecord | None:
+        """The last pod of that ``namespace/name`` that came, or that was preempted; None for any other."""
+        return self._records.get(key)
+
+    def unbound(self) -> list[Pod]:
+        """The pods that have no node yet, in order of arrival."""
+        return [record.pod for record in self._records.values() if record.outcome == WAITING]
+
+    # --- time --------------------------------------------------------------------------------
 
     def _next_moment(self) -> float | None:
         """The next event, or the next tick of the queue that is of any use.
@@ -162,13 +210,13 @@ class Simulation:
         if not self._pending:
             return self._events.next
         event, tick = self._events.next, self._queue.next_flush()
-        late = event is None and self._now - self._lasted > PATIENCE
+        late = event is None and self.now - self._lasted > PATIENCE
         if late and not self._tried.turn(self._queue.pending()):
             return None
         if len(self._waiting):
             event = self._first_of(event)
         if self._spun:
-            tick = math.floor(self._now) + SPIN_PAUSE
+            tick = math.floor(self.now) + SPIN_PAUSE
         if tick is None or (event is not None and event <= tick):
             return event
         resting = self._queue.resting()
@@ -205,7 +253,7 @@ class Simulation:
 
     def _tell(self, kind: Kind, **fields: object) -> None:
         if self._listen is not None:
-            self._listen(RunEvent(self._now, kind, **fields))  # type: ignore[arg-type]
+            self._listen(RunEvent(self.now, kind, **fields))  # type: ignore[arg-type]
 
     def _tell_of(self, record: PodRecord, kind: Kind, **fields: object) -> None:
         if self._listen is not None:
@@ -257,7 +305,7 @@ class Simulation:
         if found is not None and found.chosen:
             node = found.chosen[0]
             victims = tuple(pod.key for pod in found.candidates[node].pods)
-            self._preemptions.append(PreemptionRecord(self._now, record.pod.key, node, victims))
+            self._preemptions.append(PreemptionRecord(self.now, record.pod.key, node, victims))
             self._evicted_for |= dict.fromkeys(victims, record.pod.key)
 
     def _came_back(self, record: PodRecord) -> None:
@@ -319,7 +367,7 @@ class Simulation:
         elif new.metadata.deletion_timestamp is not None:
             self._changed(new.node_name)
             self._tell(Kind.EVICTED, pod=new.key, node=new.node_name, by=self._evicted_for.get(new.key, ""))
-            self._events.at(self._now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
+            self._events.at(self.now + self._grace, LEAVING, partial(self._leaves, record, PREEMPTED))
         elif new.nominated_node_name != old.nominated_node_name:
             self._shifted()
             kind = Kind.NOMINATED if new.nominated_node_name else Kind.NOMINATION_CLEARED
@@ -382,15 +430,12 @@ class Simulation:
         """The next pod of the chain comes, if this was what it waited for."""
         following = self._chains.following(record.chain, on) if record.chain else None
         if following is not None:
-            self._events.at(max(self._now, following.at), ARRIVING, partial(self._arrives, following))
+            self._events.at(max(self.now, following.at), ARRIVING, partial(self._arrives, following))
 
     def _node_changed(self, node: Node, kind: Kind) -> None:
         self._changed(node.name)
         self._tell(kind, node=node.name)
 
-    def _unbound(self) -> list[Pod]:
-        return [record.pod for record in self._records.values() if record.outcome == WAITING]
-
-    def _node_left_behind(self, pod: Pod) -> None:
-        """A pod of a node that is gone."""
-        self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, pod.node_name, 0.0), LOST)
+    def _collected(self, pod: Pod, outcome: str = LOST) -> None:
+        """A pod goes; it may be of the cluster, of which no record is kept. LOST: with its node."""
+        self._leaves(self._records.get(pod.key) or PodRecord(pod, 0.0, RUNNING, pod.node_name, 0.0), outcome)

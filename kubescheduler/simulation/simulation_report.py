@@ -66,6 +66,11 @@ class PodRecord:
         self._failed, self._text = None, ""
 
     @property
+    def decision(self) -> Decision | None:
+        """The last attempt's, which failed; None once the pod is placed, or where it was not tried."""
+        return None if self._failed is None else attrs.evolve(self._failed, pod=self.pod)
+
+    @property
     def gave_up(self) -> bool:
         """Whether an error ended the last attempt, so that nobody knows where the pod would go."""
         return gave_up(self._failed)

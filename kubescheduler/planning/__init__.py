@@ -1,0 +1,1 @@
+"""Questions about nodes: what becomes of pods that have to leave theirs."""

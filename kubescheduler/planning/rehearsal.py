@@ -1,0 +1,225 @@
+"""A cluster in which it is played what happens when nodes take no more pods, go, and pods have to leave theirs.
+
+The scheduler's own queue and cycle place what comes back, on a virtual clock (``kubescheduler.simulation``), preemption
+included; what that evicts comes back as well. A pod that leaves ends at once, and one that has a node runs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+import msgspec
+
+from clusterstate.cluster_objects import KEPT
+from clusterstate.objects import ClusterObject, Node, Pod
+from kubescheduler.core.decision import Decision
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.hinting.hint_search import HintSearch
+from kubescheduler.hinting.proposals import Hint
+from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation_report import PodRecord
+from kubescheduler.simulation.timeline import Listen
+from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload, moment_of
+
+EVICTED, LOST_NODE = "evicted", "lost with its node"
+"""Why a pod left its node, besides "preempted by namespace/name"."""
+
+
+@attrs.define(eq=False)
+class Moved:
+    """A pod that had to leave its node, and what became of it."""
+
+    pod: Pod
+    """As it was before."""
+    fate: Fate
+    left: list[str]
+    """Why it left, in order: a pod may have to leave again where it went."""
+    now: Pod | None
+    """The pod that there is now in its place; None: there is none."""
+    record: PodRecord | None = None
+    """What became of that."""
+
+    @property
+    def node(self) -> str:
+        """Where it is now; empty: nowhere."""
+        return "" if self.record is None or self.now is None else self.record.node
+
+    @property
+    def nowhere(self) -> bool:
+        """Whether it was made anew and has no node."""
+        return self.now is not None and not self.node
+
+    @property
+    def message(self) -> str:
+        """Why it is nowhere, in the release's words; empty for any other."""
+        return self.record.message if self.record is not None and self.nowhere else ""
+
+    @property
+    def decision(self) -> Decision | None:
+        """The evidence: the last attempt's decision on a pod that is nowhere; None where it was not tried."""
+        return self.record.decision if self.record is not None and self.nowhere else None
+
+
+class Rehearsal:
+    """One cluster under one scheduler. What is asked for happens in ``settle``, until nothing does any more."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        objects: Iterable[ClusterObject],
+        tie_break: TieBreak | None = None,
+        *,
+        listen: Listen | None = None,
+    ) -> None:
+        """The pods that wait in the cluster take part from the start. listen: told of everything that happens."""
+        every = list(objects)
+        self.engine = engine
+        self.cache = cache_for(engine, every)
+        self.waiting = release_named(engine.release).queue_order(every)
+        self.moved: list[Moved] = []
+        self._there = {obj.key for obj in every if isinstance(obj, Pod)}
+        self._finished = [obj for obj in every if isinstance(obj, Pod) and fate_of(obj) is Fate.FINISHED]
+        self._followed: dict[str, Moved] = {}
+        self._seen = 0
+        arrivals = tuple(Arrival(pod) for pod in self.waiting)
+        scheduler = engine.scheduler(self.cache, tie_break)
+        workload = Workload(arrivals, epoch=_latest(every))
+        self._run = Simulation(scheduler, workload, preempt=True, listen=listen)
+
+    # --- what there is -----------------------------------------------------------------------
+
+    def node(self, name: str) -> Node | None:
+        """The node as it is now; None: there is none."""
+        row = self.cache.columns.row_of.get(name)
+        return None if row is None else self.cache.columns.nodes[row]
+
+    def pods_on(self, name: str) -> list[Pod]:
+        """The pods on a node that have not finished, by namespace and name."""
+        row = self.cache.columns.row_of.get(name)
+        return [] if row is None else sorted(self.cache.columns.pods[row].values(), key=lambda pod: pod.key)
+
+    def finished_on(self, name: str) -> list[Pod]:
+        """The pods on a node that have finished."""
+        return [pod for pod in self._finished if pod.node_name == name]
+
+    def objects(self) -> list[ClusterObject]:
+        """The cluster as it is now."""
+        nodes = (node for node in self.cache.columns.nodes if node is not None)
+        others = (obj for table, _ in KEPT.values() for obj in getattr(self.cache.objects, table).values())
+        return [*others, *nodes, *self.cache.pods(), *self._run.unbound(), *self._finished]
+
+    def record(self, pod: Pod) -> PodRecord | None:
+        """What became of a pod that came, also of one that waited from the start."""
+        return self._run.record(pod.key)
+
+    # --- what happens ------------------------------------------------------------------------
+
+    def cordon(self, names: Iterable[str], *, on: bool = True) -> None:
+        """Nodes take no more pods; on=False: they do again."""
+        nodes = [node for name in names if (node := self.node(name)) is not None and node.unschedulable != on]
+        self._run.expect(nodes=[NodeArrival(_cordoned(node, on), self._run.now) for node in nodes])
+
+    def evict(self, pods: Iterable[Pod], why: str = EVICTED) -> None:
+        """Pods end, and what their controllers make in their place comes. Pods of DaemonSets come back as well."""
+        leaving = list(pods)
+        self._run.expect_end(self._run.now, leaving)
+        for pod in leaving:
+            self._follow(pod, why, comes_back=fate_of(pod) in (Fate.REMADE, Fate.DAEMON))
+
+    def remove(
+        self, names: Iterable[str], why: str = LOST_NODE, *, after: Callable[[Pod], float] = lambda _: 0.0
+    ) -> None:
+        """Nodes go at once, with all pods on them; what is made in their place comes ``after`` so many seconds.
+
+        A pod that comes later than others finds what they left free. Pods of DaemonSets and static ones do not.
+        """
+        nodes = [node for name in names if (node := self.node(name)) is not None]
+        leaving = [pod for node in nodes for pod in self.pods_on(node.name)]
+        self._run.expect_end(self._run.now, nodes=nodes)
+        for pod in leaving:
+            self._follow(pod, why, comes_back=fate_of(pod) is Fate.REMADE, after=after(pod))
+
+    def settle(self) -> None:
+        """Everything happens, and every pod that came is tried, until nothing changes any more."""
+        self._run.advance()
+        while len(self._run.preemptions) > self._seen:
+            for found in self._run.preemptions[self._seen :]:
+                self._seen += 1
+                for key in found.victims:
+                    self._preempted(key, found.pod)
+            self._run.advance()
+        for moved in self.moved:
+            moved.record = None if moved.now is None else self._run.record(moved.now.key)
+
+    def _preempted(self, key: str, by: str) -> None:
+        record = self._run.record(key)
+        assert record is not None, key
+        self._follow(
+            record.pod, f"preempted by {by}", comes_back=fate_of(record.pod) in (Fate.REMADE, Fate.DAEMON, Fate.LEAVING)
+        )
+
+    def _follow(self, pod: Pod, why: str, *, comes_back: bool, after: float = 0.0) -> None:
+        """Notes that a pod leaves, and has the next one come if there is one."""
+        moved = self._followed.pop(pod.key, None)
+        if moved is None:
+            moved = Moved(pod, fate_of(pod), [], None)
+            self.moved.append(moved)
+        moved.left.append(why)
+        moved.now = None
+        made: list[ClusterObject] = []
+        if comes_back:
+            moved.now, made = made_for(pod, successor(pod, self._there), self.cache.objects)
+        for before, now in list(given_back(pod, self.cache.objects)):
+            self._run.report_change(before, now)
+        for claim in made:
+            self._run.report_change(None, claim)
+        self._there.discard(pod.key)
+        if moved.now is not None:
+            self._there.add(moved.now.key)
+            self._followed[moved.now.key] = moved
+            self._run.expect([Arrival(moved.now, self._run.now + after)])
+
+    # --- hints -------------------------------------------------------------------------------
+
+    def hints(self, pods: Sequence[Pod], most: int = 20) -> dict[str, Hint]:
+        """``namespace/name`` → the smallest change that would make the pod fit as things are now, where there is one.
+
+        most: so many kinds of pods are asked about; pods that no rule can tell apart are of one kind.
+        """
+        search = HintSearch(self.engine, cache_for(self.engine, self.objects()))
+        found: dict[object, Hint | None] = {}
+        out: dict[str, Hint] = {}
+        for pod in pods:
+            kind = self.cache.info(pod)
+            if kind not in found:
+                if len(found) == most:
+                    continue
+                hints = search.hints(pod, top=1)
+                found[kind] = hints[0] if len(hints) else None
+            if (hint := found[kind]) is not None:
+                out[pod.key] = hint
+        return out
+
+
+def _cordoned(node: Node, on: bool) -> Node:
+    manifest = node.manifest
+    if manifest is not None:
+        manifest = {**manifest, "spec": {**(manifest.get("spec") or {}), "unschedulable": on}}
+    return msgspec.structs.replace(node, unschedulable=on, manifest=manifest)
+
+
+def _latest(objects: Iterable[ClusterObject]) -> float:
+    """The latest moment that pods have, in seconds since 1970, for what comes after; 0 where none has one."""
+    pods = (obj for obj in objects if isinstance(obj, Pod))
+    texts = {text for pod in pods for text in (pod.start_time, pod.metadata.creation_timestamp) if text}
+    found = 0.0
+    for text in texts:
+        try:
+            found = max(found, moment_of(text))
+        except ValueError:
+            continue
+    return found
