@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from clusterstate.footprint import Footprint
 from clusterstate.podinfo import PodInfo
@@ -23,6 +24,7 @@ from predicates.node_identity import (
     pod_fits_host_1_4,
     pod_match_node_selector,
     pod_match_node_selector_1_4,
+    pod_match_node_selector_1_20,
 )
 from predicates.ports import (
     PORTS_TAKEN,
@@ -38,6 +40,7 @@ from predicates.ports import (
 )
 from predicates.refusal_evidence import Explain, Refusal, predicate_evidence
 from predicates.resources import explain_shortage, pod_fits_resources, pod_fits_resources_1_4
+from predicates.taints import pod_tolerates_node_no_schedule_taints
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict
 
 
@@ -66,6 +69,16 @@ def general_predicates_1_4(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     if selects_nodes_1_4(pod):
         verdict |= pod_match_node_selector_1_4(pod, snapshot)
     return verdict
+
+
+def admitted(fits: Callable[[PodInfo, Snapshot], Verdict], pod: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether a pod that names no node passes resources, host ports, selector and NoSchedule taints on every row.
+
+    fits: the release's check of resources. Upstream: 1.22 to 1.31 preCheckForNode and AdmissionCheck.
+    """
+    selected = partial(pod_match_node_selector_1_20, None)
+    checks = (fits, pod_fits_host_ports, selected, pod_tolerates_node_no_schedule_taints)
+    return not any(failing.any() for check in checks for failing in check(pod, snapshot).values())
 
 
 def wants_resources_alone(pod: PodInfo) -> bool:

@@ -41,6 +41,11 @@ def hard_taints(node: Node) -> Taints | None:
     return tuple(taint for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute")) or None
 
 
+def no_schedule_taints(node: Node) -> Taints | None:
+    """The taints of effect NoSchedule; None without any."""
+    return tuple(taint for taint in node.taints if taint.effect == "NoSchedule") or None
+
+
 def no_execute_taints(node: Node) -> Taints | None:
     """The taints of effect NoExecute; None without any."""
     return tuple(taint for taint in node.taints if taint.effect == "NoExecute") or None
@@ -68,6 +73,11 @@ def _untolerated(pod: PodInfo, snapshot: Snapshot, taints_of: Callable[[Node], T
 def pod_tolerates_node_taints(pod: PodInfo, snapshot: Snapshot) -> Verdict:
     """Some toleration covers each NoSchedule and NoExecute taint. Upstream: 1.16 PodToleratesNodeTaints."""
     return _untolerated(pod, snapshot, hard_taints)
+
+
+def pod_tolerates_node_no_schedule_taints(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Some toleration covers each NoSchedule taint. Upstream: 1.22 to 1.31 preCheckForNode."""
+    return _untolerated(pod, snapshot, no_schedule_taints)
 
 
 def pod_tolerates_node_no_execute_taints(pod: PodInfo, snapshot: Snapshot) -> Verdict:

@@ -19,6 +19,8 @@ from kubescheduler.queue.queueing_hints import ASSIGNED_POD, NODE, Action, Queue
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod
+    from clusterstate.podinfo import PodInfo
+    from clusterstate.snapshot import Snapshot
     from kubescheduler.queue.entry import Backoff, QueueEntry
     from kubescheduler.queue.queueing_hints import ClusterEvent, Event, QueueingHints
     from kubescheduler.queue.registered_events import Events
@@ -60,6 +62,9 @@ class QueuePolicy(msgspec.Struct, frozen=True, eq=False):
     """What pods are said to be moved by."""
     events: Events | None = None
     """Plugin → what it registers; None: what the plugins' own records say."""
+    admits: Callable[[PodInfo, Snapshot], bool] | None = None
+    """Whether an unschedulable pod passes a first look at the row of a node that came or changed; one that
+    does not stays where it is. None: nobody looks."""
     updates_in_place: bool = False
     """Where no events are kept: a pod in back-off that changes stays there, and an unschedulable one whose spec
     changes waits out its back-off; otherwise both become active."""

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from clusterstate.errors import ClusterStateError
 from kubescheduler.queue.entry import Backoff, Place, QueueEntry, by_priority
@@ -384,9 +385,16 @@ class SchedulingQueue:
             if in_flight != key:
                 missed.append(event)
         for entry in [entry for entry in lying.values() if entry.pod.key != key]:
-            if hint := policy.helps(self.hints, entry, event):
+            if (hint := policy.helps(self.hints, entry, event)) and self._passes(entry.pod, event):
                 self._requeue(entry, hint)
         self._move_cycle = self._cycle
+
+    def _passes(self, pod: Pod, event: ClusterEvent) -> bool:
+        """Whether the pod passes a first look at the node that came or changed, if it was one."""
+        if self._policy.admits is None or event.resource != NODE or event.new is None:
+            return True
+        row = self._cache.columns.row_of[event.new.name]
+        return self._policy.admits(self._cache.info(pod), self._cache.snapshot().take(np.array([row], np.int64)))
 
     # --- time --------------------------------------------------------------------------------
 

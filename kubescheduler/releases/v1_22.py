@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,12 @@ from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, P
 from kubescheduler.releases import v1_21
 from kubescheduler.releases.changes import after, component, cycling, gates, plugins, policies, queueing, together
 from kubescheduler.releases.release import Change, ChangeKind, Release
+from predicates.resources import node_resources_fit_1_20
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.queue.queue_policy import QueuePolicy
+    from kubescheduler.releases.daemon_controllers import Check
 
 OLDER = v1_21.RELEASE.framework_rules.component.providers[DEFAULT_PROVIDER]
 
@@ -105,6 +107,17 @@ def by_registered(older: QueuePolicy) -> QueuePolicy:
     from kubescheduler.queue.registered_events import EVENTS_1_22
 
     return replace(older, events=EVENTS_1_22)
+
+
+def looking_first(fits: Check) -> Callable[[QueuePolicy], QueuePolicy]:
+    """A pod is moved for a node on which it passes a first look; fits: the release's check of resources."""
+
+    def edit(older: QueuePolicy) -> QueuePolicy:
+        from predicates.general import admitted
+
+        return replace(older, admits=partial(admitted, fits))
+
+    return edit
 
 
 def activating(older: ReleaseCycles) -> ReleaseCycles:
@@ -221,6 +234,13 @@ CHANGES = (
         "once.",
         ChangeKind.QUEUE,
         together(queueing(by_registered), cycling(activating)),
+    ),
+    Change(
+        "nodes-are-looked-at-first",
+        "A node that comes or changes has a pod tried again only if it passes a first look there: resources, "
+        "host ports, selector and required affinity, taints of effect NoSchedule.",
+        ChangeKind.QUEUE,
+        queueing(looking_first(node_resources_fit_1_20)),
     ),
     Change(
         "preemption-needs-victims",

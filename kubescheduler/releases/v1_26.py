@@ -26,10 +26,13 @@ from kubescheduler.releases.changes import (
     gates,
     plugins,
     providers_run,
+    queueing,
     together,
     without_later,
 )
 from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.v1_22 import looking_first
+from predicates.resources import node_resources_fit_1_26
 
 MULTI_POINT = (*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])
 
@@ -61,7 +64,7 @@ CHANGES = (
         "extended-resources-of-zero",
         "NodeResourcesFit does not compare extended resources of which a pod asks for 0.",
         ChangeKind.FILTER,
-        plugins(node_resources_fit.PLUGIN_1_26),
+        together(plugins(node_resources_fit.PLUGIN_1_26), queueing(looking_first(node_resources_fit_1_26))),
     ),
     Change(
         "spread-inclusion-policies",

@@ -29,6 +29,8 @@ from kubescheduler.releases.changes import (
     without_later,
 )
 from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.v1_22 import looking_first
+from predicates.resources import node_resources_fit_1_36
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -46,7 +48,7 @@ CHANGES = (
         "requests-of-zero-are-not-compared",
         "NodeResourcesFit compares cpu, memory and ephemeral storage only where a pod asks for more than 0 of them.",
         ChangeKind.FILTER,
-        plugins(node_resources_fit.PLUGIN_1_28),
+        together(plugins(node_resources_fit.PLUGIN_1_28), queueing(looking_first(node_resources_fit_1_36))),
     ),
     Change(
         "sidecars-can-be-turned-on",

@@ -29,6 +29,7 @@ def by_hints(older: QueuePolicy) -> QueuePolicy:
         helps=queue_policy.by_hints,
         retry_period=int,
         events=None,
+        admits=None,
         keeps_events=True,
     )
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import Container, ContainerPort, Node, Pod, Taint
 from kubescheduler.framework.plugins.plugin_record import events_by_plugin
 from kubescheduler.queue.entry import Place
 from kubescheduler.queue.queueing_hints import QueueingHints
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from kubescheduler.releases.lookup import RELEASES
-from tests.support.build import make_node, make_pod, resources
+from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.queues import release_queues
 from tests.support.queues.release_queues import ERROR, Rejection, Setting
 
@@ -62,6 +62,35 @@ def test_updates_of_nodes(
     assert found == moving
 
 
+PORT = (Container("c", ports=(ContainerPort(80),)),)
+SELECTING = make_pod("p", node_selector=labels({"a": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("pod", "node", "passes"),
+    [
+        (POD, make_node("n1"), True),
+        (make_pod("p", containers=PORT), make_node("n1"), False),
+        (SELECTING, make_node("n1"), False),
+        (SELECTING, make_node("n1", {"a": "b"}), True),
+        (make_pod("p", requests=resources(cpu=4001)), make_node("n1"), False),
+        (POD, make_node("n1", taints=[Taint("a", "", "NoSchedule")]), False),
+        (POD, make_node("n1", taints=[Taint("a", "", "NoExecute")]), True),
+        (POD, make_node("n1", unschedulable=True), True),
+    ],
+)
+def test_a_first_look_at_a_node(pod: Pod, node: Node, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 1.22 to 1.31 a node moves only pods that resources, ports, selector and NoSchedule taints let there."""
+    for release in ("1.21", "1.22", "1.27", "1.31", "1.32"):
+        here = setting(release, monkeypatch)
+        here.cache.add(make_pod("held", node="n1", containers=PORT))
+        here.add_and_fail(pod, why=ERROR)
+        here.cache.add_node(node)
+        here.queue.node_added(node)
+        moved = here.queue.place(pod) is not Place.UNSCHEDULABLE
+        assert moved is (passes or release in ("1.21", "1.32")), release
+
+
 @pytest.mark.parametrize("release", ["1.21", "1.27", "1.31"])
 def test_any_event_moves_a_pod_that_erred(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No plugin rejected it, so nothing is known of what would help."""
@@ -79,7 +108,7 @@ def test_a_pod_in_back_off_changes(release: str, place: Place, monkeypatch: pyte
     """From 1.21 on it goes on waiting."""
     here = setting(release, monkeypatch)
     here.add_and_fail(POD, why=rejected_by("NodeResourcesFit"))
-    here.queue.node_added(make_node("n3"))
+    here.queue.node_added(make_node("n2"))
     assert here.queue.place(POD) is Place.BACKOFF
     here.queue.update(POD, make_pod("p", label={"a": "b"}))
     assert here.queue.place(POD) is place
