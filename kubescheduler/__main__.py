@@ -19,6 +19,13 @@ def kubectl_why() -> None:
     main()
 
 
+def kubectl_complete_why() -> None:
+    """The console script ``kubectl_complete-why``, which kubectl asks when a shell completes ``kubectl why``."""
+    from kubescheduler.cli.completion import kubectl_completions
+
+    sys.stdout.write(kubectl_completions("why", sys.argv[1:]))
+
+
 def main() -> None:
     """Runs the command line. An interrupt ends it with status 130, also while modules are still being imported."""
     gc.set_threshold(MADE_BEFORE_COLLECTION)

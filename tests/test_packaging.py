@@ -42,7 +42,7 @@ def test_console_scripts_can_be_imported(config: configparser.ConfigParser) -> N
     for script in scripts:
         module, _, function = script.partition("=")[2].strip().partition(":")
         assert callable(getattr(importlib.import_module(module), function))
-    assert [script.split()[0] for script in scripts] == ["kubescheduler", "kubectl-why"]
+    assert [script.split()[0] for script in scripts] == ["kubescheduler", "kubectl-why", "kubectl_complete-why"]
 
 
 def test_every_dependency_has_bounds(config: configparser.ConfigParser) -> None:

@@ -53,6 +53,20 @@ class ServerCluster(NamedTuple):
 
         return self._listed().namespace(os.environ)
 
+    def pod_names(self, namespace: str | None) -> list[str]:
+        """The names of pods, for a shell to complete: none where the server cannot be asked at once."""
+        import os
+
+        from clusterstate.errors import InputError
+
+        try:
+            from kubescheduler.live.cluster_lists import read_pod_names
+            from kubescheduler.live.transport.api_answers import ApiError
+
+            return read_pod_names(self._listed(), os.environ, namespace or self.namespace())
+        except (InputError, ApiError):
+            return []
+
     def _listed(self) -> ListedServer:
         import importlib.util
 

@@ -23,12 +23,21 @@ if TYPE_CHECKING:
     from kubescheduler.cli.output import Screen
 
 
+def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Names of the server's pods, for a shell that completes POD."""
+    given = context.params
+    namespace, slash, name = begun.rpartition("/")
+    server = ServerCluster(given.get("kubeconfig") or "", given.get("context"))
+    names = server.pod_names(namespace or given.get("namespace"))
+    return [f"{namespace}{slash}{each}" for each in names if each.startswith(name)]
+
+
 @click.command(
     cls=GroupedCommand,
     short_help="Say why a pod is where it is, or nowhere.",
     epilog=f"Exit status: 0 the pod has a node or would get one, 1 it fits nowhere, {ERROR_STATUS}",
 )
-@click.argument("pod")
+@click.argument("pod", shell_complete=pod_names)
 @partial(cluster_options, required=False)
 @click.option(
     "-n", "--namespace", metavar="NAME", help="The pod's namespace.  [default: the context's; of files default]"

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import attrs
 import msgspec
@@ -277,6 +278,40 @@ async def _ask_version(server: ListedServer, environment: Mapping[str, str]) -> 
         return msgspec.json.decode(answer.body, type=_Version).git_version
     except msgspec.DecodeError as error:
         raise ApiError(f"the server's version is not readable: {error}") from None
+    finally:
+        await client.close()
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _NamedPod(msgspec.Struct):
+    metadata: _Named
+
+
+class _PodNames(msgspec.Struct):
+    items: list[_NamedPod]
+
+
+AT_ONCE = 3.0
+"""Seconds within which a shell that completes a name is answered, or is not."""
+
+
+def read_pod_names(server: ListedServer, environment: Mapping[str, str], namespace: str) -> list[str]:
+    """The names of at most ``PAGE`` pods of a namespace, for a shell to complete. Raises as ``read_server`` does."""
+    with IoThread() as io:
+        return io.wait(_ask_pod_names(server, environment, namespace))
+
+
+async def _ask_pod_names(server: ListedServer, environment: Mapping[str, str], namespace: str) -> list[str]:
+    client = ApiClient(await server.access(environment), ClientOptions(server.limits, USER_AGENT, AT_ONCE))
+    try:
+        path = f"{CORE}/namespaces/{quote(namespace, safe='')}/pods"
+        answer = await client.request("GET", path, [("limit", PAGE)])
+        return [pod.metadata.name for pod in msgspec.json.decode(answer.body, type=_PodNames).items]
+    except msgspec.DecodeError as error:
+        raise ApiError(f"the server's list of pods is not readable: {error}") from None
     finally:
         await client.close()
 

@@ -11,6 +11,9 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.cli import run
+from kubescheduler.cli.completion import kubectl_completions
+from tests.support.apiserver import FrontServer
+from tests.support.live.serving import a_node, a_pod, fill, two_contexts
 
 
 @pytest.fixture
@@ -83,3 +86,14 @@ def test_plugin_of_kubectl(cluster: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("shop/web runs on a.")
+
+
+def test_names_of_pods_are_completed(folder: Path, api_server: FrontServer) -> None:
+    """Of the context's namespace, as kubectl asks a plugin; a server that is not there has none."""
+    fill(api_server, a_node("n"), pods=(a_pod("web-1"), a_pod("web-2"), a_pod("db")))
+    named = ["--kubeconfig", two_contexts(folder, api_server.url)]
+    assert kubectl_completions("why", [*named, "w"]) == "web-1\nweb-2\n:4\n"
+    assert kubectl_completions("why", [*named, "default/d"]) == "default/db\n:4\n"
+    assert kubectl_completions("why", [*named, "-n", "shop", ""]) == ":4\n"
+    assert kubectl_completions("why", [*named, "--context", "gone", ""]) == ":4\n"
+    assert kubectl_completions("why", ["web-1", ""]) == ":0\n"
