@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,14 @@ from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kubescheduler.api.why import Why
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
+
+    Answered = tuple[Why, list[str]]
+    """An answer, with what every output has to say of it."""
 
 
 def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
@@ -46,6 +50,9 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
 )
+@click.option(
+    "-w", "--watch", is_flag=True, help="Ask the API server again every 5 seconds, say what is new, end with a node."
+)
 @NO_DEFAULTING
 @click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
 def why(
@@ -54,6 +61,7 @@ def why(
     namespace: str | None,
     engine: EngineOptions,
     top: int,
+    watch: bool,
     no_defaulting: bool,
     output: str,
 ) -> int:
@@ -68,33 +76,60 @@ def why(
     Examples:
       kubescheduler why web-1 cluster.yaml
       kubescheduler why shop/web-1 --context prod
-      kubectl why web-1 -n shop
+      kubectl why web-1 -n shop --watch
     """
+    check_standard_input(cluster)
+    places = cluster or (ServerCluster(),)
+    if isinstance(places[0], ServerCluster):
+        engine = _as_the_server(engine, places[0])
+        namespace = namespace or places[0].namespace()
+    elif watch:
+        raise click.UsageError("--watch asks an API server: name no files")
+    asked = partial(_asked, pod, places, namespace or "default", engine, top, defaulting=not no_defaulting)
+    for answer, notes in followed(asked, time.sleep) if watch else (asked(),):
+        for piece in _rendered(answer, output, top, notes):
+            click.echo(piece, nl=False)
+    return _status(answer)
+
+
+def _asked(
+    pod: str, places: tuple[ClusterPlace, ...], namespace: str, engine: EngineOptions, top: int, *, defaulting: bool
+) -> Answered:
+    """Of the cluster as it is now. Raises InputError."""
     from clusterstate.errors import InputError, attempt
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.why import named_pod, why_of
     from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
 
-    check_standard_input(cluster)
-    places = cluster or (ServerCluster(),)
     problems: list[str] = []
-    if isinstance(places[0], ServerCluster):
-        engine = _as_the_server(engine, places[0])
-        namespace = namespace or places[0].namespace()
     with nothing_collected():
         configured = attempt(problems, engine.engine)
         there = attempt(
-            problems, read_shown, places, engine.release, not no_defaulting, keep_manifests=True, gates=engine.gates
+            problems, read_shown, places, engine.release, defaulting, keep_manifests=True, gates=engine.gates
         )
         if configured is None or there is None:
             raise InputError(problems)
-        asked = named_pod(there, pod, namespace or "default")
+        asked = named_pod(there, pod, namespace)
     remarks(notes_on_cluster(there))
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
-    answer = why_of(configured, there, asked, tie_break, top=top)
-    for piece in _rendered(answer, output, top, engine.notes(configured)):
-        click.echo(piece, nl=False)
-    return _status(answer)
+    return why_of(configured, there, asked, tie_break, top=top), engine.notes(configured)
+
+
+SECONDS = 5.0
+"""Between one reading of the cluster and the next."""
+
+
+def followed(ask: Callable[[], Answered], wait: Callable[[float], object]) -> Iterator[Answered]:
+    """The answers that say something new, until the pod has a node. Raises what asking raises: a pod may be deleted."""
+    said: list[str] = []
+    while True:
+        answer, notes = ask()
+        if answer.sentences() != said:
+            said = answer.sentences()
+            yield answer, notes
+        if answer.pod.node_name:
+            return
+        wait(SECONDS)
 
 
 def _as_the_server(engine: EngineOptions, server: ServerCluster) -> EngineOptions:

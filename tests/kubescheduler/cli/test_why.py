@@ -12,6 +12,7 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.cli import run
 from kubescheduler.cli.completion import kubectl_completions
+from kubescheduler.cli.why import followed
 from tests.support.apiserver import FrontServer
 from tests.support.live.serving import a_node, a_pod, fill, two_contexts
 
@@ -97,3 +98,20 @@ def test_names_of_pods_are_completed(folder: Path, api_server: FrontServer) -> N
     assert kubectl_completions("why", [*named, "-n", "shop", ""]) == ":4\n"
     assert kubectl_completions("why", [*named, "--context", "gone", ""]) == ":4\n"
     assert kubectl_completions("why", ["web-1", ""]) == ":0\n"
+
+
+def test_following_a_pod() -> None:
+    """What is new is said, until the pod has a node; then nothing is waited for."""
+    small = ks.Cluster().node("a", cpu=1).pod("web", cpu=2)
+    larger = small.node("b", cpu=4)
+    clusters = [small, small, larger, larger.without_pod("web").pod("web", node="b", cpu=2)]
+    states, waited = iter(clusters), list[float]()
+    said = [answer.placed for answer, _ in followed(lambda: (ks.why(next(states), "web"), []), waited.append)]
+    assert said == [False, True, True]
+    assert waited == [5.0, 5.0, 5.0]
+
+
+def test_following_needs_a_server(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files do not change."""
+    assert run(["why", "web", cluster, "--watch"]) == 2
+    assert "--watch asks an API server: name no files" in capsys.readouterr().err
