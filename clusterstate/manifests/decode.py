@@ -18,7 +18,7 @@ from clusterstate.manifests.known_fields import has_only_known, unknown_fields
 from clusterstate.manifests.node_reading import NodeReader, SharedImages
 from clusterstate.manifests.pod_reading import PodReader, ReadPod, names_label_keys, remember, spec_of_text
 from clusterstate.manifests.strictness import LENIENT, Checks, Strictness
-from clusterstate.objects import ClusterObject, Node, ObjectMeta, Pod, PodSpec
+from clusterstate.objects import ClusterObject, LabelSelector, Node, ObjectMeta, Pod, PodDisruptionBudget, PodSpec
 
 T = TypeVar("T", bound=Hashable)
 
@@ -140,6 +140,9 @@ def manifest_of_read(read: ReadPod) -> Manifest:
         "spec": {**spec_of_text(read.spec), "nodeName": read.node_name},
     }
 
+
+BETA = "policy/v1beta1"
+"""The version of budgets whose empty selector selects nothing; that of policy/v1 selects every pod of the namespace."""
 
 Prepare = Callable[[Manifest], Manifest]
 """Defaulting or admission: manifest → manifest, by what the manifest says alone. It may raise DecodeError
@@ -263,6 +266,12 @@ class Decoder:
             return self._pods.share_node(obj, manifest)
         if isinstance(obj, Pod):
             return self._pods.share_pod(obj, manifest if keep or not obj.node_name else None)
+        if (
+            isinstance(obj, PodDisruptionBudget)
+            and obj.selector == LabelSelector()
+            and manifest.get("apiVersion") == BETA
+        ):
+            return msgspec.structs.replace(obj, selector=None)
         return obj
 
     def decode_all(self, items: Iterable[Item | tuple[str, Manifest]]) -> Decoded:

@@ -424,10 +424,27 @@ _DISRUPTED_PODS = own(
     lambda names: dict.fromkeys(names, _SOME_TIME),
     role="keys",
 )
+
+
+def _count_or_share(key: str) -> KeyedField:
+    """A whole number, or a text such as "50%"."""
+
+    def read(fields: Fields, key: str) -> Any:
+        return fields.text(key) if isinstance(fields.data.get(key), str) else fields.integer_or_none(key)
+
+    return own(key, read, lambda value: value, role="word")
+
+
 POD_DISRUPTION_BUDGET = FieldTable(
     PodDisruptionBudget,
     META,
-    at("spec", child("selector", LABEL_SELECTOR)),
+    at(
+        "spec",
+        child("selector", LABEL_SELECTOR),
+        _count_or_share("minAvailable"),
+        _count_or_share("maxUnavailable"),
+        word("unhealthyPodEvictionPolicy"),
+    ),
     at("status", integer("disruptionsAllowed", always=True), _DISRUPTED_PODS),
 )
 

@@ -95,12 +95,19 @@ class PriorityClass(msgspec.Struct, frozen=True):
 
 
 class PodDisruptionBudget(msgspec.Struct, frozen=True):
-    """``disruptions_allowed`` is status.disruptionsAllowed; absent = 0."""
+    """``disruptions_allowed`` is status.disruptionsAllowed; absent = 0. Schedulers read no more than the status.
+
+    ``min_available`` and ``max_unavailable`` are a number or a share ("50%"), None when absent. A selector that selects
+    no pod, as an empty one of policy/v1beta1 does, is None.
+    """
 
     metadata: ObjectMeta
     selector: LabelSelector | None = None
     disruptions_allowed: int = 0
     disrupted_pods: tuple[str, ...] = ()
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class Namespace(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 import msgspec
 
+from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
@@ -18,6 +19,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import Hint
+from kubescheduler.planning.budgets import Budgets
 from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
@@ -79,16 +81,21 @@ class Rehearsal:
         every = list(objects)
         self.engine = engine
         self.cache = cache_for(engine, every)
-        self.waiting = release_named(engine.release).queue_order(every)
+        queue = release_named(engine.release).queue_order(every)
+        self.waiting = [msgspec.structs.replace(pod, phase="") for pod in queue]
         self.moved: list[Moved] = []
-        self._there = {obj.key for obj in every if isinstance(obj, Pod)}
-        self._finished = [obj for obj in every if isinstance(obj, Pod) and fate_of(obj) is Fate.FINISHED]
+        pods = [obj for obj in every if isinstance(obj, Pod)]
+        self._pods = {pod.key: pod for pod in (*pods, *self.waiting)}
+        self._finished = [pod for pod in pods if pod.phase in TERMINATED]
         self._followed: dict[str, Moved] = {}
+        self._homeless = dict.fromkeys(pod.key for pod in self.waiting)
         self._seen = 0
+        self.budgets = Budgets(self.cache.objects, self._pods.values(), self._pods.get)
         arrivals = tuple(Arrival(pod) for pod in self.waiting)
         scheduler = engine.scheduler(self.cache, tie_break)
-        workload = Workload(arrivals, epoch=_latest(every))
+        workload = Workload(arrivals, epoch=_latest(pods))
         self._run = Simulation(scheduler, workload, preempt=True, listen=listen)
+        self._count_budgets()
 
     # --- what there is -----------------------------------------------------------------------
 
@@ -144,7 +151,10 @@ class Rehearsal:
             self._follow(pod, why, comes_back=fate_of(pod) is Fate.REMADE, after=after(pod))
 
     def settle(self) -> None:
-        """Everything happens, and every pod that came is tried, until nothing changes any more."""
+        """Everything happens, and every pod that came is tried, until nothing changes any more.
+
+        What preemption evicts comes back, and the budgets are counted anew.
+        """
         self._run.advance()
         while len(self._run.preemptions) > self._seen:
             for found in self._run.preemptions[self._seen :]:
@@ -152,8 +162,25 @@ class Rehearsal:
                 for key in found.victims:
                     self._preempted(key, found.pod)
             self._run.advance()
-        for moved in self.moved:
-            moved.record = None if moved.now is None else self._run.record(moved.now.key)
+        for key in list(self._homeless):
+            self._look_after(key)
+        self._count_budgets()
+
+    def _look_after(self, key: str) -> None:
+        """A pod without a node may have one now."""
+        record = self._run.record(key)
+        if (moved := self._followed.get(key)) is not None:
+            moved.record = record
+        if record is not None and record.node:
+            del self._homeless[key]
+            self._pods[key] = record.pod
+            self.budgets.changed(record.pod)
+
+    def _count_budgets(self) -> None:
+        """The scheduler sees what budgets allow, as the disruption controller writes it."""
+        for budget in self.budgets.statuses():
+            if (old := self.cache.objects.current(budget)) != budget:
+                self._run.report_change(old, budget)
 
     def _preempted(self, key: str, by: str) -> None:
         record = self._run.record(key)
@@ -172,15 +199,19 @@ class Rehearsal:
         moved.now = None
         made: list[ClusterObject] = []
         if comes_back:
-            moved.now, made = made_for(pod, successor(pod, self._there), self.cache.objects)
+            moved.now, made = made_for(pod, successor(pod, self._pods), self.cache.objects)
         for before, now in list(given_back(pod, self.cache.objects)):
             self._run.report_change(before, now)
         for claim in made:
             self._run.report_change(None, claim)
-        self._there.discard(pod.key)
+        self._pods.pop(pod.key, None)
+        self._homeless.pop(pod.key, None)
+        self.budgets.went(pod)
         if moved.now is not None:
-            self._there.add(moved.now.key)
+            self._pods[moved.now.key] = moved.now
+            self._homeless[moved.now.key] = None
             self._followed[moved.now.key] = moved
+            self.budgets.came(moved.now)
             self._run.expect([Arrival(moved.now, self._run.now + after)])
 
     # --- hints -------------------------------------------------------------------------------
@@ -212,9 +243,8 @@ def _cordoned(node: Node, on: bool) -> Node:
     return msgspec.structs.replace(node, unschedulable=on, manifest=manifest)
 
 
-def _latest(objects: Iterable[ClusterObject]) -> float:
+def _latest(pods: Iterable[Pod]) -> float:
     """The latest moment that pods have, in seconds since 1970, for what comes after; 0 where none has one."""
-    pods = (obj for obj in objects if isinstance(obj, Pod))
     texts = {text for pod in pods for text in (pod.start_time, pod.metadata.creation_timestamp) if text}
     found = 0.0
     for text in texts:

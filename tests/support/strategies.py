@@ -163,6 +163,9 @@ OBJECTS: dict[str, st.SearchStrategy[Any]] = {
         maybe_selector,
         int64,
         st.sets(texts, max_size=2).map(sorted).map(tuple),
+        st.one_of(st.none(), int64, texts),
+        st.one_of(st.none(), int64, texts),
+        texts,
     ),
     "Namespace": st.builds(o.Namespace, metadata),
 }

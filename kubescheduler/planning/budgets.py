@@ -1,0 +1,332 @@
+"""PodDisruptionBudgets: how many pods may be evicted now, as the disruption controller counts, and which evictions the
+API server refuses.
+
+The rules are those of releases 1.27 to 1.36. Upstream: pkg/controller/disruption, pkg/registry/core/pod/storage.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+import msgspec
+
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.objects import Labels, ObjectMeta, OwnerReference, Pod, PodDisruptionBudget
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
+from kubescheduler.planning.departures import controller_of
+
+ALWAYS_ALLOW = "AlwaysAllow"
+UNSCALED = ("DaemonSet", "Job", "CronJob", "Node")
+"""Kinds of controllers that have no scale, so that nobody knows how many pods are expected."""
+WITHOUT_BUDGET = ("Succeeded", "Failed", "Pending")
+"""Phases of pods that are evicted whatever budgets say."""
+
+SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+class Health(msgspec.Struct, frozen=True):
+    """What the disruption controller writes into a budget's status."""
+
+    expected: int
+    """expectedPods."""
+    desired: int
+    """desiredHealthy."""
+    healthy: int
+    """currentHealthy."""
+    fault: str = ""
+    """Why nothing is allowed whatever the numbers are: the controller could not count."""
+
+    @property
+    def allowed(self) -> int:
+        """disruptionsAllowed."""
+        if self.fault or self.expected <= 0:
+            return 0
+        return max(0, self.healthy - self.desired)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """An eviction that the API server does not allow."""
+
+    code: int
+    """429: not now; 500: never, as long as the budgets are what they are."""
+    message: str
+    cause: str = ""
+    budgets: tuple[str, ...] = ()
+    """``namespace/name`` of the budgets that refuse."""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.cause}".rstrip()
+
+
+def is_healthy(pod: Pod) -> bool:
+    """Whether the pod is ready. One whose status says nothing of it is, if it is on a node and not Pending."""
+    ready = next((each.status for each in pod.conditions if each.type == "Ready"), None)
+    if ready is not None:
+        return ready == "True"
+    return bool(pod.node_name) and pod.phase in ("", "Running")
+
+
+def says_nothing(pod: Pod) -> bool:
+    """Whether a pod is taken to be healthy as its status does not say."""
+    return is_healthy(pod) and not any(each.type == "Ready" for each in pod.conditions)
+
+
+# --- one budget -------------------------------------------------------------------------------
+
+
+class Scales:
+    """How many pods controllers are to have."""
+
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._objects = objects
+        self._of_deployments = Counter[tuple[str, str]]()
+        for replica_set in objects.replica_sets.values():
+            owner = _controller(replica_set.metadata)
+            if owner is not None and owner.kind == "Deployment":
+                self._of_deployments[replica_set.metadata.namespace, owner.name] += replica_set.replicas
+
+    def expected(self, pods: Iterable[Pod]) -> tuple[int, str, list[str]]:
+        """(pods that the controllers of these are to have, why nobody knows, controllers that are not in the cluster).
+
+        Pods of no controller are not counted. Of a controller that is not there the pods that are count.
+        Upstream: getExpectedScale.
+        """
+        scales: dict[tuple[str, str], int] = {}
+        missing = Counter[tuple[str, str]]()
+        for pod in pods:
+            owner = controller_of(pod)
+            if owner is None:
+                continue
+            if owner.kind in UNSCALED:
+                return 0, f"found no controllers for pod {pod.metadata.name!r}".replace("'", '"'), []
+            found = self._scale(pod.metadata.namespace, owner)
+            if found is None:
+                missing[owner.kind, owner.name] += 1
+            else:
+                scales[found[0]] = found[1]
+        total = sum(scales.values()) + sum(missing.values())
+        return total, "", [f"{kind}/{name}" for kind, name in missing]
+
+    def _scale(self, namespace: str, owner: OwnerReference) -> tuple[tuple[str, str], int] | None:
+        """(the controller that has the scale, its replicas); a Deployment's are those of all its ReplicaSets."""
+        name = (namespace, owner.name)
+        if owner.kind == "ReplicaSet" and (replica_set := self._objects.replica_sets.get(name)) is not None:
+            above = _controller(replica_set.metadata)
+            if above is not None and above.kind == "Deployment":
+                return ("Deployment", above.name), self._of_deployments[namespace, above.name]
+            return (owner.kind, owner.name), replica_set.replicas
+        if owner.kind == "StatefulSet" and (stateful_set := self._objects.stateful_sets.get(name)) is not None:
+            return (owner.kind, owner.name), stateful_set.replicas
+        if owner.kind == "ReplicationController" and (found := self._objects.replication_controllers.get(name)):
+            return (owner.kind, owner.name), found.replicas
+        return None
+
+
+def _controller(metadata: ObjectMeta) -> OwnerReference | None:
+    return next((owner for owner in metadata.owner_references if owner.controller), None)
+
+
+def health_of(budget: PodDisruptionBudget, pods: Iterable[Pod], scales: Scales) -> tuple[Health, list[str]]:
+    """(what the controller counts, controllers that are not in the cluster). pods: all that the budget selects.
+
+    Upstream: getExpectedPodCount, countHealthyPods.
+    """
+    every = list(pods)
+    healthy = sum(is_healthy(pod) for pod in every if pod.metadata.deletion_timestamp is None)
+    if budget.max_unavailable is None and not isinstance(budget.min_available, str):
+        least = budget.min_available
+        return (Health(0, 0, healthy) if least is None else Health(len(every), int(least), healthy)), []
+    expected, fault, missing = scales.expected(every)
+    try:
+        if budget.max_unavailable is not None:
+            desired = max(0, expected - _scaled(budget.max_unavailable, expected))
+        else:
+            desired = _scaled(budget.min_available or 0, expected)
+    except ValueError as error:
+        return Health(expected, 0, healthy, fault or str(error)), missing
+    return Health(expected, desired, healthy, fault), missing
+
+
+def _scaled(value: int | str, total: int) -> int:
+    """A share of a total is rounded up. Raises ValueError. Upstream: GetScaledValueFromIntOrPercent."""
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    if digits == value or not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f'invalid value for IntOrString: invalid type: string is not a percentage: "{value}"')
+    return -(-int(digits) * total // 100)
+
+
+# --- all budgets of a cluster -----------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class _Kept:
+    """A budget, and the pods that it selects."""
+
+    budget: PodDisruptionBudget
+    matcher: Matcher
+    pods: dict[str, None] = attrs.field(factory=dict)
+    health: Health | None = None
+    """None: something has changed since it was counted."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.budget.metadata.namespace}/{self.budget.metadata.name}"
+
+
+class Budgets:
+    """The budgets of a cluster whose pods come and go; evictions take of them until they are counted anew."""
+
+    def __init__(self, objects: ClusterObjects, pods: Iterable[Pod], current: Callable[[str], Pod | None]) -> None:
+        """pods: all there are, pending and finished ones too. current: a pod by its ``namespace/name`` as it is now."""
+        self._scales = Scales(objects)
+        self._current = current
+        self._kept: dict[str, _Kept] = {}
+        self._of_namespace: dict[str, list[_Kept]] = {}
+        self._known: dict[tuple[str, Labels], tuple[_Kept, ...]] = {}
+        self._notes: dict[str, None] = {}
+        self._stale: dict[str, None] = {}
+        for budget in objects.pod_disruption_budgets.values():
+            try:
+                kept = _Kept(budget, compile_label_selector(budget.selector))
+            except SelectorError:
+                continue  # it selects no pod
+            self._kept[kept.key] = kept
+            self._stale[kept.key] = None
+            self._of_namespace.setdefault(budget.metadata.namespace, []).append(kept)
+        silent = 0
+        for pod in pods:
+            self.came(pod)
+            silent += says_nothing(pod) and bool(self._of(pod))
+        if silent:
+            self._notes[f"{_pods(silent)} under budgets that have no condition Ready are counted as ready"] = None
+        for key, kept in self._kept.items():
+            self._compare(key, kept)
+
+    def _compare(self, key: str, kept: _Kept) -> None:
+        """Notes a status that says something else than what is counted."""
+        said, found = kept.budget.disruptions_allowed, self.health(key)
+        if said != found.allowed and said:
+            self._notes[f"budget {key}: its status allows {said}, counted anew it allows {found.allowed}"] = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers has to know."""
+        return list(self._notes)
+
+    def __iter__(self) -> Iterator[str]:
+        """``namespace/name`` of each budget."""
+        return iter(self._kept)
+
+    def came(self, pod: Pod) -> None:
+        """There is one more pod, on a node or not."""
+        for kept in self._of(pod):
+            kept.pods[pod.key] = None
+        self.changed(pod)
+
+    def went(self, pod: Pod) -> None:
+        """A pod is gone."""
+        for kept in self._of(pod):
+            kept.pods.pop(pod.key, None)
+        self.changed(pod)
+
+    def changed(self, pod: Pod) -> None:
+        """A pod has come to a node, or is no longer healthy."""
+        for kept in self._of(pod):
+            kept.health = None
+            self._stale[kept.key] = None
+
+    def over(self, pod: Pod) -> list[str]:
+        """``namespace/name`` of the budgets that select the pod."""
+        return [kept.key for kept in self._of(pod)]
+
+    def budget(self, key: str) -> PodDisruptionBudget:
+        """The budget of that ``namespace/name``."""
+        return self._kept[key].budget
+
+    def pods_of(self, key: str) -> list[Pod]:
+        """The pods that a budget selects, as they are now."""
+        found = (self._current(name) for name in self._kept[key].pods)
+        return [pod for pod in found if pod is not None]
+
+    def health(self, key: str) -> Health:
+        """What the controller counts for a budget now."""
+        kept = self._kept[key]
+        if kept.health is None:
+            kept.health, missing = health_of(kept.budget, self.pods_of(key), self._scales)
+            for name in missing:
+                self._notes[f"budget {key}: {name} is not in the cluster; its pods that are there are counted"] = None
+        return kept.health
+
+    def at_best(self, key: str) -> int:
+        """How many disruptions a budget would allow if every pod were healthy that has not finished."""
+        health, pods = self.health(key), self.pods_of(key)
+        could = sum(pod.phase not in ("Succeeded", "Failed") for pod in pods)
+        return msgspec.structs.replace(health, healthy=max(could, health.healthy)).allowed
+
+    def refusal(self, pod: Pod) -> Refusal | None:
+        """Why the API server refuses to evict the pod now; None: it would. Upstream: EvictionREST.Create."""
+        if pod.phase in WITHOUT_BUDGET or pod.metadata.deletion_timestamp is not None:
+            return None
+        over = self._of(pod)
+        if not over:
+            return None
+        if len(over) > 1:
+            return Refusal(500, SEVERAL, budgets=tuple(kept.key for kept in over))
+        [kept] = over
+        found = self.health(kept.key)
+        if found.allowed or self._costs_nothing(pod, kept, found):
+            return None
+        needs = f"needs {found.desired} healthy pods and has {found.healthy} currently"
+        cause = f"The disruption budget {kept.budget.metadata.name} {needs}"
+        return Refusal(429, VIOLATES, cause, (kept.key,))
+
+    def evict(self, pod: Pod) -> Refusal | None:
+        """Takes the eviction off the pod's budget, if it is allowed; else why it is not."""
+        refusal = self.refusal(pod)
+        if refusal is None:
+            for kept in self._of(pod):
+                found = self.health(kept.key)
+                if is_healthy(pod) and pod.phase not in WITHOUT_BUDGET:
+                    kept.health = msgspec.structs.replace(found, healthy=found.healthy - 1)
+        return refusal
+
+    def below(self) -> dict[str, Health]:
+        """The budgets that have fewer healthy pods than they need."""
+        found = {key: self.health(key) for key in self._kept}
+        return {key: health for key, health in found.items() if health.healthy < health.desired}
+
+    def statuses(self) -> list[PodDisruptionBudget]:
+        """The budgets that changed since this was last asked, with what they allow now and no pod on its way out."""
+        stale, self._stale = self._stale, {}
+        return [
+            msgspec.structs.replace(
+                self._kept[key].budget, disruptions_allowed=self.health(key).allowed, disrupted_pods=()
+            )
+            for key in stale
+        ]
+
+    @staticmethod
+    def _costs_nothing(pod: Pod, kept: _Kept, found: Health) -> bool:
+        """A pod that is not ready takes nothing of a budget that allows it, or whose other pods are enough."""
+        if is_healthy(pod):
+            return False
+        return kept.budget.unhealthy_pod_eviction_policy == ALWAYS_ALLOW or found.healthy >= found.desired > 0
+
+    def _of(self, pod: Pod) -> tuple[_Kept, ...]:
+        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+        candidates = self._of_namespace.get(namespace)
+        if candidates is None:
+            return ()
+        known = self._known.get((namespace, labels))
+        if known is None:
+            known = self._known[namespace, labels] = tuple(kept for kept in candidates if kept.matcher(labels))
+        return known
+
+
+def _pods(count: int) -> str:
+    return f"{count:,} {'pod' if count == 1 else 'pods'}"
