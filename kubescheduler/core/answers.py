@@ -163,10 +163,10 @@ class Refreshes:
 
     def since(self, position: int) -> Refresh:
         """The rows that changed after a position."""
-        found = self._by_position.get(position)
-        if found is None:
-            found = self._by_position[position] = Refresh(self.snapshot, self.log, position)
-        return found
+        refresh = self._by_position.get(position)
+        if refresh is None:
+            refresh = self._by_position[position] = Refresh(self.snapshot, self.log, position)
+        return refresh
 
 
 class _Reading(msgspec.Struct, frozen=True):
@@ -224,10 +224,10 @@ class Remembered:
         reads, scope = footprint.reads_for(info), footprint.scope
         self._of_usage = footprint.follows_from_usage(info)
         self._storage = footprint.storage if reads & Reads.CLAIMS else None
-        found = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
-        self._far, self._local = found.far, found.local
-        self.of_pods_anywhere, self.of_own_pods = found.of_pods_anywhere, found.of_own_pods
-        self._scoped = None if scope is None or not found.of_pods_anywhere else ScopeReading(scope, found.besides)
+        reading = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
+        self._far, self._local = reading.far, reading.local
+        self.of_pods_anywhere, self.of_own_pods = reading.of_pods_anywhere, reading.of_own_pods
+        self._scoped = None if scope is None or not reading.of_pods_anywhere else ScopeReading(scope, reading.besides)
         self._claims = -1
         self._led_to: object = None
         self._version = -1

@@ -36,12 +36,12 @@ def unstated_notes(cache: ClusterCache, reasons: Callable[[], Mapping[str, Itera
 
     reasons: by the node's name; they are asked for only when a node does not say an amount.
     """
-    found: Mapping[str, Iterable[str]] | None = None
+    refusals: Mapping[str, Iterable[str]] | None = None
     for resource, texts in UNSTATED.items():
         without = list(_without(cache, resource))
-        if without and found is None:
-            found = reasons()
-        nodes = [name for name in without if found and not set(texts).isdisjoint(found.get(name, ()))]
+        if without and refusals is None:
+            refusals = reasons()
+        nodes = [name for name in without if refusals and not set(texts).isdisjoint(refusals.get(name, ()))]
         if nodes:
             yield f"{_named(nodes)} no {resource} in status.allocatable, which counts as 0"
 
@@ -235,8 +235,12 @@ class Decision(CopiedAsItself, FilterResults):
         if self.explainer is None:
             raise InputError("this decision was not made by a scheduler, so nobody can say why")
         fits = node in {self.names[row] for row in self.feasible.tolist()}
-        found = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
-        return msgspec.structs.replace(found, scores=self.score_evidence(node)) if fits and len(self.totals) else found
+        evidence = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
+        return (
+            msgspec.structs.replace(evidence, scores=self.score_evidence(node))
+            if fits and len(self.totals)
+            else evidence
+        )
 
     def hints(self, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> Any:
         """What would make the pod fit, or go to a node, in the scheduler's cluster as it is now: PodHints.
@@ -272,8 +276,8 @@ class Decision(CopiedAsItself, FilterResults):
             return self
         if self.from_kept_ranking:
             return self
-        found: Decision = self.explainer.thorough()
-        return found
+        decision: Decision = self.explainer.thorough()
+        return decision
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
         return self.scores.by_node(numbers)

@@ -78,8 +78,8 @@ class PlacedRun(msgspec.Struct, eq=False, dict=True):
         """(k,) on how many nodes each fitted; of one that took its node from a kept ranking no other was looked at."""
         filled = np.zeros(len(self.hosts) + 1, np.int64)
         filled[np.array(self.placings.filled, np.int64) + 1] = 1
-        found: list[int] = np.where(self.by_ranking, 1, self.placings.fits - filled.cumsum()[:-1]).tolist()
-        return found
+        others: list[int] = np.where(self.by_ranking, 1, self.placings.fits - filled.cumsum()[:-1]).tolist()
+        return others
 
     def totals(self) -> list[int | None]:
         """(k,) what the node of each totalled; None: nothing was scored."""
@@ -95,13 +95,13 @@ class PlacedRun(msgspec.Struct, eq=False, dict=True):
             following.append(then.get(row))
             then[row] = total
         counts = Counter(then.values())
-        found = []
+        before = []
         for total, after in zip(totals, reversed(following), strict=True):
-            found.append(counts[total])
+            before.append(counts[total])
             counts[total] -= 1
             if after is not None:
                 counts[after] += 1
-        return found
+        return before
 
     def placements(self) -> Iterator[BulkPlacement]:
         """Each pod by itself."""
@@ -230,8 +230,8 @@ class PodsOfOneClass(msgspec.Struct, frozen=True, eq=False):
         first = pods[0]
         if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
             return None
-        found = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
-        return found if len(found.classes(FEWEST)) == FEWEST else None
+        run = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
+        return run if len(run.classes(FEWEST)) == FEWEST else None
 
     def classes(self, most: int | None = None) -> list[PodInfo]:
         """(k,) the class of each, of at most so many."""

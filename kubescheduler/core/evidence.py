@@ -99,12 +99,12 @@ def rule_evidence(
 
 def _constant_evidence(config: PriorityConfig, release: str, constant: int, weight: int) -> ScoreEvidence:
     """Of a rule that would fail on the nodes, but never gets to them for this pod."""
-    found = custom_evidence(config.name, constant, constant, weight)
+    evidence = custom_evidence(config.name, constant, constant, weight)
     if config.evidence is None:
-        return found
+        return evidence
     upstream, inputs = f"{release} {config.evidence.upstream}", {"decided by": "the pod alone"}
     return msgspec.structs.replace(
-        found, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant)
+        evidence, upstream=upstream, page=config.evidence.page, inputs=inputs, formula=str(constant)
     )
 
 
@@ -235,12 +235,12 @@ class ScoreSource:
         rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
         time after the cluster has changed.
         """
-        found = self._known.get(node)
-        if found is None:
-            found = self._work_out(decided, node, rules)
+        explained = self._known.get(node)
+        if explained is None:
+            explained = self._work_out(decided, node, rules)
             if rules is None:
-                self._known[node] = found
-        return found
+                self._known[node] = explained
+        return explained
 
     def raw(self, decided: ScoredDecision, rule: str) -> IntArray | int:
         """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
@@ -274,10 +274,10 @@ class ScoreSource:
         at = places[0]
         view = self._seen(decided)
         asked = [name for name in decided.scores if rules is None or name in rules]
-        found = [self._of_rule(decided, name, view, at) for name in asked]
+        scores = [self._of_rule(decided, name, view, at) for name in asked]
         traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
-        found += [one for one in traces if one is not None]
-        return tuple(found) if found or not decided.totals[at] else (nothing_scores(decided.release),)
+        scores += [one for one in traces if one is not None]
+        return tuple(scores) if scores or not decided.totals[at] else (nothing_scores(decided.release),)
 
     def _of_rule(self, decided: ScoredDecision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
         weight = decided.weights[name]
@@ -290,10 +290,10 @@ class ScoreSource:
 
     def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
         """A rule's numbers, once for all nodes that are asked about."""
-        found = self._numbers.get(config.name)
-        if found is None:
-            found = self._numbers[config.name] = raw_and_final(config, pod, feasible)
-        return found
+        numbers = self._numbers.get(config.name)
+        if numbers is None:
+            numbers = self._numbers[config.name] = raw_and_final(config, pod, feasible)
+        return numbers
 
 
 def _at(scores: IntArray | int, at: int) -> int:
@@ -425,31 +425,31 @@ class Explainer:
         return self._thorough
 
     def node(
-        self, found: FilterResults, name: str, *, fits: bool, extenders: Sequence[ExtenderTrace]
+        self, results: FilterResults, name: str, *, fits: bool, extenders: Sequence[ExtenderTrace]
     ) -> NodeExplanation:
         """Raises InputError for a node that was not there, StaleDecisionError once the cluster has changed in a way
         that a check which refused the node reads."""
         if name not in self._kept:
             row = self._cache.columns.row_of.get(name)
-            if row is None or row >= len(found.names) or found.names[row] != name:
+            if row is None or row >= len(results.names) or results.names[row] != name:
                 raise InputError([f"node {name!r} is not one of the nodes that were decided about"])
-            reported = found.reasons_at(row)
-            refusals = (*self._refusals(found, row), *_without_a_check(found, row, extenders))
+            reported = results.reasons_at(row)
+            refusals = (*self._refusals(results, row), *_without_a_check(results, row, extenders))
             self._kept[name] = NodeExplanation(name, fits, reported, refusals)
         return self._kept[name]
 
-    def _refusals(self, found: FilterResults, row: int) -> Iterator[RefusalEvidence]:
-        pod = self._info(found.pod)
+    def _refusals(self, results: FilterResults, row: int) -> Iterator[RefusalEvidence]:
+        pod = self._info(results.pod)
         there = self._cache.snapshot().take(np.array([row]))
-        for name, verdict in (*found.verdicts, *found.idle):
+        for name, verdict in (*results.verdicts, *results.idle):
             for reason in (reason for reason, mask in verdict.items() if mask[row]):
-                yield self._explained(found, name, reason, pod, there, row)
-        reasons_there = found.with_nominated.get(row, ())
+                yield self._explained(results, name, reason, pod, there, row)
+        reasons_there = results.with_nominated.get(row, ())
         if reasons_there:
-            there = there.what_if(nominated_changes(found.pod, row, self._cache))
+            there = there.what_if(nominated_changes(results.pod, row, self._cache))
             for name, reasons in reasons_there:
                 for reason in reasons:
-                    explained = self._explained(found, name, reason, pod, there, row)
+                    explained = self._explained(results, name, reason, pod, there, row)
                     yield msgspec.structs.replace(explained, beside_nominated=True)
 
     def _info(self, pod: Pod) -> PodInfo:
@@ -460,42 +460,42 @@ class Explainer:
         return info
 
     def _explained(
-        self, found: FilterResults, name: str, reason: str, pod: PodInfo, there: Snapshot, row: int
+        self, results: FilterResults, name: str, reason: str, pod: PodInfo, there: Snapshot, row: int
     ) -> RefusalEvidence:
         check = next((check for check in self._checks if check.name == name), None)
         if isinstance(reason, NodeError):
-            text = reason.about(found.pod.key)
-            return RefusalEvidence(name, f"{found.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
+            text = reason.about(results.pod.key)
+            return RefusalEvidence(name, f"{results.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
         if check is None or check.evidence is None:
             return RefusalEvidence(name, "", CUSTOM_PAGE, reason, "", {"reason": reason}, True)
         reads = check.footprint.reads_for(pod)
         if self._moment.passed(reads, row):
-            raise _stale(found, row)
+            raise _stale(results, row)
         facts = check.evidence.explain(pod, there, reason)
         if not facts.refuses:
-            raise _stale(found, row)
-        upstream = f"{found.release} {check.evidence.upstream}"
+            raise _stale(results, row)
+        upstream = f"{results.release} {check.evidence.upstream}"
         return RefusalEvidence(name, upstream, check.evidence.page, reason, facts.text, facts.facts(), True)
 
 
-def _stale(found: FilterResults, row: int) -> StaleDecisionError:
+def _stale(results: FilterResults, row: int) -> StaleDecisionError:
     return StaleDecisionError(
-        f"the cluster has changed since the decision on pod {found.pod.key}: "
-        f"decide again to explain node {found.names[row]}"
+        f"the cluster has changed since the decision on pod {results.pod.key}: "
+        f"decide again to explain node {results.names[row]}"
     )
 
 
-def _without_a_check(found: FilterResults, row: int, extenders: Sequence[ExtenderTrace]) -> Iterator[RefusalEvidence]:
+def _without_a_check(results: FilterResults, row: int, extenders: Sequence[ExtenderTrace]) -> Iterator[RefusalEvidence]:
     """What no Filter said: a PreFilter plugin, or an extender."""
-    name = found.names[row]
-    if found.absent is not None and found.listed[row] and not found.looked_at[row]:
-        plugin = found.absent.plugin or ", ".join(found.pre_filter_plugins)
-        page = f"{PLUGINS_PAGE}#{plugin.lower()}" if found.absent.plugin else PLUGINS_PAGE
-        for reason in found.absent.all_reasons:
-            facts = {"plugin": plugin, "code": found.absent.code.name, "message": reason}
-            yield RefusalEvidence(plugin, f"{found.release} {plugin}", page, reason, "", facts, True)
+    name = results.names[row]
+    if results.absent is not None and results.listed[row] and not results.looked_at[row]:
+        plugin = results.absent.plugin or ", ".join(results.pre_filter_plugins)
+        page = f"{PLUGINS_PAGE}#{plugin.lower()}" if results.absent.plugin else PLUGINS_PAGE
+        for reason in results.absent.all_reasons:
+            facts = {"plugin": plugin, "code": results.absent.code.name, "message": reason}
+            yield RefusalEvidence(plugin, f"{results.release} {plugin}", page, reason, "", facts, True)
     for trace in extenders:
         message = (trace.failed or {}).get(name)
         if message is not None:
             facts = {"extender": trace.name, "message": message}
-            yield RefusalEvidence(trace.name, f"{found.release} extender", EXTENDERS_PAGE, message, "", facts, True)
+            yield RefusalEvidence(trace.name, f"{results.release} extender", EXTENDERS_PAGE, message, "", facts, True)

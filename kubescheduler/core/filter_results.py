@@ -108,8 +108,8 @@ class FilterResults:
         """The same of one node, without those of the others."""
         one = np.zeros(len(self.listed), np.bool_)
         one[row] = True
-        found = self.statuses(one).get(self.names[row])
-        return () if found is None else tuple(found.all_reasons)
+        status = self.statuses(one).get(self.names[row])
+        return () if status is None else tuple(status.all_reasons)
 
     def codes(self) -> dict[str, str]:
         """Node that was refused → the name of its status's code; empty for releases without codes."""
@@ -135,9 +135,9 @@ class FilterResults:
         among: (N,) bool, the rows that are wanted; by default all.
         """
         left = self.looked_at.copy() if among is None else self.looked_at & among
-        for row, found in self.with_nominated.items():
+        for row, by_check in self.with_nominated.items():
             if left[row]:
-                for check, reasons in found:
+                for check, reasons in by_check:
                     yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
         left[self.with_nominated.rows] = False
         beyond = self.unresolvable
@@ -183,25 +183,25 @@ class FilterResults:
                 left = left & ~failed
         return self._with_extenders(_worst(out))
 
-    def _with_extenders(self, found: dict[Code, Mask]) -> dict[Code, Mask]:
-        """The same with what extenders refused. found: written to."""
+    def _with_extenders(self, by_code: dict[Code, Mask]) -> dict[Code, Mask]:
+        """The same with what extenders refused. by_code: written to."""
         row_of = {name: row for row, name in enumerate(self.names[: len(self.listed)])} if self.refused else {}
         for name, status in self.refused.items():
             row = row_of.get(name)
-            if row is None or (self.appends and any(rows[row] for rows in found.values())):
+            if row is None or (self.appends and any(rows[row] for rows in by_code.values())):
                 continue
-            for rows in found.values():
+            for rows in by_code.values():
                 rows[row] = False
-            found.setdefault(status.code, np.zeros(len(self.listed), np.bool_))[row] = True
-        return found
+            by_code.setdefault(status.code, np.zeros(len(self.listed), np.bool_))[row] = True
+        return by_code
 
     def refused_for(self, reasons: Collection[str]) -> Mask:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
         out = np.zeros(len(self.listed), np.bool_)
         left = self.listed.copy()
         if self.with_nominated:
-            for found, rows in self.with_nominated.by_value():
-                out[rows] = any(text in reasons for _, texts in found for text in texts)
+            for by_check, rows in self.with_nominated.by_value():
+                out[rows] = any(text in reasons for _, texts in by_check for text in texts)
             left[self.with_nominated.rows] = False
         for _, verdict in self.verdicts:
             for reason, mask in verdict.items():
@@ -225,28 +225,28 @@ class FilterResults:
         return out
 
 
-def _add(found: dict[Code, Mask], code: Code, rows: Mask) -> None:
-    before = found.get(code)
-    found[code] = rows if before is None else before | rows
+def _add(by_code: dict[Code, Mask], code: Code, rows: Mask) -> None:
+    before = by_code.get(code)
+    by_code[code] = rows if before is None else before | rows
 
 
-def _worst(found: dict[Code, Mask]) -> dict[Code, Mask]:
+def _worst(by_code: dict[Code, Mask]) -> dict[Code, Mask]:
     """Each row with its worst code alone."""
     out: dict[Code, Mask] = {}
     taken: Mask | None = None
-    for code in sorted(found, reverse=True):
-        out[code] = found[code] if taken is None else found[code] & ~taken
-        taken = found[code] if taken is None else taken | found[code]
+    for code in sorted(by_code, reverse=True):
+        out[code] = by_code[code] if taken is None else by_code[code] & ~taken
+        taken = by_code[code] if taken is None else taken | by_code[code]
     return out
 
 
 def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:
     """(row, its reasons) of the failing ones among ``rows``, ascending."""
-    found: dict[int, list[str]] = {}
+    texts: dict[int, list[str]] = {}
     for reason, mask in verdict.items():
         for row in (mask & rows).nonzero()[0].tolist():
-            found.setdefault(row, []).append(reason)
-    return [(row, tuple(reasons)) for row, reasons in sorted(found.items())]
+            texts.setdefault(row, []).append(reason)
+    return [(row, tuple(reasons)) for row, reasons in sorted(texts.items())]
 
 
 def items(statuses: Iterable[Sequence[str]]) -> str:
@@ -255,36 +255,36 @@ def items(statuses: Iterable[Sequence[str]]) -> str:
     return ", ".join(sorted((f"{count} {reason}" for reason, count in counts.items()), key=str.encode))
 
 
-def fit_error_1_4(found: FilterResults) -> str:
+def fit_error_1_4(results: FilterResults) -> str:
     """Upstream: 1.4 FitError, one line a node."""
-    lines = [f"pod ({found.pod.metadata.name}) failed to fit in any node\n"]
-    lines += [f"fit failure on node ({name}): {', '.join(texts)}\n" for name, texts in found.reasons().items()]
+    lines = [f"pod ({results.pod.metadata.name}) failed to fit in any node\n"]
+    lines += [f"fit failure on node ({name}): {', '.join(texts)}\n" for name, texts in results.reasons().items()]
     return "".join(lines)
 
 
-def fit_error_1_16(found: FilterResults) -> str:
+def fit_error_1_16(results: FilterResults) -> str:
     """Upstream: 1.16 and 1.20 FitError. ``0/5 nodes are available: 3 Insufficient cpu, 2 …``."""
-    return f"0/{found.nodes_total} nodes are available: {items(found.reasons().values())}."
+    return f"0/{results.nodes_total} nodes are available: {items(results.reasons().values())}."
 
 
-def fit_error_1_24(found: FilterResults) -> str:
+def fit_error_1_24(results: FilterResults) -> str:
     """Upstream: 1.24 and 1.25 FitError: the same, and PostFilter has the last word."""
-    text = fit_error_1_16(found)
-    return f"{text} {found.post_filter_message}" if found.post_filter_message else text
+    text = fit_error_1_16(results)
+    return f"{text} {results.post_filter_message}" if results.post_filter_message else text
 
 
-def fit_error_1_36(found: FilterResults) -> str:
+def fit_error_1_36(results: FilterResults) -> str:
     """Upstream: 1.36 FitError: a PreFilter rejection is reported once, and PostFilter has the last word."""
-    text = f"0/{found.nodes_total} nodes are available:"
-    if found.pre_filter_message:
-        text += f" {found.pre_filter_message}."
-    elif listed := items(_of_all_nodes(found)):
+    text = f"0/{results.nodes_total} nodes are available:"
+    if results.pre_filter_message:
+        text += f" {results.pre_filter_message}."
+    elif listed := items(_of_all_nodes(results)):
         text += f" {listed}."
-    return f"{text} {found.post_filter_message}" if found.post_filter_message else text
+    return f"{text} {results.post_filter_message}" if results.post_filter_message else text
 
 
-def _of_all_nodes(found: FilterResults) -> list[Sequence[str]]:
+def _of_all_nodes(results: FilterResults) -> list[Sequence[str]]:
     """The reasons of every node; one without a status counts as absent."""
-    reasons: list[Sequence[str]] = list(found.reasons().values())
-    absent = () if found.absent is None else found.absent.all_reasons
-    return reasons + [absent] * (found.nodes_total - len(reasons))
+    reasons: list[Sequence[str]] = list(results.reasons().values())
+    absent = () if results.absent is None else results.absent.all_reasons
+    return reasons + [absent] * (results.nodes_total - len(reasons))

@@ -117,17 +117,17 @@ def judge(
 
     Raises SchedulingError when a predicate errs.
     """
-    found: list[tuple[str, tuple[str, ...]]] = []
+    refusals: list[tuple[str, tuple[str, ...]]] = []
     for predicate in predicates:
         reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
         for reason in reasons:
             if isinstance(reason, NodeError):
                 raise SchedulingError(reason.about(pod.key))
         if reasons:
-            found.append((predicate.name, tuple(reasons)))
+            refusals.append((predicate.name, tuple(reasons)))
             if not every:
                 break
-    return tuple(found)
+    return tuple(refusals)
 
 
 class NominatedJudgement(msgspec.Struct, frozen=True):
@@ -194,10 +194,10 @@ def judge_rows(
     out = [FITS] * len(snapshot)
     left = np.ones(len(out), np.bool_)
     for check in checks:
-        found = _judge_by(check, info, snapshot)
-        if found is None:
+        judged = _judge_by(check, info, snapshot)
+        if judged is None:
             continue
-        verdict, refused, hopeless = found
+        verdict, refused, hopeless = judged
         for at in np.flatnonzero(refused & left).tolist():
             reasons = tuple([reason for reason, mask in verdict.items() if mask[at]])
             error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
@@ -255,7 +255,7 @@ def judged_one_by_one(
 
     judge_row: why the pod does not fit on a snapshot of one row, and with which code.
     """
-    found: dict[int, Found] = {}
+    refusals: dict[int, Found] = {}
     codes: dict[int, Code] = {}
     for name in cache.nominated():
         row = cache.columns.row_of.get(name)
@@ -264,13 +264,13 @@ def judged_one_by_one(
         if changes := nominated_changes(pod, row, cache):
             why, code = judge_row(cache.snapshot().take(np.array([row])).what_if(changes))
             if why:
-                found[row], codes[row] = why, code
-    return NominatedRefusals(row_values(found), row_values(codes))
+                refusals[row], codes[row] = why, code
+    return NominatedRefusals(row_values(refusals), row_values(codes))
 
 
-def apart_from(rows: IntArray, found: RowValues[Found], size: int) -> IntArray:
+def apart_from(rows: IntArray, refused: RowValues[Found], size: int) -> IntArray:
     """The rows, all below ``size``, without those found, in the same order."""
-    return rows[~found.mask(size)[rows]] if len(rows) else rows
+    return rows[~refused.mask(size)[rows]] if len(rows) else rows
 
 
 class KeptJudgements:
@@ -334,10 +334,10 @@ class KeptJudgements:
         judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
         judged.update((row, FITS) for row in self._todo if nodes[row] is None)
         if added:
-            found = judge_with_added(info, self._cache.snapshot(), added, checks, every)
-            if found is None:
+            judgements = judge_with_added(info, self._cache.snapshot(), added, checks, every)
+            if judgements is None:
                 return False
-            judged.update(zip(added, found, strict=True))
+            judged.update(zip(added, judgements, strict=True))
         for row, judgement in judged.items():
             self._take(row, judgement)
         self._todo.difference_update(judged)

@@ -275,18 +275,18 @@ class Memory:
 
     def _equal_spec(self, info: PodInfo) -> EqualSpec:
         key = (info.spec, info.namespace, info.node_name, info.terminating)
-        found = self._equal_specs.get(key)
-        if found is None:
-            found = self._equal_specs[key] = EqualSpec()
+        equal = self._equal_specs.get(key)
+        if equal is None:
+            equal = self._equal_specs[key] = EqualSpec()
             if len(self._equal_specs) > MOST_PODS:
                 self._equal_specs.popitem(last=False)
-        return found
+        return equal
 
     def _share(self, spec: EqualSpec, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
         """What is remembered of a rule. read: what rules read of the pod besides its spec."""
         key = (id(rule), spec, read.get(rule.footprint.pod_key))
-        found = self._shared.get(key)
-        if found is None:
-            found = self._shared[key] = make()
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = make()
             self._made += SCORE_BYTES if isinstance(rule, PriorityConfig) else CHECK_BYTES
-        return found  # type: ignore[return-value]
+        return shared  # type: ignore[return-value]

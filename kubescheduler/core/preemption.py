@@ -173,7 +173,7 @@ class KeptVictims:
         if mine is not None:
             self._forget(mine)
         self._list(attempt, state, rows, rules)
-        found = Candidates(
+        candidates = Candidates(
             names=self._cache.columns.published[0],
             row_of=self._cache.columns.row_of,
             kinds=self._listed.view.copy(),
@@ -187,7 +187,7 @@ class KeptVictims:
         )
         if mine is not None:
             self._forget(mine)
-        return found
+        return candidates
 
     def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
         """Forgets the rows that have changed."""
@@ -245,11 +245,11 @@ class KeptVictims:
             moving, fixed = attempt.by(parts[0]), parts[1]
             rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
         for part in trials(attempt, rows, alike=rules.alike) if len(rows) else ():
-            found = find_victims(attempt, part, rules)
-            first = self._take(found, rules)
+            judged = find_victims(attempt, part, rules)
+            first = self._take(judged, rules)
             if part.copies is not None:
-                kinds = np.where(found.tried_fits, np.arange(first, first + len(found.tried)), NOWHERE)
-                row_classes = self._roster.row_classes[found.tried].tolist()
+                kinds = np.where(judged.tried_fits, np.arange(first, first + len(judged.tried)), NOWHERE)
+                row_classes = self._roster.row_classes[judged.tried].tolist()
                 self._kind_of.update({(of, ()): kind for of, kind in zip(row_classes, kinds.tolist(), strict=True)})
 
     def _parts(
@@ -263,18 +263,18 @@ class KeptVictims:
         if not split.by_amounts or not state.is_current(attempt.cache.columns.log):
             return None
         by_id = {id(check.predicate): check for check in state.checks}
-        found = [by_id[id(predicate)] for predicate in split.fixed if id(predicate) in by_id]
-        return (split.moving, found) if len(found) == len(split.fixed) else None
+        checks = [by_id[id(predicate)] for predicate in split.fixed if id(predicate) in by_id]
+        return (split.moving, checks) if len(checks) == len(split.fixed) else None
 
-    def _take(self, found: FoundVictims, rules: VictimRules) -> int:
+    def _take(self, judged: FoundVictims, rules: VictimRules) -> int:
         """Notes what was found on rows; the first of the new kinds."""
-        roster, tried = self._roster, found.tried
+        roster, tried = self._roster, judged.tried
         costs = costs_of_kinds(
-            found.victims, found.protected, roster.priorities[:, tried], by_importance=rules.by_importance
+            judged.victims, judged.protected, roster.priorities[:, tried], by_importance=rules.by_importance
         )
-        first = self._table.add(found.victims, found.protected, costs)
-        self._kinds.data[found.rows] = np.where(found.fits, found.kind_of + first, NOWHERE)
-        self._starts.data[found.rows] = self._earliest(found.victims[:, found.kind_of], found.rows)
+        first = self._table.add(judged.victims, judged.protected, costs)
+        self._kinds.data[judged.rows] = np.where(judged.fits, judged.kind_of + first, NOWHERE)
+        self._starts.data[judged.rows] = self._earliest(judged.victims[:, judged.kind_of], judged.rows)
         return first
 
     def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
@@ -292,9 +292,9 @@ class KeptVictims:
         kind = self._kind_of.get(key)
         if kind is None:
             (part,) = trials(attempt, np.array([row]))
-            found = find_victims(attempt, part, rules)
-            first = self._take(found, rules)
-            kind = self._kind_of[key] = first if found.fits[0] else NOWHERE
+            judged = find_victims(attempt, part, rules)
+            first = self._take(judged, rules)
+            kind = self._kind_of[key] = first if judged.fits[0] else NOWHERE
         if any(check.failing is not None and check.failing[row] for check in fixed):
             kind = NOWHERE
         self._kinds.data[row] = kind
@@ -378,36 +378,36 @@ def preempt(
     if not rows.any():
         return Preemption(cleared=algorithm.behaviour.cleared(pod))
     attempt = PreemptionAttempt(pod, state.info, algorithm.predicates, cache, memory.roster.refresh())
-    found = memory.candidates(attempt, state, rows, VictimRules(functools.partial(_protect, cache), alike=True))
+    candidates = memory.candidates(attempt, state, rows, VictimRules(functools.partial(_protect, cache), alike=True))
     pick = algorithm.behaviour.pick
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
-    if interested and len(found):
-        after = _after_extenders(pod, dict(found), cache, interested)
+    if interested and len(candidates):
+        after = _after_extenders(pod, dict(candidates), cache, interested)
         steps = functools.partial(steps_of, after, pick)
         return _preemption(pod, after, choose(after, pick), cache, steps)
-    costs = found.costs()
-    steps = functools.partial(pick_steps, pick, costs, found.listed)
-    return _preemption(pod, found, chosen_names(found, pick(costs), cache), cache, steps)
+    costs = candidates.costs()
+    steps = functools.partial(pick_steps, pick, costs, candidates.listed)
+    return _preemption(pod, candidates, chosen_names(candidates, pick(costs), cache), cache, steps)
 
 
 def _protect(cache: ClusterCache, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:
     return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
 
 
-def chosen_names(found: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:
+def chosen_names(candidates: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:
     """The names of some candidates, sorted. nodes: (N,) bool."""
-    return NodeNames(found.names, nodes, cache.columns.rows_by_name)
+    return NodeNames(candidates.names, nodes, cache.columns.rows_by_name)
 
 
 def _preemption(
     pod: Pod,
-    found: Mapping[str, Victims],
+    candidates: Mapping[str, Victims],
     chosen: Sequence[str],
     cache: ClusterCache,
     pick: Callable[[], tuple[PickStep, ...]],
 ) -> Preemption:
     waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
-    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=pick)
+    return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=pick)
 
 
 def is_eligible(pod: Pod, cache: ClusterCache) -> bool:
@@ -432,19 +432,19 @@ def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: Clu
 
 
 def _after_extenders(
-    pod: Pod, found: dict[str, Victims], cache: ClusterCache, extenders: Sequence[Extender]
+    pod: Pod, candidates: dict[str, Victims], cache: ClusterCache, extenders: Sequence[Extender]
 ) -> dict[str, Victims]:
     """What the extenders leave, one after the other. Upstream: 1.16 processPreemptionWithExtenders."""
     for extender in extenders:
-        if not found:
+        if not candidates:
             break
         try:
-            answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in found.items()})
-            found = {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
+            answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in candidates.items()})
+            candidates = {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
         except SchedulingError:
             if not extender.config.ignorable:
                 raise
-    return found
+    return candidates
 
 
 def victims_by_uid(extender: Extender, name: str, uids: Sequence[str], violations: int, cache: ClusterCache) -> Victims:

@@ -177,9 +177,9 @@ def pick_steps(pick: NodePick, costs: Costs, names: Callable[[Mask], Iterable[st
     return tuple(PickStep(rule, left, at == max(telling, default=-1)) for at, (rule, left) in enumerate(noted))
 
 
-def costs_of(found: Mapping[str, Victims]) -> Costs:
+def costs_of(candidates: Mapping[str, Victims]) -> Costs:
     """The costs of victims in the order that extenders gave them; every node is a kind of its own."""
-    victims = list(found.values())
+    victims = list(candidates.values())
     of_kinds = KindCosts(
         violations=np.array([v.violations for v in victims], np.int64),
         first=np.array([v.pods[0].priority if v.pods else 0 for v in victims], np.int64),
@@ -190,18 +190,18 @@ def costs_of(found: Mapping[str, Victims]) -> Costs:
     return Costs(np.arange(len(victims)), np.ones(len(victims), np.int64), of_kinds, starts)
 
 
-def steps_of(found: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
+def steps_of(candidates: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
     """``pick_steps`` of victims in the order that extenders gave them."""
-    return pick_steps(pick, costs_of(found), lambda nodes: _picked(found, nodes))
+    return pick_steps(pick, costs_of(candidates), lambda nodes: _picked(candidates, nodes))
 
 
-def choose(found: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
+def choose(candidates: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
     """The nodes that the release may pick, sorted by name."""
-    return tuple(sorted(_picked(found, pick(costs_of(found))))) if found else ()
+    return tuple(sorted(_picked(candidates, pick(costs_of(candidates))))) if candidates else ()
 
 
-def _picked(found: Mapping[str, Victims], nodes: Mask) -> list[str]:
-    return [name for name, picked in zip(found, nodes.tolist(), strict=True) if picked]
+def _picked(candidates: Mapping[str, Victims], nodes: Mask) -> list[str]:
+    return [name for name, picked in zip(candidates, nodes.tolist(), strict=True) if picked]
 
 
 def earliest_start(pods: Sequence[Pod]) -> float:

@@ -380,33 +380,33 @@ class SharedTotals:
         version = log.version_of(state.pod_flags)
         pods_changed = state.timed or version != self._pods_version
         self._pods_version = version
-        found = self._answers(rows, state.info, snapshot)
-        if found is None or len(found) > FEW:
+        answers = self._answers(rows, state.info, snapshot)
+        if answers is None or len(answers) > FEW:
             return False
         if self._table is None:
             self._table = TotalTable(self._lines(state), self.ranks)
-        passes = {row: passes for row, (passes, _) in found.items()}
+        passes = {row: passes for row, (passes, _) in answers.items()}
         moved = self._check(passes, state, snapshot, log, listed, pods_changed=pods_changed)
         if moved is None or (len(moved) and not self._shared_stand(state.info, snapshot)):
             return False
-        rows_now = dict.fromkeys([*found, *moved.tolist()])
+        rows_now = dict.fromkeys([*answers, *moved.tolist()])
         if pods_changed and self._far and not self._far_changes(rows_now, state.info, snapshot, log):
             return False
         for name, raw in self._shared_raws.items():
             self._table.set_raw(name, raw)
         self._shared_raws.clear()
-        if not self._put(np.array(list(rows_now), np.int64), found, self._table):
+        if not self._put(np.array(list(rows_now), np.int64), answers, self._table):
             if self._table.moved_on:
                 self.volatile.failed(self._table.moved_on)
             return False
         self.volatile.held()
         return True
 
-    def _put(self, rows: IntArray, found: Mapping[int, RowAnswer], table: TotalTable) -> bool:
-        """Puts in what is said of rows, (k,); of the first of them it is ``found``."""
+    def _put(self, rows: IntArray, answers: Mapping[int, RowAnswer], table: TotalTable) -> bool:
+        """Puts in what is said of rows, (k,); of the first of them it is ``answers``."""
         numbers: dict[str, IntArray] = {}
         for at, name in enumerate(self._names):
-            now = [of_rules[at] for _, of_rules in found.values()]
+            now = [of_rules[at] for _, of_rules in answers.values()]
             numbers[name] = np.array(now, np.int64)
             if len(now) < len(rows):
                 numbers[name] = np.concatenate((numbers[name], table.numbers(name, rows[len(now) :])))
@@ -434,9 +434,9 @@ class SharedTotals:
         if not self._of_usage:
             return dict(by_row)
         known = self._answered
-        found = {row: one for row, one in by_row if known.get(row) is not one}
-        known.update(found)
-        return found
+        changed = {row: one for row, one in by_row if known.get(row) is not one}
+        known.update(changed)
+        return changed
 
     def _ask(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> list[RowAnswer]:
         """What the rules that look at one row alone say of rows of the whole cluster, (k,). Raises as they do."""
@@ -445,7 +445,7 @@ class SharedTotals:
         refused = np.logical_or.reduce(masks).tolist() if masks else [False] * len(rows)
         numbers = [score.config.map(info, there).tolist() for score in self._moving]
         every = zip(*numbers, strict=True) if numbers else [()] * len(rows)
-        return [(not no, found) for no, found in zip(refused, every, strict=True)]
+        return [(not no, row) for no, row in zip(refused, every, strict=True)]
 
     def _check(
         self,

@@ -235,12 +235,12 @@ def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
 
 def room_by_plugin(plugins: CyclePlugins, pod: Pod, decision: Decision) -> Decision:
     """The PostFilter plugin that found the victims evicts them; without its preemption when that fails at once."""
-    found = decision.preemption
-    if found is None or not found.chosen:
+    preemption = decision.preemption
+    if preemption is None or not preemption.chosen:
         return decision
     for plugin in plugins.post_filters:
         evict: Any = plugin.evict if searches(plugin) else None
-        fault = None if evict is None else evict(pod, found)
+        fault = None if evict is None else evict(pod, preemption)
         if fault is not None:
             given_up: dict[str, Any] = {"preemption": None, "nominated": None}
             return attrs.evolve(decision, **given_up)
@@ -261,15 +261,15 @@ def room_1_16(services: Services, queue: SchedulingQueue, pod: Pod, decision: De
 
     Upstream: 1.16 preempt.
     """
-    found, client = decision.preemption, services.client
-    if found is None or client is None:
+    preemption, client = decision.preemption, services.client
+    if preemption is None or client is None:
         return
     handle = FrameworkHandle(services, DEFAULT_SCHEDULER_NAME)
     try:
-        if found.chosen:
-            queue.nominate(pod, found.chosen[0])
-            client.patch_pod_status(pod, {"nominatedNodeName": found.chosen[0]})
-            evict_1_16(handle, pod, found)
-        clear_nominations(handle, found.cleared)
+        if preemption.chosen:
+            queue.nominate(pod, preemption.chosen[0])
+            client.patch_pod_status(pod, {"nominatedNodeName": preemption.chosen[0]})
+            evict_1_16(handle, pod, preemption)
+        clear_nominations(handle, preemption.cleared)
     except SchedulingError as error:
         services.observer.trouble(f"preempting for {pod.key}: {error}")

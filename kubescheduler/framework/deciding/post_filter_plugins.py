@@ -32,14 +32,14 @@ ALL_SKIPPED = "All PostFilter plugins are skipped"
 
 def collect_1_20(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, Status | None]:  # noqa: ARG001
     """Until one succeeds or fails; rejections are merged. Upstream: 1.20 RunPostFilterPlugins."""
-    found: list[Status] = []
+    statuses: list[Status] = []
     for plugin, nominee, status in given:
         if status is None or is_success(status):
             return nominee, status
         if status.code not in REJECTED_1_20:
             return None, Status.failure(status.message).by(plugin)
-        found.append(status.by(plugin))
-    return None, merge(found)
+        statuses.append(status.by(plugin))
+    return None, merge(statuses)
 
 
 def collect_1_36(given: Iterator[Answer], cycle: CycleState) -> tuple[Nominee, Status | None]:
@@ -111,7 +111,7 @@ def run_post_filters(
     strict: raises SchedulingError when preemption fails, instead of taking it for the plugin's Error as the release
     does. Raises ProcessCrash where the release would end.
     """
-    found: list[Preemption] = []
+    preemptions: list[Preemption] = []
 
     def ask() -> Iterator[Answer]:
         for plugin in plugins:
@@ -126,11 +126,11 @@ def run_post_filters(
                     raise
                 yield plugin.name, None, Status.failure(str(error))
             else:
-                found.append(made)
+                preemptions.append(made)
                 yield plugin.name, nominee_of(made), status
 
     nominated, status = collect(ask(), cycle)
-    return PostFiltered(found[-1] if found else None, nominated, status)
+    return PostFiltered(preemptions[-1] if preemptions else None, nominated, status)
 
 
 PREEMPTED = "preempted"
@@ -138,13 +138,13 @@ BY_PREEMPTION = "preempted by DefaultPreemption"
 IN_MEMORY = " (in kube-scheduler memory)."
 
 
-def evict_1_16(handle: Handle, pod: Pod, found: Preemption) -> None:
+def evict_1_16(handle: Handle, pod: Pod, preemption: Preemption) -> None:
     """Deletes the victims one after the other. Raises SchedulingError at the first that cannot be deleted.
 
     Upstream: 1.16 preempt.
     """
-    node = found.chosen[0]
-    for victim in found.candidates[node].pods:
+    node = preemption.chosen[0]
+    for victim in preemption.candidates[node].pods:
         _delete(handle, victim)
         waiting = handle.waiting_pod(victim.metadata.uid)
         if waiting is not None:
@@ -156,13 +156,13 @@ Evict = Callable[[Handle, Pod, Preemption], Status | None]
 """Takes the victims of the chosen node away for a pod; None: it worked."""
 
 
-def evict_1_20(handle: Handle, pod: Pod, found: Preemption) -> Status | None:
+def evict_1_20(handle: Handle, pod: Pod, preemption: Preemption) -> Status | None:
     """The same; then lower nominations are taken back. Upstream: 1.20 PrepareCandidate."""
     try:
-        evict_1_16(handle, pod, found)
+        evict_1_16(handle, pod, preemption)
     except SchedulingError as error:
         return Status.failure(str(error))
-    clear_nominations(handle, found.cleared)
+    clear_nominations(handle, preemption.cleared)
     return None
 
 
@@ -174,11 +174,11 @@ class Eviction(msgspec.Struct, frozen=True):
     reason: str = ""
     """The reason of the condition that victims get before; empty: none."""
 
-    def __call__(self, handle: Handle, pod: Pod, found: Preemption) -> Status | None:
+    def __call__(self, handle: Handle, pod: Pod, preemption: Preemption) -> Status | None:
         """The first victim that cannot be deleted ends it."""
-        node = found.chosen[0]
+        node = preemption.chosen[0]
         try:
-            for victim in found.candidates[node].pods:
+            for victim in preemption.candidates[node].pods:
                 waiting = handle.waiting_pod(victim.metadata.uid)
                 if waiting is not None:
                     waiting.reject("DefaultPreemption", PREEMPTED)
@@ -187,7 +187,7 @@ class Eviction(msgspec.Struct, frozen=True):
                 _report(handle, victim, self.note(pod, node), pod)
         except SchedulingError as error:
             return Status.failure(str(error))
-        clear_nominations(handle, found.cleared)
+        clear_nominations(handle, preemption.cleared)
         return None
 
     def _delete(self, handle: Handle, victim: Pod, pod: Pod) -> None:
@@ -224,13 +224,13 @@ class Evictions(msgspec.Struct, frozen=True, eq=False):
     last: dict[str, str] = msgspec.field(default_factory=dict)
     """uid of the preemptor → the uid of its last victim, empty while others are being preempted."""
 
-    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+    def evict(self, pod: Pod, preemption: Preemption) -> Status | None:
         """Begins to preempt the victims; those that are on their way out already are left alone."""
-        node = found.chosen[0]
-        victims = [v for v in found.candidates[node].pods if v.metadata.deletion_timestamp is None]
+        node = preemption.chosen[0]
+        victims = [v for v in preemption.candidates[node].pods if v.metadata.deletion_timestamp is None]
         if victims:
             self.last[pod.metadata.uid] = ""
-            self.handle.in_background(lambda: self._run(pod, node, victims, found.cleared))
+            self.handle.in_background(lambda: self._run(pod, node, victims, preemption.cleared))
         return None
 
     def _run(self, pod: Pod, node: str, victims: Sequence[Pod], cleared: Sequence[Pod]) -> None:

@@ -50,23 +50,23 @@ class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
     start: Callable[[int], int]
     """Of n nodes the place of the first that is tried, such as ``random.Random.randrange``."""
 
-    def sample(self, found: Candidates, rows: IntArray) -> Candidates:
+    def sample(self, candidates: Candidates, rows: IntArray) -> Candidates:
         """The candidates among ``rows`` that are met before there are enough; those without violations come first.
 
         rows: (n,) where preemption may help, in the order of the node list. The search ends once one candidate violates
         no budget and there are enough of both sorts. Upstream: 1.20 and 1.36 dryRunPreemption.
         """
         if not len(rows):
-            return found
+            return candidates
         wanted = min(len(rows), max(len(rows) * self.percentage // 100, self.absolute))
         met = np.roll(rows, -self.start(len(rows)))
-        met = met[found.kinds[met] != NOWHERE]
-        violates: Mask = found.of_kinds.violations[found.kinds[met]] > 0
+        met = met[candidates.kinds[met] != NOWHERE]
+        violates: Mask = candidates.of_kinds.violations[candidates.kinds[met]] > 0
         enough = np.flatnonzero((np.cumsum(~violates) > 0) & (np.arange(1, len(met) + 1) >= wanted))
         if len(enough):
             end = int(enough[0]) + 1
             met, violates = met[:end], violates[:end]
-        return found.only(np.concatenate([met[~violates][:wanted], met[violates][:wanted]]))
+        return candidates.only(np.concatenate([met[~violates][:wanted], met[violates][:wanted]]))
 
 
 def violating(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:
@@ -217,29 +217,33 @@ def preempt(
     if not rows.any():
         nominated = (pod,) if pod.nominated_node_name else ()
         return Preemption(cleared=nominated), _refused(rules, functools.partial(_nobody, search, rows))
-    found, faults = _search(search, rows, rules)
+    candidates, faults = _search(search, rows, rules)
     if sampling is not None:
         order = cache.listed_rows()
-        found = sampling.sample(found, order[rows[order]])
-    if not len(found):
+        candidates = sampling.sample(candidates, order[rows[order]])
+    if not len(candidates):
         if faults:
             raise SchedulingError(f"preemption: {joined(faults)}")
         fruitless = (pod,) if pod.nominated_node_name and rules.fruitless_clears else ()
         return Preemption(cleared=fruitless), _refused(rules, functools.partial(_nobody, search, rows))
     interested = [e for e in search.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested:
-        left = _ask_extenders(search, dict(found), interested, rules)
+        left = _ask_extenders(search, dict(candidates), interested, rules)
         if not left:
             return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
         return _made(search, left, choose(left, rules.pick), functools.partial(steps_of, left, rules.pick)), Status()
-    costs = found.costs()
-    chosen = chosen_names(found, rules.pick(costs), cache)
-    return _made(search, found, chosen, functools.partial(pick_steps, rules.pick, costs, found.listed)), Status()
+    costs = candidates.costs()
+    chosen = chosen_names(candidates, rules.pick(costs), cache)
+    return _made(
+        search, candidates, chosen, functools.partial(pick_steps, rules.pick, costs, candidates.listed)
+    ), Status()
 
 
-def _made(search: Search, found: Found, chosen: Sequence[str], pick: Callable[[], tuple[PickStep, ...]]) -> Preemption:
+def _made(
+    search: Search, candidates: Found, chosen: Sequence[str], pick: Callable[[], tuple[PickStep, ...]]
+) -> Preemption:
     waiting = search.cache.nominated().get(chosen[0], ())
-    return Preemption(found, chosen, tuple(p for p in waiting if p.priority < search.pod.priority), pick=pick)
+    return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < search.pod.priority), pick=pick)
 
 
 def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
@@ -274,11 +278,11 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
     protect = functools.partial(rules.violating, objects)
     needs = rules.needs_victims
     victims = VictimRules(protect, alike=by_class, lower_only=True, by_importance=rules.by_importance)
-    found = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)
+    candidates = search.memory.candidates(search.trials(), search.filtering.state, rows, victims)
     if not needs:
-        return found, []
-    found, needless = found.without_needless()
-    return found, [NEEDS_NONE.format(name) for name in needless]
+        return candidates, []
+    candidates, needless = candidates.without_needless()
+    return candidates, [NEEDS_NONE.format(name) for name in needless]
 
 
 def pick_1_20(costs: Costs, note: Note | None = None) -> Mask:
@@ -332,23 +336,25 @@ def _lower(pod: Pod, roster: PodsByImportance, rows: IntArray) -> Mask:
 # --- extenders ---------------------------------------------------------------------------------
 
 
-def _ask_extenders(search: Search, found: Found, extenders: Sequence[Extender], rules: PreemptionRules) -> Found:
+def _ask_extenders(search: Search, candidates: Found, extenders: Sequence[Extender], rules: PreemptionRules) -> Found:
     """What the extenders leave, one after the other. Upstream: callExtenders."""
     for extender in extenders:
-        if not found:
+        if not candidates:
             break
         try:
-            answer = extender.preempt_counted(search.pod, {name: (v.pods, v.violations) for name, v in found.items()})
+            answer = extender.preempt_counted(
+                search.pod, {name: (v.pods, v.violations) for name, v in candidates.items()}
+            )
             left = {name: _victims(search, extender, name, *said) for name, said in answer.items()}
             if rules.needs_victims and (empty := sorted(name for name, v in left.items() if not v.pods)):
                 if not extender.config.ignorable:
                     raise SchedulingError(NEEDS_NONE.format(empty[0]))
                 left = {name: v for name, v in left.items() if v.pods}
-            found = left
+            candidates = left
         except SchedulingError:
             if not extender.config.ignorable:
                 raise
-    return found
+    return candidates
 
 
 def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str], violations: int) -> Victims:
