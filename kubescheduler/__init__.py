@@ -31,8 +31,8 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. From one release to another: migrate, upgrade. In notebooks: scene. Everything that
-is raised on purpose is in the module errors; RELEASES are the releases' names.
+timeline, simulate, capacity, hints. Questions about nodes: nodes. From one release to another: migrate, upgrade. In
+notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clusterstate import errors as errors
     from kubescheduler.api.cluster import Cluster as Cluster
-    from kubescheduler.api.manifest_builders import node as node
-    from kubescheduler.api.manifest_builders import pod as pod
+    from kubescheduler.api.nodes import nodes as nodes
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
     from kubescheduler.api.whole_runs import compare as compare
@@ -56,6 +55,8 @@ if TYPE_CHECKING:
     from kubescheduler.api.why import why as why
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
+    from kubescheduler.inputs.manifest_builders import node as node
+    from kubescheduler.inputs.manifest_builders import pod as pod
     from kubescheduler.lab.notebook_scene import scene as scene
     from kubescheduler.releases.names import RELEASE_NAMES as RELEASES
 
@@ -74,6 +75,7 @@ __all__ = [
     "hints",
     "migrate",
     "node",
+    "nodes",
     "pod",
     "scene",
     "simulate",
@@ -93,8 +95,9 @@ _PLACES = {
     "errors": "clusterstate.errors",
     "hints": "kubescheduler.api.whole_runs",
     "migrate": "kubescheduler.api.whole_runs",
-    "node": "kubescheduler.api.manifest_builders",
-    "pod": "kubescheduler.api.manifest_builders",
+    "node": "kubescheduler.inputs.manifest_builders",
+    "nodes": "kubescheduler.api.nodes",
+    "pod": "kubescheduler.inputs.manifest_builders",
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",
     "timeline": "kubescheduler.api.whole_runs",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.api import manifest_builders
+from kubescheduler.inputs import manifest_builders
 from kubescheduler.inputs.entries import key_of
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node
-    from kubescheduler.api.manifest_builders import Amount, Edit, Manifest
     from kubescheduler.inputs.entries import Entry, Key
+    from kubescheduler.inputs.manifest_builders import Amount, Edit, Manifest
 
 STAYS_ON_NODE = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to one node: they are not made anew elsewhere."""

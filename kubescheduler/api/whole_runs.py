@@ -269,8 +269,11 @@ def simulate(
     return Simulation(scheduler.running, arriving, preempt=preempt, grace=grace, listen=listen).run()
 
 
-def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workload, list[str]]:
-    """A workload for a cluster, and notes on what was left out. Raises DecodeError with every fault."""
+def workload_of(
+    cluster: Cluster, given: Any, *, pending: bool, beside: Iterable[ClusterObject] = ()
+) -> tuple[Workload, list[str]]:
+    """A workload for a cluster, and notes on what was left out. beside: what else is in the cluster. Raises DecodeError
+    with every fault."""
     from kubescheduler.simulation.openb_trace import Trace, is_trace
     from kubescheduler.simulation.workload_files import workload_in
 
@@ -281,7 +284,7 @@ def workload_of(cluster: Cluster, given: Any, *, pending: bool) -> tuple[Workloa
     return workload_in(
         items,
         found.problems,
-        cluster,
+        [*cluster, *beside],
         traces=[Trace(path) for path in traces],
         pending=pending,
         release=cluster.release,

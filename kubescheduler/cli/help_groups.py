@@ -57,6 +57,8 @@ OPTION_GROUPS = (
             "pod_files",
             "pending",
             "workload_files",
+            "shape_files",
+            "tries",
             "validate",
             "no_defaulting",
             "preempt",
@@ -143,6 +145,11 @@ COMMAND_GROUPS = (
             "migrate": "kubescheduler.cli.migrate",
             "upgrade": "kubescheduler.cli.upgrade",
         },
+    ),
+    CommandGroup(
+        "Plan nodes",
+        "kubescheduler nodes cluster.yaml --shapes shapes.yaml",
+        {"nodes": "kubescheduler.cli.nodes"},
     ),
     CommandGroup(
         "Run in a cluster",

@@ -12,10 +12,10 @@ from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
-from kubescheduler.api.manifest_builders import pod as pod_manifest
 from kubescheduler.api.what_if import stays_on_node
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
+from kubescheduler.inputs.manifest_builders import pod as pod_manifest
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
 from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, parameters

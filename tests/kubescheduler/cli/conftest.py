@@ -65,10 +65,11 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder: cluster.yaml with two nodes and pod.yaml with one pod."""
+    """The current folder: cluster.yaml with two nodes, pod.yaml with one pod, shapes.yaml with a shape of nodes."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cluster.yaml").write_text(CLUSTER)
     (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "shapes.yaml").write_text("- {cpu: 4, memory: 16Gi}\n")
     return tmp_path
 
 

@@ -1,0 +1,82 @@
+"""Which nodes to add to a cluster, from Python."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from clusterstate.manifests.documents import Item
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.engine_choice import engine_spec, tie_break_of
+from kubescheduler.api.whole_runs import workload_of
+from kubescheduler.inputs.given import WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
+from kubescheduler.planning.node_plan import TRIES, NodePlan, plan_nodes
+from kubescheduler.planning.node_trials import pending_pods
+from kubescheduler.planning.shapes import shapes_in
+
+
+def nodes(
+    cluster: Cluster,
+    shapes: Any,
+    workload: Any = None,
+    *,
+    pending: bool = False,
+    tries: int = TRIES,
+    top: int | None = 10,
+    tie_break: str = "first",
+    seed: int | None = None,
+    **options: Any,
+) -> NodePlan:
+    """The fewest new nodes, or with prices the cheapest, with which everything runs as the scheduler places it.
+
+    shapes: what nodes there are to choose from: file names, texts, manifests of nodes, or entries such as
+    ``{"name": "small", "cpu": 4, "memory": "16Gi", "price": 0.1}``, one or several. workload: what is to run, as for
+    ``simulate``, all of it at once; None: the pending pods of the cluster. pending: these come too, beside a workload.
+    tries: the scheduler runs at most so often to find a better set. top: at most so many hints for a pod that
+    fits on no shape. options: a Scheduler's. Raises DecodeError and ConfigError with every fault.
+
+    >>> from kubescheduler import Cluster
+    >>> cluster = Cluster().node("a", cpu=4).pod("web-1", cpu=3).pod("web-2", cpu=3)
+    >>> small, large = {"cpu": 2, "memory": "4Gi"}, {"name": "large", "cpu": 8, "memory": "16Gi"}
+    >>> plan = nodes(cluster, [small, large])
+    >>> dict(plan.added), plan.proven
+    ({'large': 1}, True)
+    """
+    checked_cluster(cluster, Cluster)
+    faults = [*wrong_type("tries", tries, WHOLE, "a whole number"), *wrong_type("top", top, WHOLE, "a whole number")]
+    refuse(faults or ([f"tries: expected 0 or more, found {tries}"] if tries < 0 else []))
+    engine = engine_spec(cluster.release, **options).engine(lambda _: None)
+    known = shapes_in(as_shapes(shapes), cluster.release)
+    if workload is None:
+        asked, notes = pending_pods(cluster, cluster.release), list[str]()
+    else:
+        templates = [shape.template for shape in known]
+        asked, notes = workload_of(cluster, workload, pending=pending, beside=templates)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return plan_nodes(
+        engine,
+        cluster.objects,
+        known,
+        asked,
+        partial(tie_break_of, engine, tie_break, seed),
+        tries=tries,
+        repeatable=is_repeatable(tie_break, seed),
+        top=top,
+    )
+
+
+def as_shapes(given: Any) -> Given:
+    """Things that say shapes, read but not looked at; a dict without a kind is an entry in a few words."""
+    things = list(flat(given))
+    short = [isinstance(each, Mapping) and "kind" not in each for each in things]
+    found = found_in([each for each, plain in zip(things, short, strict=True) if not plain], what="shapes")
+    entries = [Item("", each, f"[{at}]") for at, each in enumerate(things) if short[at]]
+    return Given([*entries, *found.items], found.objects, found.problems)
+
+
+def is_repeatable(tie_break: str, seed: int | None) -> bool:
+    """Whether one run of a scheduler is like the other."""
+    return tie_break == "first" or seed is not None

@@ -1,0 +1,296 @@
+"""What new nodes must offer whatever the scheduler does, and so the fewest, or cheapest, that can do.
+
+A need is an inequality over the numbers x of new nodes of each shape: ``sum(each[s] · x[s]) >= amount``. It is said
+only where the scheduler itself was seen to hold to it, on an empty node, so that it is true of any configuration:
+
+- of a resource: the pods that may go nowhere but to some shapes and some nodes of the cluster, all that they ask for,
+  less what those nodes have free. A node of a shape offers what it has beside its DaemonSets.
+- of pods of a kind of which no node takes two, for their ports or their anti-affinity: a node each.
+
+Where a pod may go is what no check forbids for good: selectors and required node affinity, taints, cordons, ports, and
+amounts that even an empty node does not have. Checks that other pods may change (affinity, spread) forbid nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import reduce
+
+import msgspec
+import numpy as np
+
+from clusterstate.growable import IntArray, Mask
+from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
+from clusterstate.podinfo import pod_key
+from clusterstate.usage import CPU, MEMORY, PODS
+from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+from kubescheduler.planning.node_trials import Counts, NodeTrials
+from kubescheduler.planning.shapes import Shape, prices_of
+from kubescheduler.simulation.workload import renamed
+from predicates.refusal_evidence import amount as amount_text
+
+LASTING = frozenset(
+    {
+        *("GeneralPredicates", "PodFitsResources", "PodFitsHost", "HostName", "PodFitsHostPorts", "PodFitsPorts"),
+        *("MatchNodeSelector", "PodToleratesNodeTaints", "PodToleratesNodeNoExecuteTaints", "CheckNodeUnschedulable"),
+        *("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"),
+        *("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "TaintToleration", "NodeUnschedulable"),
+    }
+)
+"""Checks of all releases whose refusal stands, however many pods come and nodes are added."""
+AFFINITY = frozenset({"MatchInterPodAffinity", "InterPodAffinity"})
+"""The checks by which anti-affinity keeps two pods apart; ports are told by the reason."""
+
+
+class Kind(msgspec.Struct, frozen=True, eq=False):
+    """Pods that no rule can tell apart, and where they may go."""
+
+    pods: tuple[Pod, ...]
+    asks: FrozenMap[str, int]
+    """By resource, of each; one of ``pods``."""
+    shapes: frozenset[int]
+    """The shapes on whose nodes nothing forbids them for good."""
+    nodes: Mask
+    """(N,) bool: the rows of the cluster's nodes where nothing does."""
+    alone: bool = False
+    """Whether no node takes two of them."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """``sum(each[s] · x[s]) >= amount``."""
+
+    what: str
+    """In words: what it is of, with the numbers."""
+    amount: int
+    each: tuple[int, ...]
+    """What one node of each shape offers."""
+
+    def met_by(self, counts: Counts) -> bool:
+        """Whether so many nodes offer enough."""
+        return self.short(counts) <= 0
+
+    def short(self, counts: Counts) -> int:
+        """How much is missing."""
+        return self.amount - sum(each * number for each, number in zip(self.each, counts, strict=True))
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """What new nodes cost at least."""
+
+    cost: Fraction
+    why: str
+    """The need that says so, in words; empty where nothing is needed."""
+
+
+class Needs:
+    """All needs of pods that are asked about."""
+
+    def __init__(self, trials: NodeTrials) -> None:
+        self._shapes = trials.shapes
+        self._prices = prices_of(trials.shapes)
+        once = trials.one_of_each()
+        cache = cache_for(trials.engine, [*trials.asked.objects, *(obj for objects in once for obj in objects)])
+        self._cache = cache
+        self._scheduler = trials.engine.scheduler(cache)
+        self._rows = [cache.columns.row_of[objects[0].metadata.name] for objects in once]
+        new = np.zeros(len(cache.columns), np.bool_)
+        new[self._rows] = True
+        self._there = cache.columns.has_node.data[: len(cache.columns)] & ~new
+        self.kinds = self._kinds(trials.asked.pods())
+        self._enforced = enforced(trials.engine, trials.shapes[0].node, _resources(self.kinds))
+
+    def of_kind(self, key: str) -> Kind:
+        """That of a pod, by namespace/name."""
+        return self._by_pod[key]
+
+    def all_but(self, left: Iterable[str]) -> list[Need]:
+        """The needs of all pods but those; with them the nodes that the cluster has count."""
+        without = frozenset(left)
+        pods = {kind: sum(pod.key not in without for pod in kind.pods) for kind in self.kinds}
+        return list(self._needs(pods, free=True))
+
+    def only_of(self, keys: Iterable[str]) -> list[Need]:
+        """The needs of these pods alone, as if new nodes were all there is."""
+        pods: dict[Kind, int] = {}
+        for key in keys:
+            kind = self._by_pod[key]
+            pods[kind] = pods.get(kind, 0) + 1
+        return list(self._needs(pods, free=False))
+
+    # --- where pods may go -----------------------------------------------------------------------------
+
+    def _kinds(self, pods: Iterable[Pod]) -> list[Kind]:
+        alike: dict[object, list[Pod]] = {}
+        for pod in pods:
+            alike.setdefault(pod_key(pod), []).append(pod)
+        kinds = [self._kind(members) for members in alike.values()]
+        self._by_pod = {pod.key: kind for kind in kinds for pod in kind.pods}
+        return kinds
+
+    def _kind(self, pods: Sequence[Pod]) -> Kind:
+        decision = self._scheduler.decide(pods[0], thorough=True)
+        forbidden = np.zeros(len(self._there), np.bool_)
+        for check, verdict in decision.verdicts:
+            if check in LASTING:
+                for mask in verdict.values():
+                    forbidden |= mask[: len(forbidden)]
+        shapes = frozenset(at for at, row in enumerate(self._rows) if not forbidden[row])
+        usage = self._cache.info(pods[0]).usage
+        asks = {name: min(number, usage.used.get(name, number)) for name, number in usage.request.items()}
+        kind = Kind(tuple(pods), FrozenMap({**asks, PODS: 1}), shapes, self._there & ~forbidden)
+        alone = len(pods) > 1 and self._may_be_alone(kind) and all(self._alone(pods[0], at) for at in shapes)
+        return msgspec.structs.replace(kind, alone=alone)
+
+    def _may_be_alone(self, kind: Kind) -> bool:
+        """Whether the pods have ports of the node's, or anti-affinity by labels that all their nodes have."""
+        spec = kind.pods[0].spec
+        if any(port.host_port for container in spec.containers for port in container.ports):
+            return True
+        affinity = spec.affinity
+        against = None if affinity is None else affinity.pod_anti_affinity
+        keys = {term.topology_key for term in against.required} if against is not None else set()
+        nodes = [self._cache.columns.nodes[row] for row in np.flatnonzero(kind.nodes).tolist()]
+        return bool(keys) and all(keys <= node.metadata.labels.keys() for node in nodes if node is not None)
+
+    def _alone(self, pod: Pod, shape: int) -> bool:
+        """Whether a node of the shape that has one refuses a second for their ports or their anti-affinity."""
+        row = self._rows[shape]
+        if self._apart(pod, row):  # for something else than its like
+            return False
+        self._cache.assume_pod(pod, self._cache.columns.names[row])
+        try:
+            return self._apart(renamed(pod, f"{pod.metadata.name}-second"), row)
+        finally:
+            self._cache.forget_pod(pod)
+
+    def _apart(self, pod: Pod, row: int) -> bool:
+        for check, verdict in self._scheduler.decide(pod, thorough=True).verdicts:
+            for reason, mask in verdict.items():
+                if mask[row] and (check in AFFINITY or "port" in str(reason).casefold()):
+                    return True
+        return False
+
+    # --- inequalities -------------------------------------------------------------------------------------
+
+    def _needs(self, pods: dict[Kind, int], *, free: bool) -> Iterator[Need]:
+        groups = {kind.shapes for kind, number in pods.items() if number and kind.shapes}
+        everywhere = frozenset[int]().union(*groups)
+        for places in dict.fromkeys((everywhere, *sorted(groups, key=sorted))):
+            within = {kind: number for kind, number in pods.items() if number and kind.shapes and kind.shapes <= places}
+            if within:
+                yield from self._of_resources(within, places, free=free)
+        for kind, number in pods.items():
+            if kind.alone and number and kind.shapes:
+                there = int(kind.nodes.sum()) if free else 0
+                if number > there:
+                    each = tuple(int(at in kind.shapes) for at in range(len(self._shapes)))
+                    text = f"{number} pods like {kind.pods[0].key}, one a node{_nodes_there(there)}"
+                    yield Need(text, number - there, each)
+
+    def _of_resources(self, pods: dict[Kind, int], places: frozenset[int], *, free: bool) -> Iterator[Need]:
+        nodes = reduce(np.logical_or, (kind.nodes for kind in pods)) if free else np.zeros_like(self._there)
+        for resource in self._enforced:
+            asked = sum(kind.asks.get(resource, 0) * number for kind, number in pods.items())
+            room = self._free(resource)
+            there = int(room[nodes].sum())
+            if asked > there:
+                each = tuple(int(room[row]) if at in places else 0 for at, row in enumerate(self._rows))
+                shown = f"{_shown(asked, resource)} {resource} asked for, {_shown(there, resource)} free"
+                yield Need(shown if free else resource, asked - there, each)
+
+    def _free(self, resource: str) -> IntArray:
+        """(N,) int64: of every node what its pods leave, never less than nothing."""
+        columns = self._cache.columns
+        if resource == PODS:
+            left = columns.allowed_pods.view - columns.pod_count.view
+        else:
+            at, size = columns.resources.get(resource), len(columns)
+            if at is None:
+                return np.zeros(size, np.int64)
+            left = columns.allocatable.data[at, :size] - columns.requested.data[at, :size]
+        free: IntArray = np.maximum(left, 0)
+        return free
+
+    # --- bounds -----------------------------------------------------------------------------------------------
+
+    def bound(self, needs: Iterable[Need], most: Sequence[int | None]) -> Bound | None:
+        """The largest of what each need alone costs; None where one cannot be met. Rounded up to what prices add up
+        to."""
+        step = common_price(self._prices)
+        best = Bound(Fraction(0), "")
+        for need in needs:
+            cost = self.least(need, most)
+            if cost is None:
+                return None
+            rounded = math.ceil(cost / step) * step
+            if rounded > best.cost:
+                best = Bound(rounded, need.what)
+        return best
+
+    def least(self, need: Need, most: Sequence[int | None]) -> Fraction | None:
+        """What meeting a need costs at least, were nodes divisible: by the shapes that offer most for their price."""
+        missing, cost = Fraction(need.amount), Fraction(0)
+        order = sorted(
+            (at for at, each in enumerate(need.each) if each), key=lambda at: self._prices[at] / need.each[at]
+        )
+        for at in order:
+            if missing <= 0:
+                break
+            number = missing / need.each[at]
+            limit = most[at]
+            if limit is not None:
+                number = min(number, Fraction(limit))
+            cost += number * self._prices[at]
+            missing -= number * need.each[at]
+        return cost if missing <= 0 else None
+
+
+def enforced(engine: Engine, node: Node, resources: Iterable[str]) -> list[str]:
+    """The resources of which the scheduler gives out no more than a node has: told by a pod that asks for one more than
+    a node that has nothing else against it."""
+    return [resource for resource in resources if _held(engine, node, resource)]
+
+
+def _held(engine: Engine, node: Node, resource: str) -> bool:
+    bare = msgspec.structs.replace(node, taints=(), unschedulable=False)
+    if resource == PODS:
+        bare = msgspec.structs.replace(bare, allocatable=FrozenMap({**bare.allocatable, PODS: 0}))
+    more = 1000 * (1 + math.ceil(bare.allocatable.get(resource, 0) / 1000))
+    requests = FrozenMap({} if resource == PODS else {resource: more})
+    probe = Pod(
+        ObjectMeta("probe", "default", "probe"), PodSpec(containers=(Container(name="main", requests=requests),))
+    )
+    scheduler: PodScheduler = engine.scheduler(cache_for(engine, [bare]))
+    reasons = scheduler.decide(probe, thorough=True).reasons().get(node.name, [])
+    wanted = ("insufficient pods", "too many pods") if resource == PODS else (f"insufficient {resource}",)
+    return any(reason.casefold().startswith(wanted) for reason in reasons)
+
+
+def _resources(kinds: Iterable[Kind]) -> list[str]:
+    names = {name for kind in kinds for name, number in kind.asks.items() if number}
+    return sorted(names, key=lambda name: (name == PODS, name not in (CPU, MEMORY), name))
+
+
+def _nodes_there(count: int) -> str:
+    return f", {count} of them on the nodes there are" if count else ""
+
+
+def _shown(number: int, resource: str) -> str:
+    return amount_text(resource, number)
+
+
+def common_price(prices: Iterable[Fraction]) -> Fraction:
+    """The largest amount of which every price is a multiple."""
+
+    def common(one: Fraction, other: Fraction) -> Fraction:
+        below = one.denominator * other.denominator
+        return Fraction(math.gcd(one.numerator * other.denominator, other.numerator * one.denominator), below)
+
+    return reduce(common, prices)
+
+
+def capped(shapes: Sequence[Shape]) -> list[int | None]:
+    """How many nodes of each shape there may be."""
+    return [shape.most for shape in shapes]

@@ -1,0 +1,303 @@
+"""Which nodes to add: the answer, put together from the best trial, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from clusterstate.cache import ClusterCache
+from clusterstate.objects import ClusterObject, Pod
+from clusterstate.podinfo import pod_key
+from clusterstate.usage import CPU, MEMORY
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.hinting.hint_search import HintSearch
+from kubescheduler.hinting.proposals import PodHints
+from kubescheduler.planning.fewest_nodes import FewestNodes, Found
+from kubescheduler.planning.needs import Bound, Needs
+from kubescheduler.planning.node_trials import Asked, NodeTrials, Played
+from kubescheduler.planning.shapes import Shape
+from kubescheduler.simulation.pods_to_place import daemon_set_of
+from kubescheduler.simulation.simulation_report import PodRecord
+from kubescheduler.simulation.workload import Workload
+
+TRIES = 200
+"""Runs of the scheduler that a search may make, by default."""
+
+
+class NewNode(msgspec.Struct, frozen=True):
+    """A node to add."""
+
+    name: str
+    shape: str
+    pods: tuple[str, ...]
+    """What the scheduler places there, as ``namespace/name``."""
+    daemons: tuple[str, ...]
+    """The pods that DaemonSets have there."""
+
+
+class ShapeUse(msgspec.Struct, frozen=True):
+    """The new nodes of one shape together."""
+
+    shape: str
+    nodes: int
+    price: float | None
+    """Of one."""
+    pods: int
+    """Those of DaemonSets included."""
+    cpu: float | None
+    """The share that is asked for; None where the nodes have none."""
+    memory: float | None
+
+
+class LeftOver(msgspec.Struct, frozen=True, eq=False):
+    """A pod that no node of any shape helps, and others that are alike."""
+
+    pod: Pod
+    others: tuple[str, ...]
+    message: str
+    """The scheduler's, with one more node of each shape in the cluster."""
+    by_shape: Mapping[str, tuple[str, ...]]
+    """Shape → why such a node does not take it; without those that would."""
+    hints: PodHints | None
+    """What would make it fit there; None where nobody tried it, as another scheduler's."""
+    error: bool = False
+    """Whether an error ended its attempt."""
+
+
+class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
+    """Which nodes to add so that everything runs."""
+
+    added: Mapping[str, int]
+    """Shape → how many; only those of which there are some."""
+    cost: Fraction
+    """By the prices, or how many nodes where there are none."""
+    priced: bool
+    bound: Bound
+    """What new nodes cost at least, whatever they are, and why."""
+    proven: bool
+    """Whether no cheaper set does: every one was tried, or it costs no more than the bound."""
+    runs: int
+    """How often the scheduler ran for it."""
+    asked: int
+    """Pods that were to run."""
+    shapes: tuple[ShapeUse, ...]
+    nodes: tuple[NewNode, ...]
+    placements: Mapping[str, str]
+    """Pod, as ``namespace/name`` → its node, new or not."""
+    left: tuple[LeftOver, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def everything_runs(self) -> bool:
+        """Whether every pod has a node with these."""
+        return not self.left
+
+    def sentences(self) -> list[str]:
+        """The answer in words, a paragraph each."""
+        return list(_sentences(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "add": dict(self.added),
+            "cost": _number(self.cost),
+            "proven": self.proven,
+            "atLeast": {"cost": _number(self.bound.cost), "why": self.bound.why},
+            "runs": self.runs,
+            "text": self.sentences(),
+            "shapes": msgspec.to_builtins(self.shapes),
+            "nodes": msgspec.to_builtins(self.nodes),
+            "placements": dict(self.placements),
+            "left": [_left_dict(left) for left in self.left],
+            **({"notes": list(self.notes)} if self.notes else {}),
+        }
+
+    def table(self) -> ShownTable:
+        """What is printed, and shown in a notebook: a line a shape, and the sentences."""
+        header = ("shape", "nodes", *(("price",) if self.priced else ()), "pods", "cpu", "memory")
+        rows = [
+            (
+                each.shape,
+                each.nodes,
+                *((each.price,) if self.priced else ()),
+                each.pods,
+                *map(percent, (each.cpu, each.memory)),
+            )
+            for each in self.shapes
+        ]
+        first, *rest = self.sentences()
+        return ShownTable(first, header, rows, " ".join(rest))
+
+
+def percent(share: float | None) -> str:
+    """``78%``; empty for None."""
+    return "" if share is None else f"{share:.0%}"
+
+
+def _number(cost: Fraction) -> int | float:
+    return int(cost) if cost.denominator == 1 else float(cost)
+
+
+def _left_dict(left: LeftOver) -> dict[str, Any]:
+    return {
+        "pod": left.pod.key,
+        "others": list(left.others),
+        "message": left.message,
+        "shapes": {shape: list(reasons) for shape, reasons in left.by_shape.items()},
+        "hints": [] if left.hints is None else [hint.to_dict() for hint in left.hints],
+    }
+
+
+def _sentences(plan: NodePlan) -> Iterator[str]:
+    left = sum(1 + len(each.others) for each in plan.left)
+    placed = plan.asked - left
+    number = sum(plan.added.values())
+    if not plan.asked:
+        yield "No pod is asked about, so no node is needed."
+        return
+    if number:
+        named = ", ".join(f"{count} {shape}" for shape, count in plan.added.items())
+        costs = f", for {_number(plan.cost):,} in all" if plan.priced else ""
+        run = f"{_pods(placed)} {'run' if placed != 1 else 'runs'}"
+        yield f"Add {_nodes(number)}: {named}{costs}. Then {run}, as the scheduler places them."
+    elif placed:
+        yield f"No node is needed: {_pods(placed)} {'run' if placed != 1 else 'runs'} in the cluster as it is."
+    else:
+        yield "No node of any shape helps."
+    if number:
+        yield _how_good(plan)
+    if left:
+        yield f"{_pods(left)} {'fit' if left != 1 else 'fits'} on no node of any shape."
+
+
+def _how_good(plan: NodePlan) -> str:
+    unit = "" if plan.priced else " node" if plan.bound.cost == 1 else " nodes"
+    why = f" ({plan.bound.why})" if plan.bound.why else ""
+    least = f"whatever the scheduler does, {_number(plan.bound.cost):,}{unit} is the least{why}"
+    runs = f"in {plan.runs} {'run' if plan.runs == 1 else 'runs'} of the scheduler"
+    if not plan.proven:
+        return f"Best found {runs}, not proven: {least}."
+    if plan.cost == plan.bound.cost:
+        return f"Proven best: {least}."
+    fewer = "cheaper set" if plan.priced else "smaller set"
+    return f"Proven best {runs}: every {fewer} was tried or offers too little; {least}."
+
+
+def _pods(number: int) -> str:
+    return "1 pod" if number == 1 else f"{number:,} pods"
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number:,} nodes"
+
+
+# --- putting it together -----------------------------------------------------------------------------------
+
+
+def plan_nodes(
+    engine: Engine,
+    cluster: Iterable[ClusterObject],
+    shapes: Sequence[Shape],
+    workload: Workload,
+    tie_break: Callable[[], TieBreak],
+    *,
+    tries: int = TRIES,
+    repeatable: bool = True,
+    top: int | None = 10,
+) -> NodePlan:
+    """The fewest, or cheapest, nodes with which everything of a workload runs.
+
+    workload: as it was read for the cluster with the template of each shape. tie_break: makes the scheduler's of one
+    run. tries: so many runs at most, beside those until everything runs. repeatable: whether one run is like the other;
+    otherwise nothing is proven. top: at most so many hints a pod.
+    """
+    asked = Asked.of(workload, cluster, shapes, engine.release)
+    trials = NodeTrials(engine, asked, shapes, tie_break, most=tries)
+    found = FewestNodes(trials, Needs(trials)).run()
+    counts = found.played.counts
+    left = list(_left_overs(trials, found, top))
+    daemons = sorted({f"{pod.metadata.namespace}/{daemon_set_of(pod)}" for pods in asked.daemons for pod in pods})
+    note = [f"on the new nodes run {', '.join(daemons)} (DaemonSets)"] if daemons and any(counts) else []
+    nodes = list(_nodes_of(trials, found.played))
+    return NodePlan(
+        added={shape.name: number for shape, number in zip(shapes, counts, strict=True) if number},
+        cost=found.cost,
+        priced=shapes[0].price is not None,
+        bound=found.bound,
+        proven=found.proven and repeatable,
+        runs=trials.count,
+        asked=len(asked.pods()),
+        shapes=tuple(_uses(trials, found.played, nodes)),
+        nodes=tuple(nodes),
+        placements={record.pod.key: record.node for record in found.played.report.pods if record.node},
+        left=tuple(left),
+        notes=tuple(note),
+    )
+
+
+def _placed(played: Played) -> list[Pod]:
+    return [record.pod for record in played.report.pods if record.outcome == "running"]
+
+
+def _nodes_of(trials: NodeTrials, played: Played) -> Iterator[NewNode]:
+    placed: dict[str, list[str]] = {}
+    for pod in _placed(played):
+        placed.setdefault(pod.node_name, []).append(pod.key)
+    for shape, (node, *daemons) in trials.new_nodes(played.counts):
+        name = node.metadata.name
+        own = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in daemons)
+        yield NewNode(name, shape.name, tuple(placed.get(name, ())), own)
+
+
+def _ended(trials: NodeTrials, played: Played, *more: ClusterObject) -> ClusterCache:
+    """The cluster at the end of a run."""
+    new = [obj for _, objects in trials.new_nodes(played.counts) for obj in objects]
+    kept = {pod.key: pod for pod in _placed(played)}
+    there = [obj for obj in trials.asked.objects if not (isinstance(obj, Pod) and obj.key in kept)]
+    return cache_for(trials.engine, [*there, *new, *more, *kept.values()])
+
+
+def _uses(trials: NodeTrials, played: Played, nodes: Sequence[NewNode]) -> Iterator[ShapeUse]:
+    columns = _ended(trials, played).columns
+    for shape in trials.shapes:
+        own = [node for node in nodes if node.shape == shape.name]
+        rows = [columns.row_of[node.name] for node in own]
+        if not rows:
+            continue
+        at = [columns.resources[resource] for resource in (CPU, MEMORY)]
+        used = columns.requested.data[at][:, rows].sum(axis=1).tolist()
+        has = columns.allocatable.data[at][:, rows].sum(axis=1).tolist()
+        cpu, memory = (part / whole if whole else None for part, whole in zip(used, has, strict=True))
+        pods = sum(len(node.pods) + len(node.daemons) for node in own)
+        yield ShapeUse(shape.name, len(own), None if shape.price is None else float(shape.price), pods, cpu, memory)
+
+
+def _left_overs(trials: NodeTrials, found: Found, top: int | None) -> Iterator[LeftOver]:
+    """The pods that nothing helps, one of each kind, each decided on with one more node of every shape."""
+    records = found.played.pending
+    if not records:
+        return
+    alike: dict[object, list[PodRecord]] = {}
+    for record in records.values():
+        alike.setdefault((pod_key(record.pod), record.attempts > 0), []).append(record)
+    fresh = trials.one_of_each()
+    cache = _ended(trials, found.played, *(obj for objects in fresh for obj in objects))
+    shape_of = {objects[0].metadata.name: shape.name for shape, objects in zip(trials.shapes, fresh, strict=True)}
+    scheduler = trials.engine.scheduler(cache)
+    for first, *others in alike.values():
+        names = tuple(record.pod.key for record in others)
+        if not first.attempts:
+            yield LeftOver(first.pod, names, first.message, {}, None)
+            continue
+        decision = scheduler.decide(first.pod)
+        reasons = decision.reasons()
+        by_shape = {shape: tuple(reasons[name]) for name, shape in shape_of.items() if name in reasons}
+        fits = decision.host is not None
+        hints = None if fits or first.gave_up else HintSearch(trials.engine, cache).hints(first.pod, top=top)
+        message = first.message if fits else decision.message
+        yield LeftOver(first.pod, names, message, by_shape, hints, first.gave_up)

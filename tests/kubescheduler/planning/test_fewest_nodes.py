@@ -1,0 +1,162 @@
+"""The fewest nodes: the number is what trying every set of nodes finds, and the sets are those that were seen to do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kubescheduler as ks
+
+ZONE = "topology.kubernetes.io/zone"
+MOST = 3
+"""Nodes of each shape in the search through everything."""
+
+
+def spread(key: str) -> dict[str, Any]:
+    """A constraint that pods of an app are spread evenly over a label's values."""
+    return {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": key,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "web"}},
+            }
+        ]
+    }
+
+
+def apart(key: str) -> dict[str, Any]:
+    """Anti-affinity of pods of an app."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "web"}}}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+RULES: list[dict[str, Any]] = [{}, {}, {}, spread(ZONE), apart("kubernetes.io/hostname"), apart(ZONE)]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[ks.Cluster, list[dict[str, Any]]]:
+    """A small cluster with pending pods, and up to three shapes, in zones and with prices or not."""
+    cluster = ks.Cluster(release=draw(st.sampled_from(["1.36", "1.20"])))
+    if draw(st.booleans()):
+        cluster = cluster.node("old", cpu=draw(st.integers(1, 3)), zone="z1")
+    for number in range(draw(st.integers(1, 5))):
+        cpu, rule = draw(st.integers(1, 4)), draw(st.sampled_from(RULES))
+        cluster = cluster.pod(f"web-{number}", cpu=cpu, memory="1Gi", labels={"app": "web"}, spec=rule)
+    priced = draw(st.booleans())
+    shapes = [
+        {"name": name, "cpu": draw(st.integers(3, 6)), "memory": "16Gi", "zones": [draw(st.sampled_from(["z1", "z2"]))]}
+        for name in ("a", "b")[: draw(st.integers(1, 2))]
+    ]
+    for shape in shapes:
+        if priced:
+            shape["price"] = draw(st.sampled_from([0.5, 0.7, 1]))
+    return cluster, shapes
+
+
+def runs(cluster: ks.Cluster, shapes: list[dict[str, Any]], counts: tuple[int, ...]) -> bool:
+    """Whether every pending pod gets a node with so many new nodes, by a run of its own."""
+    for shape, number in zip(shapes, counts, strict=True):
+        for at in range(1, number + 1):
+            cluster = cluster.node(f"{shape['name']}-{at}", cpu=shape["cpu"], memory="16Gi", zone=shape["zones"][0])
+    return ks.simulate(cluster, [], pending=True).every_pod_had_a_node
+
+
+@given(worlds())
+@settings(max_examples=20)
+def test_the_number_is_that_of_trying_everything(world: tuple[ks.Cluster, list[dict[str, Any]]]) -> None:
+    """What is proven costs what the cheapest of all sets of up to three nodes of each shape does."""
+    cluster, shapes = world
+    prices = [Fraction(str(shape.get("price", 1))) for shape in shapes]
+
+    def cost(counts: tuple[int, ...]) -> Fraction:
+        return sum((number * price for number, price in zip(counts, prices, strict=True)), Fraction(0))
+
+    every = sorted(product(range(MOST + 1), repeat=len(shapes)), key=cost)
+    best = next((counts for counts in every if runs(cluster, shapes, counts)), None)
+    plan = ks.nodes(cluster, shapes)
+    if best is None:  # nobody knows of more nodes
+        assert plan.left or plan.cost > max(prices) * MOST
+        return
+    assert not plan.left
+    assert (plan.cost, plan.proven) == (cost(best), True)
+    assert plan.bound.cost <= plan.cost
+    assert runs(cluster, shapes, tuple(plan.added.get(shape["name"], 0) for shape in shapes))
+
+
+def waiting(number: int, **fields: Any) -> ks.Cluster:
+    """A cluster of one full node with pods that wait."""
+    cluster = ks.Cluster(release="1.36").node("old", cpu=1, zone="z1").pod("there", node="old", cpu=1)
+    for at in range(number):
+        cluster = cluster.pod(f"web-{at}", labels={"app": "web"}, **fields)
+    return cluster
+
+
+SMALL = {"name": "small", "cpu": 4, "memory": "8Gi", "pods": 10, "zones": ["z1"]}
+OTHER = {**SMALL, "name": "other", "zones": ["z2"]}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "shapes", "added", "why"),
+    [
+        (waiting(6, cpu=2), [SMALL], {"small": 3}, "12 cpu asked for, 0 free"),
+        (waiting(7, memory="2Gi"), [SMALL], {"small": 1}, "14Gi memory asked for, 8Gi free"),
+        (waiting(25, cpu="100m", memory="1Mi"), [SMALL], {"small": 3}, "25 pods asked for, 0 free"),
+        (
+            waiting(3, cpu="100m", memory="1Mi", spec=apart("kubernetes.io/hostname")),
+            [SMALL],
+            {"small": 3},
+            "3 pods like",
+        ),
+        (
+            waiting(3, cpu=1, spec=spread(ZONE)).node("full", cpu="1m", zone="z2"),
+            [SMALL, OTHER],
+            {"small": 1, "other": 1},
+            "cpu",
+        ),
+        (waiting(2, cpu=3, spec=apart(ZONE)), [SMALL, OTHER], {"small": 1, "other": 1}, ""),
+        (waiting(4, cpu=2), [{**SMALL, "max": 1}, {**OTHER, "max": 1}], {"small": 1, "other": 1}, "8 cpu"),
+        (waiting(2, resources={"x.io/y": 1}), [SMALL, {**OTHER, "resources": {"x.io/y": 2}}], {"other": 1}, "x.io/y"),
+        (
+            waiting(2, cpu=2),
+            [{**SMALL, "price": 2}, {**OTHER, "price": 1, "taints": ["a=b:NoSchedule"]}],
+            {"small": 1},
+            "",
+        ),
+        (waiting(0), [SMALL], {}, ""),
+    ],
+    ids=["cpu", "memory-there", "pods", "anti-affinity", "spread", "zones", "max", "resource", "taint", "nothing"],
+)
+def test_what_is_needed(cluster: ks.Cluster, shapes: list[dict[str, Any]], added: dict[str, int], why: str) -> None:
+    """Each kind of need, and the bound that it makes."""
+    plan = ks.nodes(cluster, shapes)
+    assert (dict(plan.added), plan.left, plan.proven) == (added, (), True)
+    assert why in plan.bound.why
+
+
+def test_more_than_the_bound() -> None:
+    """Four pods of more than half of a node need four, though three have the cpu: these were tried."""
+    plan = ks.nodes(waiting(4, cpu="2100m"), [SMALL])
+    assert (dict(plan.added), plan.proven, plan.bound.cost) == ({"small": 4}, True, 3)
+    assert plan.bound.why == "8400m cpu asked for, 0 free"
+
+
+def test_a_maximum_that_is_too_small() -> None:
+    """What nodes there may be take some pods; of the others the scheduler's message is told."""
+    plan = ks.nodes(waiting(5, cpu=2), [{**SMALL, "max": 2}])
+    assert dict(plan.added) == {"small": 2}
+    assert [left.pod.metadata.name for left in plan.left] == ["web-4"]
+
+
+def test_few_tries() -> None:
+    """Without trials left the first set that does is told as found, not as proven."""
+    plan = ks.nodes(waiting(4, cpu="2100m"), [SMALL], tries=0)
+    assert not plan.left
+    assert not plan.proven
+    assert "not proven" in " ".join(plan.sentences())
