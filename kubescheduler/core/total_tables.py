@@ -296,8 +296,9 @@ class TotalTable:
     """
 
     __slots__ = (
-        *("_addends", "_base", "_by_name", "_finals", "_has_lowest", "_journal", "_layout", "_levels", "_lines"),
-        *("_most_changes", "_moved", "_normalised", "_now", "_ranks", "_raws", "_rows_by_name", "moved_on"),
+        *("_addends", "_base", "_best_of_block", "_by_name", "_finals", "_has_lowest", "_journal", "_layout"),
+        *("_levels", "_lines", "_most_changes", "_moved", "_normalised", "_now", "_ranks", "_raws", "_rows_by_name"),
+        "moved_on",
     )
 
     def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
@@ -318,8 +319,11 @@ class TotalTable:
         # In the order of names, the first of the highest is the one. A row that is no node's any more has rank -1.
         self._rows_by_name = np.empty(len(ranks) + 1, np.int64)
         self._rows_by_name[ranks] = np.arange(len(ranks))
-        self._by_name = np.full(len(ranks) + 1, LOWEST)
-        self._by_name[ranks] = self._now[TOTAL]
+        # By blocks, so that a change and the choice read some hundred totals and not all.
+        width = isqrt(len(ranks)) + 1
+        self._by_name = np.full((len(ranks) // width + 1, width), LOWEST)
+        self._by_name.reshape(-1)[ranks] = self._now[TOTAL]
+        self._best_of_block = self._by_name.max(1)
         self.moved_on = ""
         """The rule of which ``put`` found that other rows may score differently."""
 
@@ -335,7 +339,8 @@ class TotalTable:
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
         if type(tie_break) is FirstByName:
-            return self._rows_by_name.item(self._by_name.argmax())
+            block = int(self._best_of_block.argmax())
+            return self._rows_by_name.item(block * self._by_name.shape[1] + int(self._by_name[block].argmax()))
         totals = self._now[TOTAL]
         return tie_break.choose((totals == totals.max()).nonzero()[0], self._ranks)
 
@@ -384,7 +389,10 @@ class TotalTable:
         after[TOTAL] = totals
         self._note(rows, after)
         self._now[:, at] = after
-        self._by_name[self._ranks[at]] = totals
+        ranks = self._ranks[at]
+        self._by_name.reshape(-1)[ranks] = totals
+        blocks = ranks // self._by_name.shape[1]
+        self._best_of_block[blocks] = self._by_name[blocks].max(1)
         return True
 
     def _levels_of(self, name: str) -> Levels:
