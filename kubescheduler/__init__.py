@@ -31,8 +31,8 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. Questions about nodes: nodes. From one release to another: migrate, upgrade. In
-notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the releases' names.
+timeline, simulate, capacity, hints. Questions about nodes: drain, nodes. From one release to another: migrate, upgrade.
+In notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clusterstate import errors as errors
     from kubescheduler.api.cluster import Cluster as Cluster
+    from kubescheduler.api.draining import drain as drain
     from kubescheduler.api.nodes import nodes as nodes
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
@@ -71,6 +72,7 @@ __all__ = [
     "__version__",
     "capacity",
     "compare",
+    "drain",
     "errors",
     "hints",
     "migrate",
@@ -92,6 +94,7 @@ _PLACES = {
     "Scheduler": "kubescheduler.api.scheduler",
     "capacity": "kubescheduler.api.whole_runs",
     "compare": "kubescheduler.api.whole_runs",
+    "drain": "kubescheduler.api.draining",
     "errors": "clusterstate.errors",
     "hints": "kubescheduler.api.whole_runs",
     "migrate": "kubescheduler.api.whole_runs",

@@ -133,6 +133,7 @@ COMMAND_GROUPS = (
             "hint": "kubescheduler.cli.hint",
             "simulate": "kubescheduler.cli.simulate",
             "capacity": "kubescheduler.cli.capacity",
+            "drain": "kubescheduler.cli.drain",
             "evaluate": "kubescheduler.cli.evaluate",
         },
     ),

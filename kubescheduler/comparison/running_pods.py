@@ -211,15 +211,32 @@ def _of_workload(namespace: str | None, kind: str, name: str) -> Selects:
     return selects
 
 
-def _requirement(selector: str, text: str) -> Requirement:
-    """One requirement of a label selector. Raises ConfigError."""
+def _parsed(text: str) -> Requirement:
+    """One requirement of a label selector as it is written, right or not."""
     if found := _SET.fullmatch(text):
         values = tuple(value.strip() for value in found[3].split(","))
-        requirement = Requirement(found[1], "In" if found[2] == "in" else "NotIn", values)
-    elif found := _EQUAL.fullmatch(text):
-        requirement = Requirement(found[1], "NotIn" if found[2] == "!=" else "In", (found[3],))
-    else:
-        requirement = Requirement(text.removeprefix("!").strip(), "DoesNotExist" if text[:1] == "!" else "Exists")
+        return Requirement(found[1], "In" if found[2] == "in" else "NotIn", values)
+    if found := _EQUAL.fullmatch(text):
+        return Requirement(found[1], "NotIn" if found[2] == "!=" else "In", (found[3],))
+    return Requirement(text.removeprefix("!").strip(), "DoesNotExist" if text[:1] == "!" else "Exists")
+
+
+def label_selector(selector: str) -> Callable[[Mapping[str, str]], bool]:
+    """Whether labels are selected, as kubectl's -l has it: ``app=web,tier!=db`` or ``app in (web,api)``.
+
+    Raises ConfigError for a text that is no label selector.
+    """
+    requirements = [_parsed(part.strip()) for part in _PART.findall(selector)]
+    faults = [fault for each in requirements if (fault := requirement_error(each, LABEL_SELECTOR_OPERATORS))]
+    if faults or not requirements or re.sub(r"[\s,]", "", _PART.sub("", selector)):
+        raise ConfigError(f"{selector} is no label selector; write app=web,tier!=db or 'app in (web,api)'")
+    matchers = [(requirement.key, compile_requirement(requirement)) for requirement in requirements]
+    return lambda labels: all(matches(labels.get(key)) for key, matches in matchers)
+
+
+def _requirement(selector: str, text: str) -> Requirement:
+    """One requirement of a label selector. Raises ConfigError."""
+    requirement = _parsed(text)
     if fault := requirement_error(requirement, LABEL_SELECTOR_OPERATORS):
         raise ConfigError(f"{selector} is no selector of pods: {fault}; {GRAMMAR}")
     if "." in requirement.key and (close := nearest(requirement.key, FIELDS)) and requirement.key not in FIELDS:

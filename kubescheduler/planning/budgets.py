@@ -23,6 +23,9 @@ UNSCALED = ("DaemonSet", "Job", "CronJob", "Node")
 WITHOUT_BUDGET = ("Succeeded", "Failed", "Pending")
 """Phases of pods that are evicted whatever budgets say."""
 
+MOST_REPLICAS = 100
+"""More replicas are not proposed, so that a budget opens."""
+
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 
@@ -67,6 +70,11 @@ def is_healthy(pod: Pod) -> bool:
     if ready is not None:
         return ready == "True"
     return bool(pod.node_name) and pod.phase in ("", "Running")
+
+
+def is_counted(pod: Pod) -> bool:
+    """Whether the pod is one of those that currentHealthy counts."""
+    return is_healthy(pod) and pod.metadata.deletion_timestamp is None
 
 
 def says_nothing(pod: Pod) -> bool:
@@ -135,19 +143,23 @@ def health_of(budget: PodDisruptionBudget, pods: Iterable[Pod], scales: Scales) 
     Upstream: getExpectedPodCount, countHealthyPods.
     """
     every = list(pods)
-    healthy = sum(is_healthy(pod) for pod in every if pod.metadata.deletion_timestamp is None)
+    healthy = sum(map(is_counted, every))
     if budget.max_unavailable is None and not isinstance(budget.min_available, str):
         least = budget.min_available
         return (Health(0, 0, healthy) if least is None else Health(len(every), int(least), healthy)), []
     expected, fault, missing = scales.expected(every)
     try:
-        if budget.max_unavailable is not None:
-            desired = max(0, expected - _scaled(budget.max_unavailable, expected))
-        else:
-            desired = _scaled(budget.min_available or 0, expected)
+        desired = _desired(budget, expected)
     except ValueError as error:
         return Health(expected, 0, healthy, fault or str(error)), missing
     return Health(expected, desired, healthy, fault), missing
+
+
+def _desired(budget: PodDisruptionBudget, expected: int) -> int:
+    """How many have to stay healthy of so many that are expected. Raises ValueError."""
+    if budget.max_unavailable is not None:
+        return max(0, expected - _scaled(budget.max_unavailable, expected))
+    return _scaled(budget.min_available or 0, expected)
 
 
 def _scaled(value: int | str, total: int) -> int:
@@ -267,6 +279,18 @@ class Budgets:
         health, pods = self.health(key), self.pods_of(key)
         could = sum(pod.phase not in ("Succeeded", "Failed") for pod in pods)
         return msgspec.structs.replace(health, healthy=max(could, health.healthy)).allowed
+
+    def opening(self, key: str) -> str:
+        """The smallest change by which a budget that allows nothing even at best would allow one disruption."""
+        budget, health, pods = self.budget(key), self.health(key), len(self.pods_of(key))
+        if health.fault:
+            return "a number as its minAvailable, as the controller of its pods has no scale"
+        for more in range(1, MOST_REPLICAS + 1):
+            if pods + more > _desired(budget, health.expected + more):
+                return f"{more} more {'replica' if more == 1 else 'replicas'} of its pods"
+        if budget.max_unavailable is not None:
+            return "maxUnavailable: 1"
+        return f"minAvailable: {max(0, pods - 1)}"
 
     def refusal(self, pod: Pod) -> Refusal | None:
         """Why the API server refuses to evict the pod now; None: it would. Upstream: EvictionREST.Create."""

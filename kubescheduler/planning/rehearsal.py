@@ -6,7 +6,8 @@ included; what that evicts comes back as well. A pod that leaves ends at once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
 
 import attrs
 import msgspec
@@ -90,6 +91,8 @@ class Rehearsal:
         self._followed: dict[str, Moved] = {}
         self._homeless = dict.fromkeys(pod.key for pod in self.waiting)
         self._seen = 0
+        self.cordoned: frozenset[str] = frozenset()
+        """The nodes that were asked to take no more pods."""
         self.budgets = Budgets(self.cache.objects, self._pods.values(), self._pods.get)
         arrivals = tuple(Arrival(pod) for pod in self.waiting)
         scheduler = engine.scheduler(self.cache, tie_break)
@@ -119,20 +122,33 @@ class Rehearsal:
         others = (obj for table, _ in KEPT.values() for obj in getattr(self.cache.objects, table).values())
         return [*others, *nodes, *self.cache.pods(), *self._run.unbound(), *self._finished]
 
+    def nowhere(self) -> list[Moved]:
+        """The pods that had to leave and have no node now."""
+        return [moved for key in self._homeless if (moved := self._followed.get(key)) is not None]
+
     def record(self, pod: Pod) -> PodRecord | None:
         """What became of a pod that came, also of one that waited from the start."""
         return self._run.record(pod.key)
 
     # --- what happens ------------------------------------------------------------------------
 
-    def cordon(self, names: Iterable[str], *, on: bool = True) -> None:
+    def cordon(self, names: Collection[str], *, on: bool = True) -> None:
         """Nodes take no more pods; on=False: they do again."""
-        nodes = [node for name in names if (node := self.node(name)) is not None and node.unschedulable != on]
+        there = [node for name in names if (node := self.node(name)) is not None]
+        self.cordoned = (self.cordoned | {node.name for node in there}) if on else (self.cordoned - {*names})
+        nodes = [node for node in there if node.unschedulable != on]
         self._run.expect(nodes=[NodeArrival(_cordoned(node, on), self._run.now) for node in nodes])
 
     def evict(self, pods: Iterable[Pod], why: str = EVICTED) -> None:
         """Pods end, and what their controllers make in their place comes. Pods of DaemonSets come back as well."""
-        leaving = list(pods)
+        leaving = []
+        for pod in pods:
+            if pod.phase in TERMINATED:
+                self._pods.pop(pod.key, None)
+                self._finished.remove(pod)
+                self.budgets.went(pod)
+            else:
+                leaving.append(pod)
         self._run.expect_end(self._run.now, leaving)
         for pod in leaving:
             self._follow(pod, why, comes_back=fate_of(pod) in (Fate.REMADE, Fate.DAEMON))
@@ -216,24 +232,29 @@ class Rehearsal:
 
     # --- hints -------------------------------------------------------------------------------
 
-    def hints(self, pods: Sequence[Pod], most: int = 20) -> dict[str, Hint]:
-        """``namespace/name`` → the smallest change that would make the pod fit as things are now, where there is one.
+    def hints(self, pods: Iterable[Pod], most: int = 20) -> dict[str, tuple[Hint, ...]]:
+        """``namespace/name`` → the smallest change that would make the pod fit as things are now, and one more node if
+        that would as well; of those that have some. No hint leads to a node that was cordoned here.
 
         most: so many kinds of pods are asked about; pods that no rule can tell apart are of one kind.
         """
-        search = HintSearch(self.engine, cache_for(self.engine, self.objects()))
-        found: dict[object, Hint | None] = {}
-        out: dict[str, Hint] = {}
+        alike: dict[object, list[Pod]] = {}
         for pod in pods:
-            kind = self.cache.info(pod)
-            if kind not in found:
-                if len(found) == most:
-                    continue
-                hints = search.hints(pod, top=1)
-                found[kind] = hints[0] if len(hints) else None
-            if (hint := found[kind]) is not None:
-                out[pod.key] = hint
+            alike.setdefault(self.cache.info(pod), []).append(pod)
+        search = HintSearch(self.engine, cache_for(self.engine, self.objects())) if alike else None
+        out: dict[str, tuple[Hint, ...]] = {}
+        for kind in islice(alike.values(), most):
+            assert search is not None
+            found = self._leading_elsewhere(search, kind, pairs=False) or self._leading_elsewhere(
+                search, kind, pairs=True
+            )
+            more = [hint for hint in found[1:] if hint.changes[0].added is not None]
+            out |= {pod.key: (*found[:1], *more[:1]) for pod in kind if found}
         return out
+
+    def _leading_elsewhere(self, search: HintSearch, kind: list[Pod], *, pairs: bool) -> list[Hint]:
+        hints = search.hints(kind[0], others=kind[1:], pairs=pairs)
+        return [hint for hint in hints if hint.host not in self.cordoned]
 
 
 def _cordoned(node: Node, on: bool) -> Node:

@@ -51,7 +51,9 @@ def test_a_pod_that_fits_nowhere_has_message_evidence_and_hint() -> None:
     assert moved.decision is not None
     assert moved.now is not None
     assert moved.decision.reasons()["b"] == ["Insufficient cpu"]
-    assert rehearsal.hints([moved.now])[moved.now.key].text == "ask for 2 cpu instead of 3"
+    smallest, node = rehearsal.hints([moved.now])[moved.now.key]
+    assert smallest.text == "ask for 2 cpu instead of 3"
+    assert node.text == "add one more node like b, but with 3 cpu"
 
 
 def test_what_preemption_evicts_comes_back_as_well() -> None:

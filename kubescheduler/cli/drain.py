@@ -1,0 +1,176 @@
+"""``kubescheduler drain``: what happens when nodes are drained, and in which order they can be."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
+from kubescheduler.cli.help_groups import GroupedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from clusterstate.manifests.strictness import Judgement
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.planning.drain_report import Drain
+
+
+def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
+    """Gives a command ``cluster`` and ``nodes``: what is named is files first, as far as there are some, then nodes."""
+
+    @functools.wraps(command)
+    def called(*, kubeconfig: str | None, context: str | None, names: tuple[str, ...], **given: Any) -> int:
+        said = click.get_current_context().get_parameter_source
+        by_server = any(said(name) is ParameterSource.COMMANDLINE for name in ("kubeconfig", "context"))
+        files = 0
+        while not by_server and files < len(names) and (names[files] == "-" or os.path.exists(names[files])):
+            files += 1
+        server = kubeconfig is not None or context is not None
+        if not files and not server:
+            named = f": there is no file {names[0]}" if names else ""
+            raise click.UsageError(f"say where the cluster is: CLUSTER, --kubeconfig or --context{named}")
+        places: tuple[ClusterPlace, ...] = names[:files] or (ServerCluster(kubeconfig or "", context),)
+        return command(cluster=places, nodes=names[files:], **given)
+
+    decorated: Callable[..., int] = called
+    argument = click.argument("names", nargs=-1, type=FILE, metavar="CLUSTER NODE...")
+    for option in (CONTEXT, KUBECONFIG, argument):
+        decorated = option(decorated)
+    return decorated
+
+
+@click.command(
+    cls=GroupedCommand,
+    short_help="Say what happens when nodes are drained, and in which order they can be.",
+    epilog=f"Exit status: 0 all pods run again, 1 one fits nowhere, or a budget blocks, {ERROR_STATUS}",
+)
+@_cluster_and_nodes
+@click.option("-l", "--selector", metavar="SELECTOR", help="Also the nodes with these labels: pool=old,zone!=a.")
+@click.option("--ignore-daemonsets", is_flag=True, help="Leave pods of DaemonSets alone; without it they are an error.")
+@click.option("--delete-emptydir-data", is_flag=True, help="Also evict pods with emptyDir volumes.")
+@click.option("--force", is_flag=True, help="Also evict pods of no controller, which nobody makes anew.")
+@click.option("--disable-eviction", is_flag=True, help="Delete pods, so that no disruption budget protects them.")
+@click.option("--pod-selector", metavar="SELECTOR", help="Only pods with these labels leave.")
+@click.option(
+    "--grace-period", type=int, metavar="SECONDS", help="Taken as kubectl takes it; here pods end at once all the same."
+)
+@click.option(
+    "--order",
+    is_flag=True,
+    help="Find an order in which budgets hold and every pod runs again before the next nodes.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="With --order: at most so many nodes at once.  [default: 1]",
+)
+@engine_options
+@NO_DEFAULTING
+@VALIDATE
+@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+def drain(
+    cluster: tuple[ClusterPlace, ...],
+    nodes: tuple[str, ...],
+    selector: str | None,
+    ignore_daemonsets: bool,
+    delete_emptydir_data: bool,
+    force: bool,
+    disable_eviction: bool,
+    pod_selector: str | None,
+    grace_period: int | None,
+    order: bool,
+    batch: int | None,
+    engine: EngineOptions,
+    no_defaulting: bool,
+    validate: Judgement | None,
+    output: str,
+) -> int:
+    """Say what happens when the NODEs of CLUSTER are drained, as kubectl drain does it.
+
+    CLUSTER is files, folders, or - for standard input. The nodes are cordoned, then their pods are evicted as far as
+    disruption budgets allow it, again and again as they run elsewhere. What controllers make anew goes through the
+    scheduler's own queue and cycle, preemption included. Each pod is shown with where it was and where it is then, or
+    why it fits nowhere and what would help, or which budget keeps it.
+
+    \b
+    Examples:
+      kubescheduler drain cluster.yaml node-1 --ignore-daemonsets
+      kubescheduler drain cluster.yaml -l pool=old --ignore-daemonsets --order --batch 2
+      kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
+    """
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.api.draining import drain_of, flags_for, named_nodes
+    from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+
+    if batch is not None and not order:
+        raise click.UsageError("--batch says how many nodes of an order are drained at once: give --order as well")
+    problems: list[str] = []
+    how: dict[str, Any] = {"keep_manifests": True, "validate": validate, "gates": engine.gates}
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        there = attempt(problems, read_shown, cluster, engine.release, not no_defaulting, **how)
+        if configured is None or there is None:
+            raise InputError(problems)
+        names = named_nodes(there, nodes, selector)
+        flags = flags_for(
+            there,
+            names,
+            pod_selector,
+            ignore_daemonsets=ignore_daemonsets,
+            delete_emptydir_data=delete_emptydir_data,
+            force=force,
+            disable_eviction=disable_eviction,
+        )
+    remarks(notes_on_cluster(there))
+    if grace_period is not None:
+        remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
+    tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
+    answer = drain_of(configured, there, names, flags, tie_break, (batch or 1) if order else None)
+    for piece in _rendered(answer, output, engine.notes(configured)):
+        click.echo(piece, nl=False)
+    return _status(answer)
+
+
+def _status(answer: Drain) -> int:
+    from kubescheduler.cli.decision_text import given_up
+
+    errors = [
+        (moved.now.key, moved.message)
+        for moved in answer.nowhere
+        if moved.now is not None and moved.record is not None and moved.record.gave_up
+    ]
+    if errors:
+        return given_up(errors)
+    return 0 if answer.fine else 1
+
+
+def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
+    """The answer in pieces: as JSON or YAML, or the order, if one was asked for, then a line for every pod."""
+    import sys
+
+    from kubescheduler.cli.output import document_text, noted, screen_of, table
+    from kubescheduler.planning.drain_report import HEADER, STEPS
+
+    if output != "table":
+        document = answer.to_dict()
+        yield document_text({"kind": "Drain", **document, "notes": [*notes, *document["notes"]]}, output)
+        return
+    screen = screen_of(sys.stdout)
+    yield noted([*notes, *answer.notes], screen)
+    yield screen.paint(screen.filled(answer.summary()), "head") + "\n"
+    steps, rows = list(answer.steps()), list(answer.rows())
+    if steps:
+        yield "\n" + table([STEPS, *steps], screen, gives_way=2, keys=2) + "\n"
+    if rows:
+        yield "\n" + table([HEADER, *rows], screen, gives_way=3, keys=3) + "\n"
+    if quiet := answer.quiet():
+        yield "\n" + "".join(f"{screen.filled(text)}\n" for text in quiet)

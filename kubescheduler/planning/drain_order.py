@@ -1,0 +1,325 @@
+"""In which order nodes can be drained so that budgets hold and every pod runs again before the next ones begin.
+
+First it is looked for what makes every order impossible: a budget that never allows a disruption, a pod that fits on no
+node that stays. Then orders are played, the next nodes as they were given, a step that fails being taken back; of few
+nodes all orders, so that "there is none" is a proof. All nodes are cordoned from the start, as none of them is to get
+pods that then have to leave again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.core.decision import Decision, gave_up
+from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
+from kubescheduler.planning.departures import Fate, fate_of
+from kubescheduler.planning.drain import Blocked, DrainFlags, chosen, drained
+from kubescheduler.planning.rehearsal import Moved, Rehearsal
+
+EXHAUSTIVE = 6
+"""Nodes of which all orders are tried."""
+MOST_STEPS = 3000
+"""Steps that fail before the search ends."""
+FAR_BACK = 20
+"""Steps that can be taken back, one after another."""
+MOST_REBUILT = 1_000_000
+"""Pods in clusters that are made anew for steps that are taken back; then the search ends as well."""
+
+ORDER_DEPENDENT = frozenset(
+    {
+        *("InterPodAffinity", "PodTopologySpread"),
+        *("MatchInterPodAffinity", "EvenPodsSpread", "CheckServiceAffinity"),
+    }
+)
+"""Checks that may let a pod go to a node once others have gone there."""
+STATIC = frozenset(
+    {
+        *("NodeAffinity", "NodeName", "NodeUnschedulable", "TaintToleration", "VolumeZone"),
+        *("MatchNodeSelector", "HostName", "PodToleratesNodeTaints", "CheckNodeUnschedulable", "NoVolumeZoneConflict"),
+    }
+)
+"""Checks whose answers no pod that comes or goes changes."""
+
+
+class Obstacle(msgspec.Struct, frozen=True):
+    """What stands in the way."""
+
+    pod: str
+    """``namespace/name`` of a pod that it concerns, the first of several."""
+    text: str
+    opens: str = ""
+    """The smallest change that would open the way; empty where nobody knows one."""
+    budgets: tuple[str, ...] = ()
+    others: int = 0
+    """Further pods that it concerns."""
+
+    def __str__(self) -> str:
+        more = f" and {self.others:,} more pod{'s' * (self.others > 1)}" if self.others else ""
+        return f"{self.pod}{more}: {self.text}" + (f"; would open: {self.opens}" if self.opens else "")
+
+
+class Order(msgspec.Struct, frozen=True):
+    """Batches of nodes, each of which is drained when all pods of those before run again."""
+
+    batches: tuple[tuple[str, ...], ...]
+    """As far as one gets."""
+    left: tuple[str, ...] = ()
+    """The nodes for which there is no place in the order."""
+    proven: bool = False
+    """Whether no order has room for all: else it is only that none was found."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What stands in the way of the rest."""
+    steps: int = 0
+    """How many were played."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every node has its place."""
+        return not self.left
+
+    def sentence(self) -> str:
+        """The answer in words."""
+        if self.complete:
+            steps = "1 step" if len(self.batches) == 1 else f"{len(self.batches):,} steps"
+            return f"An order in which every budget holds and every pod runs again: {steps}."
+        if self.proven:
+            return "There is no order in which every budget holds and every pod runs again."
+        count = sum(map(len, self.batches))
+        return (
+            f"No order was found in {self.steps:,} steps, which does not prove that there is none: "
+            f"at best {count:,} of {count + len(self.left):,} nodes can be drained."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "complete": self.complete,
+            "provenImpossible": self.proven,
+            "batches": [list(batch) for batch in self.batches],
+            "left": list(self.left),
+            "obstacles": [msgspec.to_builtins(each) for each in self.obstacles],
+            "steps": self.steps,
+        }
+
+
+# --- what makes every order impossible --------------------------------------------------------
+
+
+def obstacles(rehearsal: Rehearsal, nodes: Sequence[str], flags: DrainFlags) -> list[Obstacle]:
+    """What no order gets around. rehearsal: of the cluster as it is, with the nodes cordoned; it stays as it is."""
+    leaving = [pod for node in chosen(rehearsal, nodes, flags) for pod in node.leaving]
+    by_budget = [] if flags.disable_eviction else list(_closed(rehearsal, leaving))
+    return _joined([*by_budget, *_without_room(rehearsal, [pod for pod in leaving if _comes_back(pod)])])
+
+
+def _closed(rehearsal: Rehearsal, leaving: Iterable[Pod]) -> Iterator[Obstacle]:
+    """Pods whose budgets never allow that they are evicted."""
+    budgets = rehearsal.budgets
+    for pod in leaving:
+        over = tuple(budgets.over(pod))
+        if not over or pod.phase in WITHOUT_BUDGET or pod.metadata.deletion_timestamp is not None:
+            continue
+        if len(over) > 1:
+            text = f"the API server evicts no pod that several budgets select: {', '.join(over)}"
+            yield Obstacle(pod.key, text, "select it by one of them alone", over)
+        elif not budgets.at_best(over[0]) and _needs_budget(rehearsal, pod, over[0]):
+            text = f"budget {over[0]} allows no disruption even if all its pods are ready"
+            yield Obstacle(pod.key, text, budgets.opening(over[0]), over)
+
+
+def _needs_budget(rehearsal: Rehearsal, pod: Pod, key: str) -> bool:
+    """Whether the pod is ready, or its budget protects others all the same."""
+    if is_healthy(pod):
+        return True
+    return rehearsal.budgets.budget(key).unhealthy_pod_eviction_policy != ALWAYS_ALLOW and (
+        rehearsal.budgets.refusal(pod) is not None
+    )
+
+
+def _comes_back(pod: Pod) -> bool:
+    return fate_of(pod) is Fate.REMADE
+
+
+def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Iterator[Obstacle]:
+    """Pods that fit on no other node even if they alone had to leave, for what no order changes.
+
+    Where pods that leave may preempt others, only what no pod that comes or goes changes is taken for a proof.
+    """
+    alone = _without(rehearsal, leaving)
+    scheduler = rehearsal.engine.scheduler(alone.cache)
+    if scheduler.has_custom_plugins or not leaving:
+        return
+    lowest = min((pod.priority for pod in alone.cache.pods()), default=0)
+    preempts = max(pod.priority for pod in leaving) > lowest
+    alike: dict[object, list[Pod]] = {}
+    for pod in leaving:
+        fresh = msgspec.structs.replace(pod, node_name="", phase="", nominated_node_name="")
+        alike.setdefault(alone.cache.info(fresh), []).append(fresh)
+    for pods in alike.values():
+        decision = scheduler.decide(pods[0], preempt=True, thorough=True)
+        if _never_fits(decision, rehearsal.cordoned, preempts=preempts):
+            text = f"it fits on no node that stays: {' '.join(decision.message.split())}"
+            hints = alone.hints(pods[:1]).get(pods[0].key, ())
+            opens = " or ".join(hint.text for hint in hints)
+            yield from (Obstacle(pod.key, text, opens) for pod in pods)
+
+
+def _without(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Rehearsal:
+    """The cluster without these pods and without those that wait, who might take the room."""
+    gone = {pod.metadata.uid for pod in leaving}
+    kept = [obj for obj in rehearsal.objects() if not (isinstance(obj, Pod) and not obj.node_name)]
+    alone = Rehearsal(rehearsal.engine, [obj for obj in kept if obj.metadata.uid not in gone])
+    alone.cordon(rehearsal.cordoned)
+    alone.settle()
+    return alone
+
+
+def _never_fits(decision: Decision, cordoned: frozenset[str], *, preempts: bool) -> bool:
+    if decision.host is not None or gave_up(decision) or not decision.tried:
+        return False
+    if decision.preemption is not None and decision.preemption.chosen:
+        return False
+    refused = decision.checks()
+    for name in decision.names:
+        if name not in cordoned:
+            checks = set(refused.get(name, ()))
+            if not (checks & STATIC if preempts else checks - ORDER_DEPENDENT):
+                return False
+    return True
+
+
+def _joined(found: Iterable[Obstacle]) -> list[Obstacle]:
+    """Those that say the same of several pods are one."""
+    out: dict[tuple[str, str], Obstacle] = {}
+    for each in found:
+        first = out.get((each.text, each.opens))
+        out[each.text, each.opens] = each if first is None else msgspec.structs.replace(first, others=first.others + 1)
+    return list(out.values())
+
+
+# --- the search -------------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class _Step:
+    """A place in the order: the nodes that are left, what may come next, and the cluster before."""
+
+    left: tuple[str, ...]
+    candidates: Iterator[tuple[str, ...]]
+    before: list[ClusterObject] | None
+    """None: too far back."""
+    taken: tuple[str, ...] = ()
+
+
+class OrderSearch:
+    """Searches one order. ``rehearsal`` is the cluster when the order that was found has been played."""
+
+    def __init__(
+        self,
+        make: Callable[[list[ClusterObject]], Rehearsal],
+        rehearsal: Rehearsal,
+        nodes: Sequence[str],
+        flags: DrainFlags,
+        batch: int = 1,
+    ) -> None:
+        """make: a rehearsal of a cluster, in which the nodes are cordoned. rehearsal: the first. batch: the most nodes
+        at once.
+        """
+        self._make = make
+        self.rehearsal = rehearsal
+        self._nodes, self._flags, self._batch = tuple(nodes), flags, batch
+        self._steps = self._failed = 0
+        self.rebuilt = False
+        """Whether a step was taken back, so that the rehearsal does not remember all moves."""
+        self._best: tuple[tuple[str, ...], ...] = ()
+        self._obstacles: list[Obstacle] = []
+
+    def order(self) -> Order:
+        """The order, or what is known of it."""
+        impossible = obstacles(self.rehearsal, self._nodes, self._flags)
+        if impossible:
+            return Order((), self._nodes, proven=True, obstacles=tuple(impossible))
+        stack = [self._place(self._nodes)]
+        while stack:
+            step = stack[-1]
+            if not step.left:
+                return Order(tuple(each.taken for each in stack[:-1]), steps=self._steps)
+            if self._ended():
+                break
+            if not self._taken(step, stack):
+                stack.pop()
+                if not stack or not self._back_to(stack[-1]):
+                    break
+        left = tuple(node for node in self._nodes if not any(node in batch for batch in self._best))
+        proven = not self._ended() and not stack and len(self._nodes) <= EXHAUSTIVE
+        return Order(self._best, left, proven=proven, obstacles=tuple(_joined(self._obstacles)), steps=self._steps)
+
+    def _taken(self, step: _Step, stack: list[_Step]) -> bool:
+        """Plays the next candidate that holds, as the next step; False: there is none."""
+        for candidate in step.candidates:
+            found = self._played(candidate)
+            if not found:
+                step.taken = candidate
+                stack.append(self._place(tuple(node for node in step.left if node not in candidate)))
+                if len(stack) > FAR_BACK:
+                    stack[-1 - FAR_BACK].before = None
+                so_far = tuple(each.taken for each in stack[:-1])
+                if sum(map(len, so_far)) > sum(map(len, self._best)):
+                    self._best, self._obstacles = so_far, []
+                return True
+            self._failed += 1
+            if tuple(each.taken for each in stack[:-1]) == self._best:
+                self._obstacles += found
+            self._back_to(step)
+            if self._ended():
+                break
+        return False
+
+    def _played(self, batch: Sequence[str]) -> list[Obstacle]:
+        """Drains nodes; what stands in the way."""
+        self._steps += 1
+        rehearsal = self.rehearsal
+        blocked = drained(rehearsal, chosen(rehearsal, batch, self._flags), self._flags)
+        return [*map(_of_blocked, blocked), *map(_of_homeless, rehearsal.nowhere())]
+
+    def _place(self, left: tuple[str, ...]) -> _Step:
+        return _Step(left, self._candidates(left), self.rehearsal.objects())
+
+    def _back_to(self, step: _Step) -> bool:
+        """Whether the cluster is again as it was before a step's candidates were played."""
+        if step.before is None:
+            return False
+        self.rehearsal = self._make(step.before)
+        self.rebuilt = True
+        return True
+
+    def _ended(self) -> bool:
+        rebuilt = self._failed * max(1, len(self.rehearsal.cache.pods()))
+        return self._failed >= MOST_STEPS or rebuilt >= MOST_REBUILT
+
+    def _candidates(self, left: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """What may come next: as many nodes as may be at once, the first ones; then fewer; then each alone."""
+        if len(self._nodes) <= EXHAUSTIVE:
+            for size in range(min(self._batch, len(left)), 0, -1):
+                yield from combinations(left, size)
+            return
+        size = min(self._batch, len(left))
+        while size > 1:
+            yield left[:size]
+            size //= 2
+        yield from ((node,) for node in left)
+
+
+def _of_blocked(blocked: Blocked) -> Obstacle:
+    return Obstacle(blocked.pod.key, f"{blocked.refusal}; {blocked.why}", blocked.opens, blocked.refusal.budgets)
+
+
+def _of_homeless(moved: Moved) -> Obstacle:
+    """A pod that fits nowhere at this point of the order."""
+    return Obstacle(moved.pod.key, f"it fits nowhere then: {' '.join(moved.message.split())}")

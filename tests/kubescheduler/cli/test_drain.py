@@ -1,0 +1,101 @@
+"""``kubescheduler drain``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.kubescheduler.cli.conftest import Run
+
+CLUSTER = """
+apiVersion: v1
+kind: List
+items:
+- {kind: Node, apiVersion: v1, metadata: {name: a, labels: {pool: old}}, status: {allocatable: {cpu: "4", pods: "9"}}}
+- {kind: Node, apiVersion: v1, metadata: {name: b}, status: {allocatable: {cpu: "4", pods: "9"}}}
+- kind: Pod
+  apiVersion: v1
+  metadata:
+    name: web-x2bcd
+    labels: {app: web}
+    ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: w, controller: true}]
+  spec: {nodeName: a, containers: [{name: c, image: c, resources: {requests: {cpu: "1"}}}]}
+"""
+CLOSED = """
+- kind: PodDisruptionBudget
+  apiVersion: policy/v1
+  metadata: {name: web}
+  spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}
+"""
+BARE = """
+- {kind: Pod, apiVersion: v1, metadata: {name: bare}, spec: {nodeName: a, containers: [{name: c, image: c}]}}
+"""
+FINE = """\
+! pods end at once, and those that come back are taken to be ready as soon as they have a node
+1 node drained: 1 evicted, 1 run again
+
+POD                 FROM   TO   WHY
+default/web-x2bcd   a      b    as web-7cvpp
+"""
+
+
+@pytest.fixture
+def drain(kubescheduler: Run) -> Run:
+    """``kubescheduler drain -`` with more arguments."""
+    return lambda *args, stdin=b"": kubescheduler("drain", "-", *args, stdin=stdin)
+
+
+@pytest.mark.parametrize("nodes", [("a",), ("-l", "pool=old")])
+def test_table(drain: Run, nodes: tuple[str, ...]) -> None:
+    """A line for every pod."""
+    outcome = drain(*nodes, stdin=CLUSTER.encode())
+    assert (outcome.status, outcome.out, outcome.err) == (0, FINE, "")
+
+
+def test_a_budget_blocks(drain: Run) -> None:
+    """Which is an answer, and no good one; deleting pods goes past it."""
+    text = (CLUSTER + CLOSED).encode()
+    outcome = drain("a", "-o", "json", stdin=text)
+    assert outcome.status == 1
+    [blocked] = json.loads(outcome.out)["blocked"]
+    assert (blocked["pod"], blocked["budgets"], blocked["opens"]) == (
+        "default/web-x2bcd",
+        ["default/web"],
+        "maxUnavailable: 1",
+    )
+    assert drain("a", "--disable-eviction", stdin=text).status == 0
+
+
+def test_order(drain: Run) -> None:
+    """The steps, or what makes every order impossible."""
+    outcome = drain("a", "--order", "--batch", "2", stdin=CLUSTER.encode())
+    assert outcome.status == 0
+    assert "An order in which every budget holds and every pod runs again: 1 step." in outcome.out
+    outcome = drain("a", "--order", stdin=(CLUSTER + CLOSED).encode())
+    assert outcome.status == 1
+    assert "There is no order in which every budget holds" in outcome.out
+    assert "would open: maxUnavailable: 1" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("a",), "node a: cannot delete Pods that declare no controller (use --force to override): default/bare"),
+        (("c", "--force"), "there is no node c in the cluster"),
+        ((), "say which nodes"),
+        (("a", "--batch", "2"), "give --order as well"),
+    ],
+)
+def test_errors(drain: Run, args: tuple[str, ...], said: str) -> None:
+    """One message and status 2."""
+    outcome = drain(*args, stdin=(CLUSTER + BARE).encode())
+    assert (outcome.status, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+def test_without_a_cluster(kubescheduler: Run) -> None:
+    """A file that is not there is said to be none."""
+    outcome = kubescheduler("drain", "nowhere.yaml", "a")
+    assert outcome.status == 2
+    assert "there is no file nowhere.yaml" in outcome.err

@@ -1,0 +1,126 @@
+"""Orders in which nodes can be drained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+import kubescheduler as ks
+from kubescheduler.api.draining import flags_for
+from kubescheduler.api.engine_choice import engine_spec
+from kubescheduler.planning import drain_order
+from kubescheduler.planning.drain import chosen, drained
+from kubescheduler.planning.rehearsal import Rehearsal
+from tests.support.drained_clusters import beside, budget, drained_cluster
+from tests.support.owned_pods import owned
+
+
+def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]]) -> bool:
+    """Whether every budget holds and every pod runs again after every step; each step is played by itself."""
+    engine = engine_spec(cluster.release).engine(lambda _: None)
+    objects = cluster.objects
+    flags = flags_for(cluster, nodes, None, force=True, ignore_daemonsets=True)
+    for batch in batches:
+        rehearsal = Rehearsal(engine, objects)
+        rehearsal.cordon(nodes)
+        rehearsal.settle()
+        before = rehearsal.budgets.below()
+        blocked = drained(rehearsal, chosen(rehearsal, batch, flags), flags)
+        if blocked or rehearsal.nowhere() or rehearsal.budgets.below().keys() - before.keys():
+            return False
+        assert not [pod for node in batch for pod in rehearsal.pods_on(node)]
+        objects = rehearsal.objects()
+    return True
+
+
+def test_an_order_holds_and_none_is_missed() -> None:
+    """What is proposed holds step by step; where it is said that there is none, no order of all does."""
+    found = Counter[bool]()
+    for seed in range(24):
+        cluster, nodes = drained_cluster(seed)
+        order = ks.drain(cluster, nodes, order=True, force=True, ignore_daemonsets=True).order
+        assert order is not None
+        found[order.complete] += 1
+        if order.complete:
+            assert sorted(node for batch in order.batches for node in batch) == sorted(nodes)
+            assert _holds(cluster, nodes, list(order.batches)), seed
+        else:
+            assert order.proven
+            assert order.obstacles
+            assert not any(_holds(cluster, nodes, [(node,) for node in each]) for each in permutations(nodes)), seed
+    assert min(found[True], found[False]) > 4
+
+
+def test_another_order_than_that_of_the_names() -> None:
+    """A pod that has to be beside another goes after it."""
+    hosts = [ks.node(name, cpu=4, labels={"kubernetes.io/hostname": name}) for name in "abcd"]
+    leads = owned("ReplicaSet", "lead", "lead-1", node="b", cpu=1, labels={"app": "lead"})
+    follows = owned("ReplicaSet", "follow", "follow-1", node="a", cpu=1, spec=beside("lead"))
+    order = ks.drain(ks.Cluster(release="1.36").add([*hosts, leads, follows]), "a", "b", order=True).order
+    assert order is not None
+    assert order.batches == (("b",), ("a",))
+
+
+def test_batches() -> None:
+    """As many nodes at once as may be, where that holds."""
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="abcd"[at], cpu=1, labels={"app": "web"}) for at in range(4)]
+    cluster = ks.Cluster(release="1.36").add([*(ks.node(name, cpu=4) for name in "abcdef"), *pods])
+    for budgets in ([], [budget("web", "web", maxUnavailable=1)]):
+        there = cluster.add(budgets) if budgets else cluster
+        for batch, steps in ((1, 4), (2, 2), (3, 2), (4, 1)):
+            order = ks.drain(there, *"abcd", order=True, batch=batch).order
+            assert order is not None
+            assert len(order.batches) == steps
+            assert max(map(len, order.batches)) <= batch
+            assert _holds(there, list("abcd"), list(order.batches))
+
+
+@pytest.mark.parametrize(
+    ("things", "text", "opens"),
+    [
+        (
+            [budget("web", "web", maxUnavailable=0)],
+            "budget default/web allows no disruption even if all its pods are ready",
+            "maxUnavailable: 1",
+        ),
+        (
+            [budget("web", "web", minAvailable=1), budget("b", "web", minAvailable=1)],
+            "the API server evicts no pod that several budgets select: default/web, default/b",
+            "select it by one of them alone",
+        ),
+        (
+            [owned("ReplicaSet", "full", "full-1", node="b", cpu=3)],
+            "it fits on no node that stays: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.",
+            "ask for 1 cpu instead of 2 or add one more node like b",
+        ),
+    ],
+)
+def test_what_makes_every_order_impossible(things: list[dict[str, Any]], text: str, opens: str) -> None:
+    """It is named, with the smallest change that opens the way, before anything is tried."""
+    web = owned("ReplicaSet", "web", "web-1", node="a", cpu=2, labels={"app": "web"})
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add([web, *things])
+    result = ks.drain(cluster, "a", order=True)
+    order = result.order
+    assert order is not None
+    assert order.proven
+    assert order.steps == 0
+    assert not result.fine
+    [obstacle] = order.obstacles
+    assert obstacle.text.startswith(text)
+    assert obstacle.opens == opens
+    assert "There is no order" in str(result)
+
+
+def test_what_is_not_proven_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more nodes than all orders are tried of, the best that was found is shown."""
+    monkeypatch.setattr(drain_order, "EXHAUSTIVE", 1)
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="ab"[at], cpu=3) for at in range(2)]
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).node("c", cpu=4).add(pods)
+    order = ks.drain(cluster, "a", "b", order=True).order
+    assert order is not None
+    assert (order.batches, order.left, order.proven) == ((("a",),), ("b",), False)
+    assert "does not prove" in order.sentence()
+    assert order.obstacles[0].text.startswith("it fits nowhere then: 0/3 nodes are available")
