@@ -108,10 +108,10 @@ STEPS_SHOWN = ("table", "json", "yaml", "html")
 @click.option(
     "-o",
     "--output",
-    type=OneOf(["table", "wide", "json", "yaml", "html", "junit"]),
+    type=OneOf(["table", "wide", "json", "yaml", "html", "junit", "github"]),
     default="table",
     show_default=True,
-    help="wide says why in a sentence; json and yaml have every priority's part.",
+    help="wide says why in a sentence; json and yaml have every priority's part; junit and github are for CI.",
 )
 def compare(
     cluster: tuple[ClusterPlace, ...],

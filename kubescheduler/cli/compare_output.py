@@ -27,16 +27,17 @@ def rendered_comparison(
     screen: Screen = PLAIN,
     advice: Sequence[str] = (),
 ) -> Iterator[str]:
-    """A comparison as text in pieces; output: table, wide, json, yaml, html or junit.
+    """A comparison as text in pieces; output: table, wide, json, yaml, html, junit or github.
 
     screen: what tables are shown on. advice: what can be done now, for people.
     """
     if output in ("json", "yaml"):
         yield document_text(comparison.as_dict(), output)
-    elif output == "junit":
-        from kubescheduler.report.junit import junit
+    elif output in ("junit", "github"):
+        from kubescheduler.report.ci_results import rendered_results
+        from kubescheduler.report.comparison_cases import comparison_suites
 
-        yield from junit(comparison, tolerated)
+        yield from rendered_results("kubescheduler compare", comparison_suites(comparison, tolerated), output)
     elif output == "html":
         from kubescheduler.report.html_report import render
 

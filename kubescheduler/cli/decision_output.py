@@ -14,6 +14,7 @@ from kubescheduler.sources.sanitize import one_line
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.equal_runs import BulkPlacement
+    from kubescheduler.report.ci_results import Case, Suite
 
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
@@ -118,6 +119,43 @@ def decision_document(decision: Decision) -> dict[str, Any]:
         **notes,
         **result,
     }
+
+
+def decided_suite(
+    release: str,
+    decisions: Iterable[Any],
+    workloads: Sequence[str],
+    explaining: Explaining | None,
+    notes: Sequence[str],
+) -> Suite:
+    """Decisions for CI: a case per pod, which fails without a node. workloads: ``Kind/name`` of each pod's."""
+    from kubescheduler.report.ci_results import Suite
+
+    every_note, cases = dict.fromkeys(notes), []
+    for decision, workload in zip(decisions, workloads, strict=True):
+        every_note.update(dict.fromkeys(decision.notes))
+        cases.append(_decided_case(decision, workload, explaining))
+    return Suite(release, cases, tuple(every_note))
+
+
+def _decided_case(decision: Any, workload: str, explaining: Explaining | None) -> Case:
+    from kubescheduler.report.ci_results import Case, Standing
+
+    metadata = decision.pod.metadata
+    group = f"{metadata.namespace or 'default'}.{workload}"
+    if is_placement(decision):
+        return Case(group, metadata.name)
+    text = ""
+    if explaining is not None:
+        from kubescheduler.cli.explanation import explanation
+
+        text = explanation(decision, explaining, PLAIN)
+    if decision.host is not None:
+        return Case(group, metadata.name, text=text)
+    message = message_line(decision)
+    if gave_up(decision):
+        return Case(group, metadata.name, Standing.ERROR, "error", message, text or message)
+    return Case(group, metadata.name, Standing.FAILED, "no-node", message, text or message)
 
 
 def explained_document(decision: Decision, explaining: Explaining) -> dict[str, Any]:

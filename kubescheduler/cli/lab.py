@@ -252,9 +252,10 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     checked = check_work(exercise, theirs)
     remarks(checked.notes)
     if output == "junit":
-        from kubescheduler.lab.exercises.checking import checks_as_junit
+        from kubescheduler.lab.exercises.checking import checked_suite
+        from kubescheduler.report.ci_results import junit
 
-        for piece in checks_as_junit([checked]):
+        for piece in junit("kubescheduler lab check", [checked_suite(checked)]):
             click.echo(piece, nl=False)
     elif output == "json":
         from kubescheduler.sources.sanitize import json_text

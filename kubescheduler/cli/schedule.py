@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
 
+FOR_CI = ("junit", "github")
 MANY = 200
 """Pods that take long enough to schedule for a progress bar."""
 
@@ -44,10 +45,11 @@ MANY = 200
 @click.option(
     "-o",
     "--output",
-    type=OneOf(["table", "wide", "json", "yaml", "name", "simulator"]),
+    type=OneOf(["table", "wide", "json", "yaml", "name", "simulator", "junit", "github"]),
     default="table",
     show_default=True,
-    help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export.",
+    help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export; junit and "
+    "github are for CI.",
 )
 @explain_options
 @click.option(
@@ -107,10 +109,16 @@ def schedule(
     remarks(inputs.notes)
     bound = _binding(scheduler) if bind else None
     decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
-    in_bulk = output in ("table", "wide", "name") and explaining is None and bound is None and len(inputs.pods) > 1
+    in_bulk = (
+        output in ("table", "wide", "name", *FOR_CI) and explaining is None and bound is None and len(inputs.pods) > 1
+    )
     runs = scheduler if in_bulk else None
     notes = engine.notes(configured)
-    render = functools.partial(_exported, scheduler, configured, inputs, notes) if output == "simulator" else None
+    render: Callable[[Iterable[Any]], Iterator[str]] | None = None
+    if output == "simulator":
+        render = functools.partial(_exported, scheduler, configured, inputs, notes)
+    elif output in FOR_CI:
+        render = functools.partial(_results, inputs, configured.release, output, explaining, notes)
     return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)
 
 
@@ -133,6 +141,24 @@ def _exported(
         results.note(decision)
     remarks(results.dropped())
     yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
+
+
+def _results(
+    inputs: Inputs,
+    release: str,
+    output: str,
+    explaining: Explaining | None,
+    notes: Sequence[str],
+    decisions: Iterable[Any],
+) -> Iterator[str]:
+    """For CI: a case per pod."""
+    from kubescheduler.cli.decision_output import decided_suite
+    from kubescheduler.comparison.running_pods import workloads_of
+    from kubescheduler.report.ci_results import rendered_results
+
+    workloads = workloads_of(inputs.pods, inputs.cluster.objects)
+    suite = decided_suite(release, decisions, workloads, explaining, notes)
+    yield from rendered_results("kubescheduler schedule", [suite], output)
 
 
 def _binding(scheduler: PodScheduler) -> Callable[[Pod, str], str | None]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,10 @@ from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule,
 from kubescheduler.lab.exercises.exercise_record import START, Exercise, ExerciseScenario
 from kubescheduler.lab.exercises.file_checks import only_edits
 from kubescheduler.lab.exercises.scenario_runs import student_scheduler
-from kubescheduler.report.junit import quoted_attribute, xml_text
+from kubescheduler.report.ci_results import Case, Standing, Suite
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 MANIFESTS = (".yaml", ".yml", ".json")
-
-
-class Standing(StrEnum):
-    """How a check came out."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    """Not tried, as the student's files do what they must not."""
 
 
 class CheckOutcome(msgspec.Struct, frozen=True):
@@ -178,29 +168,12 @@ def _documents(path: Path) -> list[Any]:
     return out
 
 
-def checks_as_junit(checked: Iterable[CheckedExercise]) -> Iterator[str]:
-    """The document in pieces; what fails is a failure, what was not tried is skipped."""
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kubescheduler lab check">\n'
-    for one in checked:
-        count = [outcome.standing for outcome in one.outcomes].count
-        yield (
-            f'  <testsuite name={quoted_attribute(one.exercise.name)} tests="{len(one.outcomes)}" '
-            f'failures="{count(Standing.FAILED)}" errors="0" skipped="{count(Standing.SKIPPED)}">\n'
-        )
-        for outcome in one.outcomes:
-            yield from _case(one, outcome)
-        yield "  </testsuite>\n"
-    yield "</testsuites>\n"
+def checked_suite(checked: CheckedExercise) -> Suite:
+    """For CI: what fails is a failure; what was not tried, as the files do what they must not, is skipped."""
+    return Suite(checked.exercise.name, [_case(checked, outcome) for outcome in checked.outcomes])
 
 
-def _case(checked: CheckedExercise, outcome: CheckOutcome) -> Iterator[str]:
+def _case(checked: CheckedExercise, outcome: CheckOutcome) -> Case:
     group = ".".join(filter(None, (checked.exercise.name, outcome.scenario)))
-    head = f"    <testcase classname={quoted_attribute(group)} name={quoted_attribute(outcome.name)}"
-    if outcome.standing is Standing.PASSED:
-        yield f"{head}/>\n"
-    elif outcome.standing is Standing.SKIPPED:
-        yield f"{head}>\n      <skipped/>\n    </testcase>\n"
-    else:
-        text = xml_text("\n".join(filter(None, (outcome.found, outcome.remark))))
-        message = quoted_attribute(outcome.found)
-        yield f'{head}>\n      <failure type="{outcome.kind}" message={message}>{text}</failure>\n    </testcase>\n'
+    text = "\n".join(filter(None, (outcome.found, outcome.remark)))
+    return Case(group, outcome.name, outcome.standing, outcome.kind, outcome.found, text)

@@ -14,9 +14,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from clusterstate.errors import ConfigError, InputError
-from kubescheduler.lab.exercises.checking import Standing, check_apart
+from kubescheduler.lab.exercises.checking import check_apart
 from kubescheduler.lab.exercises.exercise_reading import work_of
 from kubescheduler.lab.exercises.exercise_record import EXERCISE_FILE
+from kubescheduler.report.ci_results import Standing
 
 Stamp = tuple[tuple[str, int, int], ...]
 

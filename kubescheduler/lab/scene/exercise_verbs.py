@@ -20,7 +20,7 @@ from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, Standing, check_apart
+from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, check_apart
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise, work_of
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, Exercise
 from kubescheduler.lab.plugin_file import PluginFile
@@ -29,6 +29,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, side_of
 from kubescheduler.lab.scene.verb_contract import NoParameters, Parameters, Verb, parameters
 from kubescheduler.lab.tuning.text_patches import placed_problems
 from kubescheduler.releases.names import LEGACY_RELEASES
+from kubescheduler.report.ci_results import Standing
 
 KEPT = "exercise"
 """The key under which a scene keeps the student's way."""

@@ -277,7 +277,7 @@ extenders:
 """
 
 
-@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "html", "junit"])
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "html", "junit", "github"])
 @pytest.mark.parametrize("ignorable", ["false", "true"])
 @pytest.mark.parametrize("more", [(), ("--mode", "sequence")], ids=["independent", "sequence"])
 def test_two_errors_are_an_outcome_of_their_own(
@@ -295,6 +295,7 @@ def test_two_errors_are_an_outcome_of_their_own(
         "yaml": "same: false",
         "html": "could be compared",
         "junit": 'errors="1"',
+        "github": "::error title=default.Pod/web::web: ",
     }
     assert said[output] in found.out
 

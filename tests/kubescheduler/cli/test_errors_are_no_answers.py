@@ -62,6 +62,8 @@ DECISIONS: dict[str, Judge] = {
     "yaml": lambda out: "host: null" in out and "error: null" not in out,
     "name": lambda out: out == "",
     "simulator": _nowhere,
+    "junit": lambda out: 'errors="1"' in out and "<error " in out,
+    "github": lambda out: out.startswith("::error ") and out.endswith(": 1 error\n"),
 }
 RUNS: dict[str, Judge] = {
     "table": lambda out: ["ERROR:", "1"] in map(str.split, out.splitlines()),
@@ -80,6 +82,7 @@ COMPARISONS: dict[str, Judge] = {
     "yaml": lambda out: "same: false" in out and "error: 1" in out,
     "html": lambda out: "none of 1 pod could be compared" in out,
     "junit": lambda out: 'errors="1"' in out and "<error " in out,
+    "github": lambda out: out.count("::error ") == 1 and out.endswith(": 1 error\n"),
 }
 
 

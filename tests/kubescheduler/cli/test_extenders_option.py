@@ -29,8 +29,8 @@ COMMANDS = {
     "capacity": ["capacity", "cluster.yaml", "--pod", "pod.yaml", "--policy-config-file", "p.yaml"],
 }
 OUTPUTS = {
-    "compare": ("table", "wide", "json", "yaml", "html", "junit"),
-    "schedule": ("table", "wide", "json", "yaml", "simulator"),
+    "compare": ("table", "wide", "json", "yaml", "html", "junit", "github"),
+    "schedule": ("table", "wide", "json", "yaml", "simulator", "junit", "github"),
     "simulate": ("table", "wide", "json", "csv", "timeline", "events", "simulator"),
     "capacity": ("table", "wide", "json"),
 }

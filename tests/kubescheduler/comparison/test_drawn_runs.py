@@ -12,8 +12,9 @@ from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.comparison.drawn_runs import drawn_note
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.report.ci_results import junit
+from kubescheduler.report.comparison_cases import comparison_suites
 from kubescheduler.report.html_report import payload
-from kubescheduler.report.junit import junit
 from kubescheduler.sources.limits import changed_limits
 from tests.support.comparisons import Policies, node, pod
 
@@ -105,7 +106,7 @@ def test_where_shares_are_shown(policies: Policies) -> None:
     assert document["pods"][0]["changes"][0]["moves"]["moved"] == change.moves.moved
     assert [run["moved"] for run in document["runs"]] == [{"1.4": run.moved[0]} for run in found.runs]
     assert payload(found)["pods"][0]["changes"][0]["moves"] == [change.moves.moved, 10]
-    assert f"goes elsewhere in {change.moves} runs" in "".join(junit(found))
+    assert f"goes elsewhere in {change.moves} runs" in "".join(junit("compare", comparison_suites(found)))
     assert found.to_frame()["moves 1.4"].tolist() == [change.moves.share]
     assert drawn_note(found.runs, found.pods, 0) in found.notes[-1]
 

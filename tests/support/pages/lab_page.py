@@ -19,10 +19,11 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from kubescheduler.lab.exercises.checking import CheckedExercise, Standing, check_work
+from kubescheduler.lab.exercises.checking import CheckedExercise, check_work
 from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
 from kubescheduler.releases.names import place
+from kubescheduler.report.ci_results import Standing
 from tests.support.pages.layout_faults import inaccessible
 from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent

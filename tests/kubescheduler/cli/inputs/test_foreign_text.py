@@ -42,6 +42,8 @@ COMMANDS = {
             ("yaml", ()),
             ("name", ()),
             ("simulator", ()),
+            ("junit", ()),
+            ("github", ("--explain",)),
         )
     ],
     "simulate": [
@@ -54,7 +56,7 @@ COMMANDS = {
     ],
     "compare": [
         ("compare", *GIVEN, "--new", "release=1.36", "--new", "release=1.16,policy=e.json", "-o", output)
-        for output in ("table", "wide", "json", "yaml", "html", "junit")
+        for output in ("table", "wide", "json", "yaml", "html", "junit", "github")
     ],
     "sweep": [("sweep", "c.json", "--pods", "p.json", "--validate", "ignore", "--placements", "--out", "r.csv")],
     "extender": [

@@ -1,4 +1,4 @@
-"""Comparisons as JUnit XML."""
+"""Comparisons for CI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import kubescheduler as ks
 from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, compare
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.junit import junit
+from kubescheduler.report.ci_results import github, junit
+from kubescheduler.report.comparison_cases import comparison_suites
 from tests.support.build import labels
 from tests.support.comparisons import node, pod
 
@@ -42,7 +43,7 @@ def found() -> Comparison:
 )
 def test_a_case_for_each_pod(found: Comparison, tolerated: tuple[Cause, ...], counts: tuple[str, ...]) -> None:
     """Moved pods fail unless the cause is tolerated; errors are errors."""
-    (suite,) = ElementTree.fromstring("".join(junit(found, tolerated)))
+    (suite,) = ElementTree.fromstring("".join(junit("compare", comparison_suites(found, tolerated))))
     assert suite.get("name") == "1.16 and 1.36"
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == counts
     assert [case.get("name") for case in suite] == ["stays", "moves", "errs"]
@@ -63,14 +64,23 @@ def test_cases_name_the_workload() -> None:
     }
     alone = {"kind": "Pod", "metadata": {"name": "solo"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     found = ks.compare(ks.Cluster().node("n1"), [deployment, alone], old="release=1.16", new="release=1.36")
-    (suite,) = ElementTree.fromstring("".join(junit(found)))
+    (suite,) = ElementTree.fromstring("".join(junit("compare", comparison_suites(found))))
     classes = sorted(str(case.get("classname")) for case in suite.iter("testcase"))
     assert classes == ["default.Deployment/web", "default.Deployment/web", "default.Pod/solo"]
 
 
-def test_what_xml_cannot_hold() -> None:
-    """Control characters are escaped."""
-    strange = pod("a\x01b<", scheduler_name="x")
-    text = "".join(junit(compare([node("n1")], [strange], OLD, [NEW])))
-    assert 'name="a\\x01b&lt;"' in text
-    ElementTree.fromstring(text)
+@pytest.mark.parametrize(
+    ("tolerated", "levels"),
+    [
+        pytest.param((), ["error", "error"], id="none"),
+        pytest.param(tuple(Cause), ["notice", "error"], id="all but errors"),
+    ],
+)
+def test_annotations(found: Comparison, tolerated: tuple[Cause, ...], levels: list[str]) -> None:
+    """What differs is an error, what is tolerated a notice that says so; what stays is not named."""
+    *lines, last = "".join(github("compare", comparison_suites(found, tolerated))).splitlines()
+    annotations = [line for line in lines if not line.startswith("::warning")]
+    assert [line.split()[0].removeprefix("::") for line in annotations] == levels
+    assert "title=default.Pod/moves::moves: n1 before, n2 now: score-resolution" in annotations[0]
+    assert annotations[0].count(", tolerated") == bool(tolerated)
+    assert last == "compare: " + ("2 passed, 1 error" if tolerated else "1 passed, 1 failed, 1 error")

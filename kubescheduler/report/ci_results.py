@@ -1,0 +1,154 @@
+"""Results as CI systems show them: JUnit XML for their lists of tests, and annotations of GitHub Actions.
+
+What a command found is said in suites of cases, one case a pod or a check; both formats are written from these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from kubescheduler.sources.sanitize import escaped
+
+NAMED = 5
+"""Cases that an annotation names."""
+
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold."""
+
+
+class Standing(StrEnum):
+    """How a case came out."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    """Nobody knows the answer."""
+    SKIPPED = "skipped"
+    """It was not tried."""
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What was found of one pod, or by one check."""
+
+    group: str
+    """What it belongs to: ``default.Deployment/web``."""
+    name: str
+    standing: Standing = Standing.PASSED
+    kind: str = ""
+    """What is wrong, in a word."""
+    message: str = ""
+    """The same in a line. Of one that passes: what is to be said of it all the same."""
+    text: str = ""
+    """All there is to say, in lines."""
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """Cases that were decided by the same schedulers."""
+
+    name: str
+    cases: Sequence[Case]
+    notes: Sequence[str] = ()
+    """What was remarked on all of them."""
+
+    def count(self, standing: Standing) -> int:
+        """How many cases came out so."""
+        return sum(case.standing is standing for case in self.cases)
+
+
+def rendered_results(title: str, suites: Iterable[Suite], output: str) -> Iterator[str]:
+    """The text in pieces. title: the command. output: junit or github."""
+    return (junit if output == "junit" else github)(title, suites)
+
+
+# --- JUnit XML ------------------------------------------------------------------------------------
+
+
+def junit(title: str, suites: Iterable[Suite]) -> Iterator[str]:
+    """The document in pieces."""
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(title)}>\n'
+    for suite in suites:
+        counts = {
+            "tests": len(suite.cases),
+            "failures": suite.count(Standing.FAILED),
+            "errors": suite.count(Standing.ERROR),
+            "skipped": suite.count(Standing.SKIPPED),
+        }
+        shown = " ".join(f'{name}="{count}"' for name, count in counts.items())
+        yield f"  <testsuite name={_attribute(suite.name)} {shown}>\n"
+        if suite.notes:
+            yield "    <properties>\n"
+            yield from (f'      <property name="note" value={_attribute(note)}/>\n' for note in suite.notes)
+            yield "    </properties>\n"
+        yield from map(_case, suite.cases)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _case(case: Case) -> str:
+    head = f"    <testcase classname={_attribute(case.group)} name={_attribute(case.name)}"
+    text = escape(_printable(case.text))
+    if case.standing is Standing.SKIPPED:
+        inside = "<skipped/>"
+    elif case.standing is Standing.PASSED:
+        inside = f"<system-out>{text}</system-out>" if text else ""
+    else:
+        tag = "failure" if case.standing is Standing.FAILED else "error"
+        inside = f"<{tag} type={_attribute(case.kind)} message={_attribute(case.message)}>{text}</{tag}>"
+    return f"{head}>\n      {inside}\n    </testcase>\n" if inside else f"{head}/>\n"
+
+
+def _printable(text: str) -> str:
+    """With escapes for what XML cannot hold, and for what turns the direction of text."""
+    return _FORBIDDEN.sub("?", escaped(text))
+
+
+def _attribute(text: str) -> str:
+    """A text in quotes, as the value of an attribute."""
+    return quoteattr(_printable(text))
+
+
+# --- annotations of GitHub Actions ----------------------------------------------------------------
+
+
+def github(title: str, suites: Iterable[Suite]) -> Iterator[str]:
+    """A workflow command a line: an error for what failed, a notice for what passes with a remark, a warning for notes.
+
+    Cases of one group of which the same is said are one annotation, most cases first, as GitHub shows ten of a kind.
+    """
+    every = list(suites)
+    for suite in every:
+        where = f"{suite.name}: " if len(every) > 1 else ""
+        yield from (_annotation("warning", title, note) for note in suite.notes)
+        same: dict[tuple[str, str, str], list[Case]] = {}
+        for case in suite.cases:
+            if case.standing in (Standing.FAILED, Standing.ERROR):
+                same.setdefault(("error", case.group, case.message), []).append(case)
+            elif case.standing is Standing.PASSED and case.message:
+                same.setdefault(("notice", case.group, case.message), []).append(case)
+        for (level, group, message), cases in sorted(same.items(), key=lambda item: -len(item[1])):
+            yield _annotation(level, f"{where}{group}", _said(message, cases))
+    counts = [(standing, sum(suite.count(standing) for suite in every)) for standing in Standing]
+    yield f"{title}: {', '.join(f'{count:,} {standing}' for standing, count in counts if count) or 'nothing asked'}\n"
+
+
+def _said(message: str, cases: Sequence[Case]) -> str:
+    """The message, which cases it is of, and what else is said of the first of them."""
+    names = ", ".join(case.name for case in cases[:NAMED])
+    more = f" and {len(cases) - NAMED:,} more" if len(cases) > NAMED else ""
+    text = cases[0].text
+    return f"{names}{more}: {message}" + (f"\n{text}" if text and text != message else "")
+
+
+def _annotation(level: str, title: str, text: str) -> str:
+    name = _data(title).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={name}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    """As GitHub reads it back. Upstream: escapeData of actions/toolkit."""
+    return escaped(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
