@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.documents import Item
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
 from kubescheduler.inputs.given import WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
-from kubescheduler.planning.node_plan import TRIES, NodePlan, plan_nodes
+from kubescheduler.planning.expanders import EXPANDERS, NODES_A_SCALE_UP, Expander, checked_expanders, priorities_of
+from kubescheduler.planning.node_plan import BY, TRIES, NodePlan, autoscaled_plan, plan_nodes
 from kubescheduler.planning.node_trials import pending_pods
 from kubescheduler.planning.shapes import shapes_in
 
 
-def nodes(
+def nodes(  # noqa: PLR0913
     cluster: Cluster,
     shapes: Any,
     workload: Any = None,
@@ -25,6 +27,10 @@ def nodes(
     pending: bool = False,
     tries: int = TRIES,
     top: int | None = 10,
+    by: str = BY[0],
+    expander: str = EXPANDERS[0],
+    priorities: Mapping[int, Sequence[str]] | None = None,
+    max_nodes_per_scaleup: int = NODES_A_SCALE_UP,
     tie_break: str = "first",
     seed: int | None = None,
     **options: Any,
@@ -35,7 +41,14 @@ def nodes(
     ``{"name": "small", "cpu": 4, "memory": "16Gi", "price": 0.1}``, one or several. workload: what is to run, as for
     ``simulate``, all of it at once; None: the pending pods of the cluster. pending: these come too, beside a workload.
     tries: the scheduler runs at most so often to find a better set. top: at most so many hints for a pod that
-    fits on no shape. options: a Scheduler's. Raises DecodeError and ConfigError with every fault.
+    fits on no shape.
+
+    by: ``"cluster-autoscaler"``: instead, what the Cluster Autoscaler adds if shapes are its node groups, and what the
+    scheduler then does. expander: how it chooses: least-waste, most-pods, price, priority, random, or several with
+    commas between. priorities: those of the ConfigMap for ``priority``. max_nodes_per_scaleup: its flag; 0: no limit.
+    seed: also of what it draws.
+
+    options: a Scheduler's. Raises DecodeError and ConfigError with every fault.
 
     >>> from kubescheduler import Cluster
     >>> cluster = Cluster().node("a", cpu=4).pod("web-1", cpu=3).pod("web-2", cpu=3)
@@ -47,6 +60,8 @@ def nodes(
     checked_cluster(cluster, Cluster)
     faults = [*wrong_type("tries", tries, WHOLE, "a whole number"), *wrong_type("top", top, WHOLE, "a whole number")]
     refuse(faults or ([f"tries: expected 0 or more, found {tries}"] if tries < 0 else []))
+    if by not in BY:
+        raise ConfigError(f"by: {by!r} is not known; known are {', '.join(BY)}{nearest(str(by), BY)}")
     engine = engine_spec(cluster.release, **options).engine(lambda _: None)
     known = shapes_in(as_shapes(shapes), cluster.release)
     if workload is None:
@@ -56,16 +71,12 @@ def nodes(
         asked, notes = workload_of(cluster, workload, pending=pending, beside=templates)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return plan_nodes(
-        engine,
-        cluster.objects,
-        known,
-        asked,
-        partial(tie_break_of, engine, tie_break, seed),
-        tries=tries,
-        repeatable=is_repeatable(tie_break, seed),
-        top=top,
-    )
+    world = (engine, cluster.objects, known, asked, partial(tie_break_of, engine, tie_break, seed))
+    if by == BY[0]:
+        return plan_nodes(*world, tries=tries, repeatable=is_repeatable(tie_break, seed), top=top)
+    names = checked_expanders(expander, priced=known[0].price is not None, priorities=priorities)
+    given = None if priorities is None else priorities_of(priorities, "priorities")
+    return autoscaled_plan(*world, expander=Expander(names, given, seed, max_nodes_per_scaleup), top=top)
 
 
 def as_shapes(given: Any) -> Given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
     from kubescheduler.engine.engine_contract import Engine
-    from kubescheduler.planning.node_plan import LeftOver, NodePlan
+    from kubescheduler.planning.expanders import Expander
+    from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
     from kubescheduler.planning.shapes import Shape
     from kubescheduler.simulation.workload import Workload
 
@@ -52,6 +53,35 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Run the scheduler at most so often to find better nodes.",
 )
+@click.option(
+    "--as",
+    "acting",
+    type=OneOf(["scheduler", "cluster-autoscaler"]),
+    default="scheduler",
+    show_default=True,
+    help="What is enough for the scheduler, or what the Cluster Autoscaler adds if shapes are its node groups.",
+)
+@click.option(
+    "--expander",
+    default="least-waste",
+    show_default=True,
+    metavar="NAME,NAME",
+    help="How the Cluster Autoscaler chooses: least-waste, most-pods, price, priority, random; --seed is of its draws.",
+)
+@click.option(
+    "--priorities",
+    metavar="FILE",
+    type=FILE,
+    help="For its expander priority: the ConfigMap cluster-autoscaler-priority-expander, or its priorities.",
+)
+@click.option(
+    "--max-nodes-per-scaleup",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    metavar="NUMBER",
+    help="Its flag of this name; 0: no limit.",
+)
 @engine_options
 @click.option(
     "--top", type=click.IntRange(min=1), default=5, show_default=True, metavar="NUMBER", help="Show so many hints."
@@ -72,6 +102,10 @@ def nodes(
     workload_files: tuple[str, ...],
     pending: bool,
     tries: int,
+    acting: str,
+    expander: str,
+    priorities: str | None,
+    max_nodes_per_scaleup: int,
     engine: EngineOptions,
     top: int,
     no_defaulting: bool,
@@ -88,6 +122,7 @@ def nodes(
     Examples:
       kubescheduler nodes cluster.yaml --shapes shapes.yaml
       kubescheduler nodes cluster.yaml --shapes shapes.yaml --workload deployment.yaml --release 1.36
+      kubescheduler nodes cluster.yaml --shapes shapes.yaml --as cluster-autoscaler --expander most-pods
     """
     from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.inputs import nothing_collected, read_shown
@@ -100,10 +135,16 @@ def nodes(
             problems, read_shown, cluster, engine.release, not no_defaulting, validate=validate, gates=engine.gates
         )
         shapes = attempt(problems, _shapes, shape_files, engine.release)
-        if there is None or shapes is None or configured is None:
+        priced = shapes is not None and shapes[0].price is not None
+        groups = (
+            attempt(problems, _expander, expander, priorities, engine.seed, max_nodes_per_scaleup, priced)
+            if acting == "cluster-autoscaler"
+            else None
+        )
+        if there is None or shapes is None or configured is None or problems:
             raise InputError(problems)
         workload = _workload(there, shapes, workload_files, engine, validate, pending=pending, raw=no_defaulting)
-    plan = _planned(configured, there, shapes, workload, engine, tries, top)
+    plan = _planned(configured, there, shapes, workload, engine, tries, top, groups)
     for piece in rendered_plan(plan, output, engine.notes(configured)):
         click.echo(piece, nl=False)
     return _status(plan)
@@ -155,23 +196,37 @@ def _planned(
     engine: EngineOptions,
     tries: int,
     top: int,
+    groups: Expander | None,
 ) -> NodePlan:
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.nodes import is_repeatable
     from kubescheduler.cli.progress import progress
-    from kubescheduler.planning.node_plan import plan_nodes
+    from kubescheduler.planning.node_plan import autoscaled_plan, plan_nodes
 
+    tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    world = (configured, there.objects, shapes, workload, tie_break)
     with progress("running the scheduler", sys.stderr, smallest=tries):
-        return plan_nodes(
-            configured,
-            there.objects,
-            shapes,
-            workload,
-            partial(tie_break_of, configured, engine.tie_break, engine.seed),
-            tries=tries,
-            repeatable=is_repeatable(engine.tie_break, engine.seed),
-            top=top,
-        )
+        if groups is not None:
+            return autoscaled_plan(*world, expander=groups, top=top)
+        repeatable = is_repeatable(engine.tie_break, engine.seed)
+        return plan_nodes(*world, tries=tries, repeatable=repeatable, top=top)
+
+
+def _expander(names: str, file: str | None, seed: int | None, most: int, priced: bool) -> Expander:
+    """How the Cluster Autoscaler chooses. Raises ConfigError with every fault."""
+    from pathlib import Path
+
+    from kubescheduler.config.config_text import parse_document, read_document
+    from kubescheduler.planning.expanders import Expander, checked_expanders, priorities_of
+
+    document = None if file is None else read_document(Path(file))
+    checked = checked_expanders(names, priced=priced, priorities=document)
+    if document is None or file is None:
+        return Expander(checked, None, seed, most)
+    data = document.get("data")
+    if isinstance(data, dict):
+        document = parse_document(str(data.get("priorities") or ""), f"{file}: data.priorities", "YAML")
+    return Expander(checked, priorities_of(document, file), seed, most)
 
 
 def _status(plan: NodePlan) -> int:
@@ -196,11 +251,23 @@ def rendered_plan(plan: NodePlan, output: str, notes: list[str]) -> Iterator[str
     if plan.shapes:
         shown = plan.table()
         parts.insert(1, table([[str(cell).upper() for cell in shown.header], *_texts(shown.rows)], screen))
+    if plan.steps:
+        parts.insert(1, table([("", "ADDS", "FOR", "OF", "INSTEAD OF"), *_steps(plan.steps)], screen, gives_way=4))
     if plan.nodes and output == "wide":
         rows = [(node.name, node.shape, ", ".join((*node.pods, *node.daemons))) for node in plan.nodes]
         parts.append(table([("NODE", "SHAPE", "PODS"), *rows], screen, gives_way=2, keys=2))
     parts += (text for left in plan.left for text in _left_over(left, screen))
     yield "\n\n".join(parts) + "\n"
+
+
+def _steps(steps: Sequence[ScaleStep]) -> Iterator[tuple[str, ...]]:
+    """What the Cluster Autoscaler did, and what else it might have done."""
+    for number, step in enumerate(steps, 1):
+        chosen = step.chosen
+        others = (each for each in step.options if each.group != chosen.group)
+        instead = ", ".join(f"{each.nodes} {each.group} for {each.pods}" for each in others)
+        pods = f"{chosen.pods} pod{'s' * (chosen.pods != 1)}"
+        yield str(number), f"{chosen.nodes} {chosen.group}", pods, f"{step.waiting} that wait", instead
 
 
 def _texts(rows: object) -> Iterator[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import ClusterObject, Pod
+from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.core.selection import TieBreak
@@ -17,14 +18,18 @@ from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
-from kubescheduler.planning.fewest_nodes import FewestNodes, Found
-from kubescheduler.planning.needs import Bound, Needs
+from kubescheduler.planning.cluster_autoscaler import scaled_up
+from kubescheduler.planning.expanders import Expander, Option
+from kubescheduler.planning.fewest_nodes import FewestNodes
+from kubescheduler.planning.needs import Bound, Needs, capped
 from kubescheduler.planning.node_trials import Asked, NodeTrials, Played
-from kubescheduler.planning.shapes import Shape
+from kubescheduler.planning.shapes import Shape, prices_of
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.simulation_report import PodRecord
 from kubescheduler.simulation.workload import Workload
 
+BY = ("scheduler", "cluster-autoscaler")
+"""Who says which nodes to add."""
 TRIES = 200
 """Runs of the scheduler that a search may make, by default."""
 
@@ -52,6 +57,23 @@ class ShapeUse(msgspec.Struct, frozen=True):
     cpu: float | None
     """The share that is asked for; None where the nodes have none."""
     memory: float | None
+
+
+class GroupOption(msgspec.Struct, frozen=True):
+    """So many nodes of a group, for so many pods, as the Cluster Autoscaler estimates."""
+
+    group: str
+    nodes: int
+    pods: int
+
+
+class ScaleStep(msgspec.Struct, frozen=True):
+    """One look of the Cluster Autoscaler that adds nodes."""
+
+    chosen: GroupOption
+    options: tuple[GroupOption, ...]
+    waiting: int
+    """Pods that it takes for unschedulable before it."""
 
 
 class LeftOver(msgspec.Struct, frozen=True, eq=False):
@@ -91,6 +113,8 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     """Pod, as ``namespace/name`` → its node, new or not."""
     left: tuple[LeftOver, ...] = ()
     notes: tuple[str, ...] = ()
+    steps: tuple[ScaleStep, ...] | None = None
+    """What the Cluster Autoscaler did one after the other; None: the nodes are the search's."""
 
     @property
     def everything_runs(self) -> bool:
@@ -114,6 +138,7 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
             "nodes": msgspec.to_builtins(self.nodes),
             "placements": dict(self.placements),
             "left": [_left_dict(left) for left in self.left],
+            **({} if self.steps is None else {"steps": msgspec.to_builtins(self.steps)}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 
@@ -164,21 +189,28 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
         named = ", ".join(f"{count} {shape}" for shape, count in plan.added.items())
         costs = f", for {_number(plan.cost):,} in all" if plan.priced else ""
         run = f"{_pods(placed)} {'run' if placed != 1 else 'runs'}"
-        yield f"Add {_nodes(number)}: {named}{costs}. Then {run}, as the scheduler places them."
+        does = "Add" if plan.steps is None else "The Cluster Autoscaler adds"
+        yield f"{does} {_nodes(number)}: {named}{costs}. Then {run}, as the scheduler places them."
+    elif plan.steps is not None and left:
+        yield "The Cluster Autoscaler adds nothing."
     elif placed:
         yield f"No node is needed: {_pods(placed)} {'run' if placed != 1 else 'runs'} in the cluster as it is."
     else:
         yield "No node of any shape helps."
     if number:
         yield _how_good(plan)
-    if left:
+    if left and plan.steps is None:
         yield f"{_pods(left)} {'fit' if left != 1 else 'fits'} on no node of any shape."
+    elif left:
+        yield f"{_pods(left)} still {'wait' if left != 1 else 'waits'}."
 
 
 def _how_good(plan: NodePlan) -> str:
     unit = "" if plan.priced else " node" if plan.bound.cost == 1 else " nodes"
     why = f" ({plan.bound.why})" if plan.bound.why else ""
     least = f"whatever the scheduler does, {_number(plan.bound.cost):,}{unit} is the least{why}"
+    if plan.steps is not None:
+        return least[0].upper() + least[1:] + "."
     runs = f"in {plan.runs} {'run' if plan.runs == 1 else 'runs'} of the scheduler"
     if not plan.proven:
         return f"Best found {runs}, not proven: {least}."
@@ -219,23 +251,59 @@ def plan_nodes(
     asked = Asked.of(workload, cluster, shapes, engine.release)
     trials = NodeTrials(engine, asked, shapes, tie_break, most=tries)
     found = FewestNodes(trials, Needs(trials)).run()
-    counts = found.played.counts
-    left = list(_left_overs(trials, found, top))
-    daemons = sorted({f"{pod.metadata.namespace}/{daemon_set_of(pod)}" for pods in asked.daemons for pod in pods})
-    note = [f"on the new nodes run {', '.join(daemons)} (DaemonSets)"] if daemons and any(counts) else []
-    nodes = list(_nodes_of(trials, found.played))
+    plan = _shown(trials, found.played, found.bound, top)
+    return msgspec.structs.replace(plan, cost=found.cost, proven=found.proven and repeatable)
+
+
+def autoscaled_plan(
+    engine: Engine,
+    cluster: Iterable[ClusterObject],
+    shapes: Sequence[Shape],
+    workload: Workload,
+    tie_break: Callable[[], TieBreak],
+    *,
+    expander: Expander,
+    top: int | None = 10,
+) -> NodePlan:
+    """What the Cluster Autoscaler adds, if shapes are its node groups, and what the scheduler then does.
+
+    The arguments are those of ``plan_nodes``.
+    """
+    asked = Asked.of(workload, cluster, shapes, engine.release)
+    trials = NodeTrials(engine, asked, shapes, tie_break, most=0)
+    nodes = sum(isinstance(obj, Node) for obj in asked.objects)
+    scaled = scaled_up(trials, expander.choosers(shapes, nodes), random.Random(expander.seed), expander.most)
+    needs = Needs(trials)
+    bound = needs.bound(needs.all_but(scaled.unhelped), capped(shapes)) or Bound(Fraction(0), "")
+    plan = _shown(trials, trials.play(scaled.counts), bound, top)
+    steps = [ScaleStep(_option(step.chosen), tuple(map(_option, step.options)), step.waiting) for step in scaled.steps]
+    return msgspec.structs.replace(plan, steps=tuple(steps))
+
+
+def _option(option: Option) -> GroupOption:
+    return GroupOption(option.group, option.nodes, len(option.pods))
+
+
+def _shown(trials: NodeTrials, played: Played, bound: Bound, top: int | None) -> NodePlan:
+    """What is to be said of a run; nothing about how good it is."""
+    daemons = sorted(
+        {f"{pod.metadata.namespace}/{daemon_set_of(pod)}" for pods in trials.asked.daemons for pod in pods}
+    )
+    note = [f"on the new nodes run {', '.join(daemons)} (DaemonSets)"] if daemons and any(played.counts) else []
+    nodes = list(_nodes_of(trials, played))
+    counts = zip(trials.shapes, played.counts, prices_of(trials.shapes), strict=True)
     return NodePlan(
-        added={shape.name: number for shape, number in zip(shapes, counts, strict=True) if number},
-        cost=found.cost,
-        priced=shapes[0].price is not None,
-        bound=found.bound,
-        proven=found.proven and repeatable,
+        added={shape.name: number for shape, number in zip(trials.shapes, played.counts, strict=True) if number},
+        cost=sum((number * price for _, number, price in counts), Fraction(0)),
+        priced=trials.shapes[0].price is not None,
+        bound=bound,
+        proven=False,
         runs=trials.count,
-        asked=len(asked.pods()),
-        shapes=tuple(_uses(trials, found.played, nodes)),
+        asked=len(trials.asked.pods()),
+        shapes=tuple(_uses(trials, played, nodes)),
         nodes=tuple(nodes),
-        placements={record.pod.key: record.node for record in found.played.report.pods if record.node},
-        left=tuple(left),
+        placements={record.pod.key: record.node for record in played.report.pods if record.node},
+        left=tuple(_left_overs(trials, played, top)),
         notes=tuple(note),
     )
 
@@ -277,16 +345,16 @@ def _uses(trials: NodeTrials, played: Played, nodes: Sequence[NewNode]) -> Itera
         yield ShapeUse(shape.name, len(own), None if shape.price is None else float(shape.price), pods, cpu, memory)
 
 
-def _left_overs(trials: NodeTrials, found: Found, top: int | None) -> Iterator[LeftOver]:
+def _left_overs(trials: NodeTrials, played: Played, top: int | None) -> Iterator[LeftOver]:
     """The pods that nothing helps, one of each kind, each decided on with one more node of every shape."""
-    records = found.played.pending
+    records = played.pending
     if not records:
         return
     alike: dict[object, list[PodRecord]] = {}
     for record in records.values():
         alike.setdefault((pod_key(record.pod), record.attempts > 0), []).append(record)
     fresh = trials.one_of_each()
-    cache = _ended(trials, found.played, *(obj for objects in fresh for obj in objects))
+    cache = _ended(trials, played, *(obj for objects in fresh for obj in objects))
     shape_of = {objects[0].metadata.name: shape.name for shape, objects in zip(trials.shapes, fresh, strict=True)}
     scheduler = trials.engine.scheduler(cache)
     for first, *others in alike.values():

@@ -167,6 +167,11 @@ class NodeTrials:
             for name in islice(free_names(shape, self._taken), number):
                 yield shape, _with_daemons(shape.named(name), daemons)
 
+    def maker(self, at: int) -> Callable[[int], list[ClusterObject]]:
+        """Makes nodes of a shape under numbers of their own, from 0 on, that are none of the new ones."""
+        shape, daemons = self.shapes[at], self.asked.daemons[at]
+        return lambda number: _with_daemons(shape.named(f"{shape.template.name}-{number}"), daemons)
+
     def one_of_each(self) -> list[list[ClusterObject]]:
         """The same for a node of each shape that is none of the new ones: it has the shape's name, if that is free."""
         nodes = (shape.template if shape.name in self._taken else shape.named(shape.name) for shape in self.shapes)

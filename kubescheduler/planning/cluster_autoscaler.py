@@ -1,0 +1,300 @@
+"""What the Cluster Autoscaler would add to a cluster, where shapes are its node groups.
+
+It asks no scheduler where a pod goes, only whether the release's predicates (Filter plugins) let it onto a node, and
+packs pods onto new nodes of one group at a time, first fit by decreasing size; an expander chooses the group, and it
+looks again with those nodes there, until nothing is left that a group helps.
+
+Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.35: estimator/binpacking_estimator.go (without the fast path,
+which is off by default), estimator/decreasing_pod_orderer.go, estimator/threshold_based_limiter.go,
+core/scaleup/equivalence/groups.go, core/scaleup/orchestrator/orchestrator.go, core/podlistprocessor/
+filter_out_schedulable.go, simulator/clustersnapshot/predicate/plugin_runner.go.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+import msgspec
+
+from clusterstate.daemon_pods import is_daemon_pod
+from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.usage import CPU, MEMORY
+from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.planning.expanders import Chooser, Option, chosen, requests
+from kubescheduler.planning.node_trials import Counts, NodeTrials
+from kubescheduler.planning.shapes import Shape
+
+GROUPS_OF_A_CONTROLLER = 10
+"""Equivalence groups that are remembered for one controller. Upstream: maxEquivalenceGroupsByController."""
+HOSTNAME = "kubernetes.io/hostname"
+SPREAD_REASON = "node(s) didn't match pod topology spread constraints"
+
+PodGroup = tuple[Pod, ...]
+"""Pods that are alike for the autoscaler; the first stands for all."""
+
+
+class Predicates:
+    """A cluster in which pods are put onto nodes wherever the predicates let them."""
+
+    def __init__(self, engine: Engine, objects: Iterable[ClusterObject]) -> None:
+        self._cache = cache_for(engine, objects)
+        self._scheduler = engine.scheduler(self._cache)
+        columns = self._cache.columns
+        self._names = [name for name, node in zip(columns.names, columns.nodes, strict=True) if node is not None]
+        self._next = 0
+        self._put: list[Pod] = []
+        self._added: list[list[ClusterObject]] = []
+
+    def mark(self) -> tuple[int, int]:
+        """The state as it is, for ``revert``. Upstream: Fork."""
+        return len(self._put), len(self._added)
+
+    def revert(self, mark: tuple[int, int]) -> None:
+        """Takes away the pods and nodes that came since."""
+        pods, nodes = mark
+        self._cache.forget_pods(self._put[pods:][::-1])
+        del self._put[pods:]
+        for objects in reversed(self._added[nodes:]):
+            for obj in reversed(objects):
+                self._cache.remove(obj)
+            self._names.pop()
+        del self._added[nodes:]
+
+    def add(self, objects: list[ClusterObject]) -> str:
+        """A node with what runs on it; its name."""
+        for obj in objects:
+            self._cache.add(obj)
+        self._added.append(objects)
+        self._names.append(objects[0].metadata.name)
+        return self._names[-1]
+
+    def reasons(self, pod: Pod, node: str) -> tuple[str, ...] | None:
+        """Why a pod does not fit a node; None where it does."""
+        decision = self._scheduler.decide(pod)
+        return None if node in decision.fits() else tuple(decision.reasons().get(node, (decision.message,)))
+
+    def put(self, pod: Pod, node: str) -> tuple[str, ...] | None:
+        """Has a pod on a node, if it fits there; else why it does not."""
+        reasons = self.reasons(pod, node)
+        if reasons is None:
+            self._cache.assume_pod(pod, node)
+            self._put.append(pod)
+        return reasons
+
+    def put_anywhere(self, pod: Pod, accepted: Callable[[str], bool]) -> str | None:
+        """Has a pod on the first node that it fits, of those that are accepted and not cordoned; the search goes round
+        and begins behind the last node that was taken. Upstream: RunFiltersUntilPassingNode."""
+        fits = set(self._scheduler.decide(pod).fits())
+        columns, count = self._cache.columns, len(self._names)
+        for at in range(count):
+            name = self._names[(self._next + at) % count]
+            node = columns.nodes[columns.row_of[name]]
+            if name in fits and accepted(name) and node is not None and not node.unschedulable:
+                self._next = (self._next + at + 1) % count
+                self._cache.assume_pod(pod, name)
+                self._put.append(pod)
+                return name
+        return None
+
+
+# --- groups of pods ------------------------------------------------------------------------------------
+
+
+def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
+    """Pods of one controller with the same labels and spec are one group, at most ten groups a controller; any other
+    is a group of its own."""
+    groups: list[list[Pod]] = []
+    known: dict[str, list[list[Pod]]] = {}
+    for pod in pods:
+        controller = next((owner.uid for owner in pod.metadata.owner_references if owner.controller), None)
+        if controller is None or is_daemon_pod(pod):
+            groups.append([pod])
+            continue
+        own = known.setdefault(controller, [])
+        alike = next((group for group in own if _alike(group[0], pod)), None)
+        if alike is not None:
+            alike.append(pod)
+            continue
+        groups.append([pod])
+        if len(own) < GROUPS_OF_A_CONTROLLER:
+            own.append(groups[-1])
+    return [tuple(group) for group in groups]
+
+
+def _alike(one: Pod, other: Pod) -> bool:
+    return one.metadata.labels == other.metadata.labels and one.spec == other.spec
+
+
+def ordered(groups: Iterable[PodGroup], template: Node) -> list[PodGroup]:
+    """The largest first, by the shares of cpu and memory of a node that one pod asks for, added up."""
+
+    def score(group: PodGroup) -> float:
+        shares = ((requests(group[:1], name), template.allocatable.get(name, 0)) for name in (CPU, MEMORY))
+        return sum(asked / there for asked, there in shares if there > 0)
+
+    return sorted(groups, key=score, reverse=True)
+
+
+# --- the estimator ---------------------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class Estimation:
+    """One estimate: how many nodes of a group it takes for how many of the pods that fit on one."""
+
+    there: Predicates
+    node: Callable[[int], list[ClusterObject]]
+    """Makes the new node of a number, with what DaemonSets have on it."""
+    most: int = 0
+    """Nodes that may be added; 0: any number."""
+    pods: list[Pod] = attrs.field(factory=list)
+    """Those that have a node."""
+    with_pods: set[str] = attrs.field(factory=set)
+    _new: list[str] = attrs.field(factory=list)
+    _permits: int = 0
+
+    def run(self, groups: Iterable[PodGroup]) -> int:
+        """How many nodes; the cluster is as before afterwards."""
+        mark, more = self.there.mark(), True
+        try:
+            for group in groups:
+                waiting = self._on_new_nodes_there(group)
+                more = more and self._on_further_nodes(waiting)
+        finally:
+            self.there.revert(mark)
+        return len(self.with_pods)
+
+    def _on_new_nodes_there(self, pods: Sequence[Pod]) -> Sequence[Pod]:
+        """Those that are left once one of them fits on none of the new nodes."""
+        for at, pod in enumerate(pods):
+            node = self.there.put_anywhere(pod, self._new.__contains__)
+            if node is None:
+                return pods[at:]
+            self._note(pod, node)
+        return ()
+
+    def _on_further_nodes(self, pods: Sequence[Pod]) -> bool:
+        """Each on the last new node or on one more; whether it is worth while to add nodes for other groups."""
+        for pod in pods:
+            if self._new and self._on_last(pod):
+                continue
+            if self._new and self._new[-1] not in self.with_pods:
+                return True  # the last one is empty and did not take it: another would not either
+            if self.most and self._permits >= self.most:
+                return False
+            self._permits += 1
+            self._new.append(self.there.add(self.node(len(self._new))))
+            if self.there.put(pod, self._new[-1]) is not None:
+                break
+            self._note(pod, self._new[-1])
+        return True
+
+    def _on_last(self, pod: Pod) -> bool:
+        """On the last new node; a pod that is spread over host names and too many there, on any other node."""
+        last = self._new[-1]
+        reasons = self.there.put(pod, last)
+        node: str | None = last
+        if reasons is not None:
+            spread = any(each.topology_key == HOSTNAME for each in pod.spec.topology_spread_constraints)
+            retried = spread and SPREAD_REASON in reasons
+            node = self.there.put_anywhere(pod, lambda name: name != last) if retried else None
+        if node is not None:
+            self._note(pod, node)
+        return node is not None
+
+    def _note(self, pod: Pod, node: str) -> None:
+        self.pods.append(pod)
+        self.with_pods.add(node)
+
+
+# --- the loop --------------------------------------------------------------------------------------------
+
+
+class ScaleUp(msgspec.Struct, frozen=True, eq=False):
+    """One look of the autoscaler that adds nodes."""
+
+    options: tuple[Option, ...]
+    chosen: Option
+    waiting: int
+    """Pods that fitted nowhere before it."""
+
+
+class Scaled(msgspec.Struct, frozen=True, eq=False):
+    """What it added in all."""
+
+    steps: tuple[ScaleUp, ...]
+    counts: Counts
+    unhelped: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Pod that it takes for unschedulable at the end → group → why its nodes do not take it; none says so of a group
+    that has as many nodes as it may."""
+
+
+def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Random, most: int) -> Scaled:
+    """What the autoscaler adds until it adds nothing more. most: nodes at a time, 0 for any number."""
+    counts: Counts = (0,) * len(trials.shapes)
+    pods = [pod for pod in trials.asked.pods() if not pod.node_name]
+    steps: list[ScaleUp] = []
+    while True:
+        new = (obj for _, objects in trials.new_nodes(counts) for obj in objects)
+        there = Predicates(trials.engine, [*trials.asked.objects, *new])
+        waiting = [pod for pod in _by_priority(pods) if there.put_anywhere(pod, lambda _: True) is None]
+        groups = pod_groups(waiting)
+        unhelped: dict[str, dict[str, tuple[str, ...]]] = {pod.key: {} for pod in waiting}
+        options = list(_options(trials, there, groups, counts, unhelped, most))
+        option = chosen(options, choosers, rng)
+        stuck = bool(steps) and len(waiting) >= steps[-1].waiting
+        if option is None or stuck:
+            return Scaled(tuple(steps), counts, unhelped)
+        steps.append(ScaleUp(tuple(options), option, len(waiting)))
+        counts = tuple(
+            number + (option.nodes if shape.name == option.group else 0)
+            for shape, number in zip(trials.shapes, counts, strict=True)
+        )
+
+
+def _by_priority(pods: Iterable[Pod]) -> list[Pod]:
+    return sorted(pods, key=lambda pod: -pod.priority)
+
+
+def _options(
+    trials: NodeTrials,
+    there: Predicates,
+    groups: Sequence[PodGroup],
+    counts: Counts,
+    unhelped: dict[str, dict[str, tuple[str, ...]]],
+    most: int,
+) -> Iterator[Option]:
+    """What each group that may still grow could be expanded by."""
+    for at, (shape, number, template) in enumerate(zip(trials.shapes, counts, trials.one_of_each(), strict=True)):
+        room = None if shape.most is None else shape.most - number
+        if room == 0:
+            continue
+        fitting = _fitting(there, groups, shape, template, unhelped)
+        limits = [limit for limit in (most, room) if limit]
+        estimation = Estimation(there, trials.maker(at), min(limits, default=0))
+        nodes = estimation.run(ordered(fitting, shape.node))
+        if nodes and estimation.pods:
+            yield Option(shape.name, shape.node, nodes, tuple(estimation.pods))
+
+
+def _fitting(
+    there: Predicates,
+    groups: Iterable[PodGroup],
+    shape: Shape,
+    template: list[ClusterObject],
+    unhelped: dict[str, dict[str, tuple[str, ...]]],
+) -> list[PodGroup]:
+    """The groups of which the first pod fits on a new node. Upstream: SchedulablePodGroups."""
+    mark, found = there.mark(), []
+    name = there.add(template)
+    for group in groups:
+        reasons = there.reasons(group[0], name)
+        if reasons is None:
+            found.append(group)
+        else:
+            for pod in group:
+                unhelped[pod.key][shape.name] = reasons
+    there.revert(mark)
+    return found
