@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from kubescheduler.__main__ import MADE_BEFORE_COLLECTION
 
 if TYPE_CHECKING:
     from kubescheduler.live.transport.io_thread import IoThread
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from tests.support.apiserver.real_server import RealServer
 
 pytest_plugins = ["pytester", "tests.support.laws"]
+
+gc.set_threshold(MADE_BEFORE_COLLECTION)  # as the command line has it: thousands of tests would be gone through
 
 # A shell that starts the tests in the background ignores SIGINT, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.laws import EXAMPLES
+
 LAWS = """
     from hypothesis import Phase, given, settings, strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -50,7 +52,7 @@ LAWS = """
 
 @pytest.mark.parametrize(
     ("options", "passed", "examples"),
-    [((), 5, (50, 7, 5)), (("--laws", "3"), 4, (150, 21, 15))],
+    [((), 5, (EXAMPLES, 7, 5)), (("--laws", "3"), 4, (3 * EXAMPLES, 21, 15))],
     ids=["as written", "three times"],
 )
 def test_laws_run_with_more_examples(

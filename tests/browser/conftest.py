@@ -17,11 +17,11 @@ from tests.support.pages.lab_page import MILLISECONDS, LabPages, RunningLab, run
 from tests.support.pages.layout_faults import WIDE, Opens, Page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """The Chromium of this machine, or the one that playwright brought.
 
-    It ends with its module: as long as it is there, playwright's event loop runs in this thread, and
+    It ends with this folder: as long as it is there, playwright's event loop runs in this thread, and
     tests that want one of their own would fail.
     """
     playwright_api = pytest.importorskip(
@@ -74,7 +74,7 @@ def lab_pages(browser: Any) -> Iterator[LabPages]:
     assert pages.faults == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab() -> Iterator[RunningLab]:
     """The lab with the cluster that comes with the package; each tab has a scene of its own."""
     pytest.importorskip("starlette", reason="the extra is not installed: pip install 'kubescheduler[lab]'")

@@ -13,14 +13,10 @@ from tests.support.pages.lab_page import LabPages, Page, RunningLab, running_lab
 
 def opened(lab: RunningLab, lab_pages: LabPages, name: str) -> tuple[Page, dict[str, Any]]:
     """The page with an exercise, and what the scene says of it."""
-    found: list[Any] = []
     page = lab_pages.opened(lab, f"exercise={name}")
-    settled(page)
-    page.on("response", lambda answer: answer.url.endswith("/api/exercise") and found.append(answer))
-    page.reload()
     page.wait_for_selector(".checks")
     settled(page)
-    return page, found[-1].json()
+    return page, lab.ask("exercise", tab=page.evaluate("sessionStorage.getItem('lab-tab')"))
 
 
 def checked(page: Page) -> str:

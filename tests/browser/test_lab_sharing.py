@@ -1,14 +1,15 @@
-"""Scenes of the lab's page handed on: as a link, as a file, and what a link may not do."""
+"""Share in a browser: a link, a file, a replay of what was looked at, other files; and what a link may not do."""
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import zlib
 from pathlib import Path
 from typing import Any
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen, violations
 
 
 def changed(lab: RunningLab, pages: LabPages) -> tuple[Page, dict[str, Any]]:
@@ -40,42 +41,100 @@ def seen(lab: RunningLab, page: Page) -> dict[str, Any]:
     return {**kept, "sides": described, "decisions": shown}
 
 
-def sharing(page: Page) -> Any:
-    """The dialog."""
-    page.get_by_role("button", name="Share").first.click()
-    dialog = page.get_by_role("dialog")
-    dialog.wait_for()
+def shared(page: Page) -> None:
+    """Opens the dialog."""
+    page.get_by_role("button", name="Share or save the scene").click()
+    page.wait_for_selector(".share-link input[readonly]")
     settled(page)
-    return dialog
+
+
+def saved(page: Page, name: str, path: Path) -> str:
+    """The text of a file that the dialog saves."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name).click()
+    download.value.save_as(path)
+    return path.read_text(encoding="utf-8")
 
 
 def test_a_link_opens_the_same_scene(lab: RunningLab, lab_pages: LabPages) -> None:
-    """Elsewhere, with other edits' history left behind; the address keeps neither token nor scene."""
+    """In another tab, pasted, and followed in one that shows another scene; with other edits' history left behind; the
+    address keeps neither token nor scene."""
     page, state = changed(lab, lab_pages)
-    dialog = sharing(page)
-    link = dialog.locator("input[readonly]").input_value()
-    assert violations(page) == []
+    shared(page)
+    link = page.locator(".share-link input[readonly]").input_value()
     assert lab.token not in link
+    assert violations(page) == []
     other = lab_pages.opened(lab, link.partition("#")[2])
     settled(other)
     assert seen(lab, other) == state
     assert "share" not in other.url
+    third = lab_pages.opened(lab)
+    settled(third)
+    assert seen(lab, third) != state
+    third.evaluate("link => { location.hash = new URL(link).hash; }", link)
+    third.wait_for_selector(".toast >> text=Opened the scene of the link")
+    settled(third)
+    assert seen(lab, third) == state
 
 
 def test_a_file_opens_the_same_scene(lab: RunningLab, lab_pages: LabPages, tmp_path: Path) -> None:
-    """Saved from one tab and opened in another."""
+    """Saved from one tab and opened in another; one that is no scene is refused in words."""
     page, state = changed(lab, lab_pages)
-    with page.expect_download() as saving:
-        sharing(page).get_by_role("button", name="Scene .lab.json").click()
-    file = tmp_path / saving.value.suggested_filename
-    saving.value.save_as(file)
-    assert file.name.endswith(".lab.json")
+    shared(page)
+    path, wrong = tmp_path / "scene.lab.json", tmp_path / "wrong.json"
+    assert json.loads(saved(page, "Scene .lab.json", path))["kind"] == "LabScene"
+    wrong.write_text("no scene", encoding="utf-8")
     other = lab_pages.opened(lab)
-    settled(other)
-    sharing(other).locator("input[type=file]").set_input_files(file)
-    other.get_by_text(f"Opened {file.name}").first.wait_for()
+    shared(other)
+    other.locator(".share-open input").set_input_files(wrong)
+    other.wait_for_selector("dialog .faults >> text=wrong.json is not a scene")
+    other.locator(".share-open input").set_input_files(path)
+    other.wait_for_selector("dialog", state="detached")
+    other.get_by_text(f"Opened {path.name}").first.wait_for()
     settled(other)
     assert seen(lab, other) == state
+
+
+def test_a_replay_shows_what_was_looked_at(lab: RunningLab, lab_pages: LabPages, browser: Any, tmp_path: Path) -> None:
+    """Opened from the disk without a network, also what no screen asks at first."""
+    page = lab_pages.opened(lab)
+    show_screen(page, "Hints")
+    page.locator(".pod-choice", has_text="train-1").first.click()
+    settled(page)
+    page.get_by_text("On a node", exact=True).click()
+    field = page.locator(".node-field input")
+    field.fill("worker-1")
+    page.wait_for_selector(".hints h2 >> text=worker-1")
+    settled(page)
+    shared(page)
+    path = tmp_path / "replay.html"
+    saved(page, "Replay .html", path)
+    context = browser.new_context(offline=True)
+    replay = context.new_page()
+    replay.set_default_timeout(MILLISECONDS)
+    faults: list[str] = []
+    replay.on("console", lambda message: faults.append(message.text))
+    replay.goto(f"{path.as_uri()}#screen=hints")
+    replay.wait_for_selector(".hint")
+    replay.get_by_text("On a node", exact=True).click()
+    replay.locator(".node-field input").fill("worker-1")
+    replay.locator(".node-field input").press("Enter")
+    replay.wait_for_selector(".hints h2 >> text=worker-1")
+    settled(replay)
+    assert "holds no answer" not in replay.locator("main").inner_text()
+    assert faults == []
+    context.close()
+
+
+def test_other_files_are_saved(lab: RunningLab, lab_pages: LabPages, tmp_path: Path) -> None:
+    """Whole, of the kind that their name says."""
+    page = lab_pages.opened(lab)
+    settled(page)
+    shared(page)
+    test = saved(page, "Test .py", tmp_path / "test.py")
+    assert any(isinstance(part, ast.FunctionDef) for part in ast.parse(test).body)
+    assert {"pods", "nodes"} <= json.loads(saved(page, "kube-scheduler-simulator .json", tmp_path / "other")).keys()
+    assert "kind: Node" in saved(page, "Manifests .yaml", tmp_path / "manifests")
 
 
 def test_links_that_are_none(lab: RunningLab, lab_pages: LabPages) -> None:

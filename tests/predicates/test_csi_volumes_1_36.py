@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -284,7 +284,6 @@ def _of(driver: str, volumes: set[tuple[str, str]]) -> int:
     return sum(name == driver for name, _ in volumes)
 
 
-@settings(deadline=None)
 @given(claims=CLAIMS, placed=PLACED, held=ATTACHED, counts=COUNTS, moved=st.none() | CLAIMS)
 def test_counting_one_by_one_gives_the_same(claims: Any, placed: Any, held: Any, counts: Any, moved: Any) -> None:
     """Also for one row, and with a pod that is only hypothetically on node a."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, ClaimVolume, GCEPersistentDisk, Pod, VolumeSource
@@ -94,7 +94,6 @@ VOLUMES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(VOLUMES, max_size=3), st.lists(st.tuples(st.integers(0, 3), st.lists(VOLUMES, max_size=2)), max_size=6))
 def test_it_agrees_with_comparing_all_pairs(
     wanted: list[VolumeSource], used: list[tuple[int, list[VolumeSource]]]

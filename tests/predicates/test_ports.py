@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, ContainerPort, Pod
@@ -132,7 +132,6 @@ TEXTS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(st.lists(TEXTS, max_size=3), max_size=5))
 def test_the_tally_agrees_with_comparing_all_pairs(wanted: list[str], used: list[list[str]]) -> None:
     """A row fails exactly if some pair of a wanted and a used port conflicts."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
@@ -76,7 +76,6 @@ def test_every_check_has_evidence(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", CHECKS)
-@settings(max_examples=40)
 @given(world=worlds(), pod=incoming)
 def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pod: Pod) -> None:
     """On every node of a random cluster: what refuses has evidence that refuses, and what passes has none."""
@@ -87,7 +86,6 @@ def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pod
 
 
 @pytest.mark.parametrize("release", CHECKS)
-@settings(max_examples=40)
 @given(world=clusters(), fields=POD_PARTS)
 def test_law_evidence_of_nodes_and_their_pods(release: str, world: Any, fields: Any) -> None:
     """The same in clusters that are richer in taints, conditions, labels and ports."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -302,7 +302,6 @@ def slowly(host: str, requests: list[int], volumes: list[PersistentVolume]) -> b
     return True
 
 
-@settings(deadline=None)
 @given(REQUESTS, VOLUMES, st.lists(st.integers(0, 2), unique=True))
 def test_it_agrees_with_matching_node_by_node(requests: list[int], drawn: Any, rows: list[int]) -> None:
     """All nodes at once give what each gives alone, and a subset of rows gives the same."""

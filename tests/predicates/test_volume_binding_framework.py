@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -279,7 +279,6 @@ def claim(index: int, kind: str, size: int, volume: str) -> Any:
     return late(f"c{index}", kind, storage=size)
 
 
-@settings(deadline=None)
 @given(volumes=VOLUMES, claims=CLAIMS, rooms=st.lists(HOSTS, max_size=2), rows=st.permutations([0, 1, 2]))
 def test_a_subset_of_rows_gives_the_same(volumes: Any, claims: Any, rooms: Any, rows: list[int]) -> None:
     """A node's verdict does not depend on the others."""

@@ -9,8 +9,10 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 # Not Phase.explain: it traces every line, and CPython 3.11 was seen to loop for ever under its tracing.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
-EXAMPLES = 50
-"""Of a law that does not say how many; ``./check --laws`` draws many times as many."""
+EXAMPLES = 25
+"""Of a law that does not say how many. ``./check --laws N`` draws N times as many of each law: the one knob."""
+COSTLY = 10
+"""Of a law that is ``@costly``: its examples take more than some 20 ms each."""
 settings.register_profile("local", deadline=None, max_examples=EXAMPLES, phases=PHASES)
 settings.register_profile(
     "ci",
@@ -21,6 +23,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+costly = settings(max_examples=COSTLY)
+"""Marks a law whose examples take long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Cinder, Pod
@@ -24,7 +24,6 @@ def using(row: int, ids: frozenset[str], name: str) -> Pod:
     return make_pod(name, node=f"n{row}", volumes=tuple(Cinder(i) for i in sorted(ids)))
 
 
-@settings(deadline=None)
 @given(PLACED, PLACED, IDS, st.data())
 def test_union_sizes_follow_pods_and_changes(
     placed: list[tuple[int, frozenset[str]]],

@@ -20,7 +20,7 @@ def test_every_kind_has_a_strategy() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_decode_of_encode_is_identity(kind: str, data: st.DataObject) -> None:
     """Parsed manifests and their JSON both give the object back, and a second time the same parts."""

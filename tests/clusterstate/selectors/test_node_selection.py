@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -272,7 +272,6 @@ VALID = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(nodes=st.lists(LABELS, max_size=12), wanted=st.lists(VALID, min_size=1, max_size=3), data=st.data())
 def test_a_mask_says_of_each_row_what_its_labels_say(
     nodes: list[dict[str, str]], wanted: list[Requirement], data: st.DataObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -27,6 +27,7 @@ from clusterstate.objects import (
     VolumeAttachment,
 )
 from tests.support.build import labels, make_pod
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import told
 from tests.support.storage import (
@@ -166,7 +167,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=12)
+@costly
 @given(steps=STEPS)
 def test_decisions_after_events_are_those_of_a_fresh_cluster(release: str, steps: list[tuple[str, Any]]) -> None:
     """Whatever was remembered before: every verdict, score and reason is the same."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -323,7 +323,6 @@ def test_what_is_read_later_is_what_was_decided(engine: str) -> None:
     """
     read_of_runs = 0
 
-    @settings(max_examples=25)
     @given(given_runs=runs(), tie=st.sampled_from(list(TIES)), picks=st.lists(st.integers(0, 59), max_size=5))
     @example(plenty(), "by name", [31, 7])
     def law(given_runs: Runs, tie: str, picks: list[int]) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.cli import run
 from tests.kubescheduler.cli.conftest import CLUSTER, POD, Outcome, Run, in_a_process, pod
 from tests.support.custom.extender_process import extender
+from tests.support.laws import costly
 from tests.support.preemption_worlds import PREEMPTING, one_by_one
 
 TABLE = """\
@@ -491,7 +492,7 @@ def _scheduled(command: list[str]) -> tuple[Any, str]:
 
 
 @pytest.mark.parametrize("release", PREEMPTING)
-@settings(max_examples=6)
+@costly
 @given(
     running=st.lists(placed, min_size=3, max_size=6),
     pending=st.lists(waiting, min_size=2, max_size=6),

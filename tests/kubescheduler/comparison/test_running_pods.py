@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.daemon_pods import MIRROR
@@ -53,7 +53,6 @@ def test_each_is_decided_as_in_a_cluster_without_it(world: DrawnCluster, engines
         assert one.runs_on == there.node_name
 
 
-@settings(max_examples=40)
 @given(
     world=worlds(most_nodes=5, most_pods=8), engines=st.lists(st.sampled_from(list(ENGINES)), min_size=2, max_size=2)
 )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -84,7 +84,6 @@ def said(state: CheckState) -> dict[str, Any]:
 
 
 @RELEASES
-@settings(max_examples=40)
 @given(given_steps=steps)
 def test_rows_with_equal_amounts_are_judged_alike(release: str, given_steps: list[Any]) -> None:
     """Few rows at a time, by what was said of others; masks handed out before stay as they were."""
@@ -110,7 +109,6 @@ def test_rows_with_equal_amounts_are_judged_alike(release: str, given_steps: lis
 
 
 @RELEASES
-@settings(max_examples=25)
 @given(given_steps=steps, waiting=st.dictionaries(rows, st.lists(amounts, min_size=1, max_size=2), max_size=20))
 def test_few_rows_beside_pods_are_judged_as_many(release: str, given_steps: list[Any], waiting: dict[int, Any]) -> None:
     """By amounts and by what is remembered of rules that look at no pods, or by running every rule."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import (
@@ -48,7 +48,6 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
     """
     runs_in_bulk = 0
 
-    @settings(max_examples=40)
     @given(given_runs=runs(), tie=st.sampled_from(list(TIES)))
     def law(given_runs: Runs, tie: str) -> None:
         nonlocal runs_in_bulk

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithmprovider import registry
@@ -342,7 +342,6 @@ class Watched:
 
 
 @RELEASES
-@settings(max_examples=30)
 @given(given_steps=steps)
 def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: str, given_steps: list[Any]) -> None:
     """Candidates, victims, choice, texts and how it was picked; and a decision that is read late still says it. A part

@@ -10,7 +10,7 @@ import attrs
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -84,7 +84,6 @@ def twins(world: DrawnCluster) -> DrawnCluster:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@settings(max_examples=80)
 @given(
     world=worlds(most_nodes=3),
     protecting=budgets,

@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clusterstate.counting import pod_counts, tally
@@ -30,6 +30,7 @@ from tests.support.amount_steps import (
     REFUSED_LONG_AGO,
     STEADY_REFUSALS,
 )
+from tests.support.laws import costly
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 TIES: dict[str, Callable[[], TieBreak]] = {
@@ -321,7 +322,6 @@ class Worlds:
 @example(ALONE_ONCE_FULL, 8, "reservoir")
 @example(LIKED_AND_FULL, 8, "round robin")
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]), st.sampled_from(list(TIES)))
-@settings(max_examples=30, deadline=None)
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
     engine: str, found: Any, share: int, tie: str
 ) -> None:
@@ -369,7 +369,7 @@ def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None
 @example([("service", True), ("run", "owned", 5), ("service", False), ("run", "owned", 1), ("service", True)])
 @example([("run", "rather even", 5), *[("put", (at, 0, "keyless")) for at in (0, 2, 4, 6)]])
 @given(st.lists(steps_read_anew, max_size=12))
-@settings(max_examples=10, deadline=None)
+@costly
 def test_what_is_counted_on_the_way_is_what_a_cluster_read_anew_counts(engine: str, found: Any) -> None:
     """Decisions on every kind of pod are those of a cluster that is made of the same nodes and pods."""
     worlds = Worlds(engine, "first")

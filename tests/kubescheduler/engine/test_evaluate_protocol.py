@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.engine.evaluate_protocol import Scenario, evaluate
 from kubescheduler.releases.lookup import release_named
+from tests.support.laws import costly
 from tests.support.references.recorded_vectors import vectors_dir
 from tests.support.releases_tried import RELEASES_TRIED
 
@@ -34,7 +35,6 @@ def answers(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @given(st.sampled_from(THEMES), st.integers(0, 11), st.randoms(use_true_random=False))
-@settings(max_examples=25)
 def test_the_order_of_nodes_never_matters(theme: str, number: int, rng: random.Random) -> None:
     """Shuffling nodes changes no answer."""
     scenario = scenarios(theme)[number]
@@ -44,7 +44,7 @@ def test_the_order_of_nodes_never_matters(theme: str, number: int, rng: random.R
 
 
 @given(st.sampled_from(THEMES), st.integers(0, 11))
-@settings(max_examples=15)
+@costly
 def test_what_earlier_queries_left_behind_never_matters(theme: str, number: int) -> None:
     """A query answered first by a fresh engine and last by a used one has one answer."""
     scenario = scenarios(theme)[number]

@@ -9,7 +9,7 @@ import attrs
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -213,7 +213,6 @@ def test_scores_are_within_their_range(release: str, world: DrawnCluster, pod: P
 
 
 @CASES
-@settings(max_examples=40)
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_equal_numbers_give_one_score(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """A reduce that looks at the numbers only gives equal ones the same score, however many rows there are."""
@@ -367,7 +366,6 @@ def test_nodes_are_judged_and_scored_alike(release: str, world: DrawnCluster, po
 
 
 @CASES
-@settings(max_examples=40)
 @given(world=worlds(), pod=incoming, other=POD_PARTS, data=st.data())
 def test_nominated_pods_count_alike(
     release: str, world: DrawnCluster, pod: Pod, other: dict[str, Any], data: st.DataObject

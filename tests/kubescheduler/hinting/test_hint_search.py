@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import kubescheduler as ks
 from benchmarks.hints import holds
@@ -14,6 +14,7 @@ from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 UNITS = {"cpu": (1, "m"), "memory": (1000, "")}
@@ -40,7 +41,7 @@ def works_on_a_fresh_engine(release: str, world: HintWorld, found: PodHints) -> 
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=10)
+@costly
 @given(world=hint_worlds())
 def test_every_hint_for_a_node_works_on_a_fresh_engine(release: str, world: HintWorld) -> None:
     """Changes of the configuration, evictions, preemption and pairs among them: the pod goes to that node."""
@@ -83,7 +84,7 @@ def no_part_of_a_pair_works_alone(release: str, world: HintWorld, found: PodHint
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=10)
+@costly
 @given(world=hint_worlds())
 def test_hints_are_exact_and_complete(release: str, world: HintWorld) -> None:
     """What is listed works, and so does nothing else that could be listed."""
@@ -156,7 +157,7 @@ def gone(hint: Hint) -> tuple[Pod, ...]:
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15)
+@costly
 @given(world=hint_worlds())
 def test_nobody_of_higher_priority_is_evicted_than_has_to_be(release: str, world: HintWorld) -> None:
     """Of all sets of pods of one node, none whose pods are all of lower priority makes the pod fit there."""

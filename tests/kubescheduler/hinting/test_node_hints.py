@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import kubescheduler as ks
 from clusterstate.objects import Node
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
 from tests.support.hint_worlds import HARD, HintWorld, hint_worlds
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 UNITS = {"cpu": 1, "memory": 1000}
@@ -63,7 +64,7 @@ def spread(hint: Hint) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=15, deadline=None)
+@costly
 @given(world=hint_worlds(alternatives=False))
 def test_brute_force_finds_the_same_changes_of_nodes(release: str, world: HintWorld) -> None:
     """Taints, cordons and labels, on each of the nodes that are said to be alike."""
@@ -88,7 +89,7 @@ def increase(hint: Hint, cluster: ks.Cluster, resource: str) -> int:
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
-@settings(max_examples=10, deadline=None)
+@costly
 @given(world=hint_worlds())
 def test_no_smaller_node_size_works(release: str, world: HintWorld) -> None:
     """One unit less fits no node; where no size is listed, a very large one does not fit either."""

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -21,6 +21,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN, Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.laws import costly
 from tests.support.preemption_worlds import APPS, PREEMPTING, node, one_by_one, pod
 from tests.support.simulation_facts import facts
 
@@ -122,7 +123,6 @@ def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any
     assert report.samples[-1].pending == len(report.pending)
 
 
-@settings(max_examples=40)
 @given(workloads(), releases)
 def test_arrivals_alone_are_decided_and_bound_in_queue_order(workload: Workload, release: str) -> None:
     """Pods that all come at once and stay go where deciding and binding them one after the other puts them."""
@@ -183,7 +183,7 @@ def test_law_runs_with_preemption_are_those_that_remember_nothing(release: str) 
     """
     preemptions = 0
 
-    @settings(max_examples=15)
+    @costly
     @given(workload=preempting_workloads(), allowed=st.integers(0, 1), grace=st.sampled_from([0.0, 20.0]))
     def law(workload: Workload, allowed: int, grace: float) -> None:
         nonlocal preemptions

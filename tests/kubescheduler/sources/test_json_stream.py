@@ -181,7 +181,7 @@ def test_one_unusual_pod(tmp_path: Path, change: Any, indent: int | None) -> Non
 CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_lists(tmp_path: Path, data: st.DataObject) -> None:
     """Any list of such objects, cut anywhere, with any byte replaced, reads as from the whole text."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
@@ -46,7 +46,6 @@ def by_number(decision: Decision) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=30)
 @given(world=worlds(), pod=incoming)
 def test_decisions_are_the_same(world: DrawnCluster, pod: Pod) -> None:
     """Every release sees the same nodes fit, with the same totals, and takes the same one; twice the same bytes."""

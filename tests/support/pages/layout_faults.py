@@ -74,10 +74,15 @@ def layout_faults(page: Any) -> list[str]:
     return list(page.evaluate(FOUND))
 
 
-def inaccessible(page: Any) -> list[str]:
-    """What axe-core finds on the page as it stands: rule, element, and why."""
-    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(found => found.violations)")
+AXE = resources.files("axe_playwright_python") / "axe.min.js"
+
+
+def inaccessible(page: Any, *rules: str) -> list[str]:
+    """What axe-core finds on the page as it stands: rule, element, and why. rules: no others; none: all."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    found = page.evaluate("options => axe.run(options).then(found => found.violations)", options)
     return [f"{one['id']}: {node['html'][:200]}: {node['failureSummary']}" for one in found for node in one["nodes"]]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -76,7 +76,6 @@ def again(cache: ClusterCache, release: str) -> ClusterCache:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@settings(max_examples=25)
 @given(world=worlds(), pods=st.tuples(incoming, incoming), data=st.data())
 def test_memory_changes_nothing(release: str, world: DrawnCluster, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
     """After whatever happened, a scheduler that has seen it all decides as one that has seen nothing, over the same

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import SchedulingError
@@ -72,7 +72,6 @@ def test_the_order_in_which_things_came_never_matters(
 
 
 @BOTH
-@settings(max_examples=40)
 @given(world=worlds(), pod=incoming)
 def test_every_node_fits_or_has_a_status(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Never both, and a thorough look decides as a quick one does."""
@@ -88,7 +87,6 @@ def test_every_node_fits_or_has_a_status(release: str, world: DrawnCluster, pod:
 
 
 @BOTH
-@settings(max_examples=30)
 @given(world=worlds(), pod=incoming, percentage=st.sampled_from([0, 10, 50]))
 def test_sampling_finds_what_there_is_in_small_clusters(
     release: str, world: DrawnCluster, pod: Pod, percentage: int
@@ -105,7 +103,6 @@ def test_sampling_finds_what_there_is_in_small_clusters(
 
 
 @BOTH
-@settings(max_examples=30)
 @given(world=worlds(), pod=incoming)
 def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, world: DrawnCluster, pod: Pod) -> None:
     """The default profile, in its own order, finds the same nodes, and every plugin says the same on its own."""

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod, TopologySpreadConstraint
@@ -172,7 +172,6 @@ def test_where_every_pod_is_scored(changed: dict[str, Any]) -> None:
     assert world.counted() == ([] if gate_off else ["no_hint", "pod_not_batchable", "no_hint", "pod_not_batchable"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 8), min_size=1, max_size=6),
     pods=st.lists(st.integers(1, 5), min_size=1, max_size=8),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -305,7 +305,6 @@ def test_plugins_of_ones_own_are_asked_without_the_victims(release: str) -> None
 
 
 @BOTH
-@settings(max_examples=40)
 @given(world=worlds(), asking=incoming, data=st.data())
 def test_law_of_candidates(release: str, world: DrawnCluster, asking: Pod, data: st.DataObject) -> None:
     """Whoever has to go is lower than the pod, and without the victims the pod fits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
@@ -13,6 +13,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.hint_worlds import HintWorld, hint_worlds
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 
@@ -52,7 +53,7 @@ def test_every_hint_can_be_applied_and_undone(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 @given(world=hint_worlds(alternatives=False))
-@settings(max_examples=8, deadline=None)
+@costly
 def test_hints_of_any_world_hold_once_applied(release: str, world: HintWorld) -> None:
     """Whatever refuses the pod."""
     scene = Scene.opened(world.cluster(release), pods=[world.pod], sides=[EngineSpec(release)])

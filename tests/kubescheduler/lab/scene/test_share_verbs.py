@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 
 import kubescheduler as ks
 from clusterstate.errors import InputError
@@ -34,6 +34,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.hint_worlds import HintWorld, hint_worlds
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 POLICY = "kind: Policy   # ours\napiVersion: v1\npriorities:\n- name: LeastRequestedPriority\n  weight: 2\n"
@@ -69,7 +70,7 @@ def test_a_document_is_the_scene() -> None:
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=hint_worlds())
-@settings(max_examples=10, deadline=None)
+@costly
 def test_a_link_is_the_scene(release: str, world: HintWorld) -> None:
     """Of any small world."""
     scene = Scene.opened(world.cluster(release), pods=[world.pod], sides=[EngineSpec(release)])

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -162,7 +162,6 @@ def histories(draw: st.DrawFn) -> list[Cluster]:
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
-@settings(max_examples=40, deadline=None)
 @given(history=histories(), pod=incoming)
 def test_a_changed_cache_is_as_one_that_is_filled_anew(release: str, history: list[Cluster], pod: Pod) -> None:
     """Whatever nodes and pods came and went, each pod that waits is decided alike, preemption included, and nodes are

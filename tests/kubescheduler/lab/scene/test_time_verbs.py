@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -17,6 +17,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.time_verbs import run_text
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.simulation.simulation_report import RUNNING, WAITING
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 
@@ -56,7 +57,7 @@ def opened(release: str, manifests: list[dict[str, Any]]) -> Scene:
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @example(manifests=STARTS, grace=0.0)
 @given(manifests=clusters(), grace=st.sampled_from([0.0, 30.0]))
-@settings(max_examples=10, deadline=None)
+@costly
 def test_every_attempt_can_be_gone_back_to(release: str, manifests: list[dict[str, Any]], grace: float) -> None:
     """What is decided at its moment is what was decided in the run, and each pod is in one lane at a time."""
     scene = opened(release, manifests)

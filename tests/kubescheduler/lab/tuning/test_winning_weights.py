@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
@@ -14,6 +14,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.tuning.form_rows import SideText
 from kubescheduler.lab.tuning.tuning_edits import form_of, weighed
 from kubescheduler.lab.tuning.winning_weights import winning_ranges
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 Manifest = dict[str, Any]
@@ -58,7 +59,7 @@ def limits(side: SideText) -> dict[str, int]:
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=scored_worlds(), data=st.data())
-@settings(max_examples=12, deadline=None)
+@costly
 def test_the_node_wins_within_its_range_and_not_beside_it(
     release: str, world: tuple[list[Manifest], Manifest], data: st.DataObject
 ) -> None:
@@ -79,7 +80,7 @@ def test_the_node_wins_within_its_range_and_not_beside_it(
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @given(world=scored_worlds())
-@settings(max_examples=10, deadline=None)
+@costly
 def test_the_ranges_of_a_rule_cover_every_weight_once(release: str, world: tuple[list[Manifest], Manifest]) -> None:
     """From 1 to the largest weight of the release, one node wins with each."""
     side = SideText(EngineSpec(release))
