@@ -30,6 +30,7 @@ from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError
 from tests.support.deciders import frame
+from tests.support.laws import costly
 from tests.support.rich_worlds import POD_PARTS, RELEASES, DrawnCluster, failing, in_tree, incoming, pod_of, worlds
 
 PLUGINS = {release: in_tree(release) for release in RELEASES}
@@ -142,6 +143,7 @@ EXCUSES: dict[str, Excuse] = {
 
 
 @CASES
+@costly
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_a_change_thought_of_counts_like_one_that_happened(
     release: str, world: DrawnCluster, pod: Pod, more: Any, data: st.DataObject
@@ -197,6 +199,7 @@ def test_a_subset_of_rows_maps_alike(release: str, world: DrawnCluster, pod: Pod
 
 
 @CASES
+@costly
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_scores_are_within_their_range(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """0 to 100 after normalising, in whatever order the nodes come; a constant is what would come out."""
@@ -357,6 +360,7 @@ def asking(data: st.DataObject, world: DrawnCluster, pod: Pod) -> Pod:
 
 
 @CASES
+@costly
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_nodes_are_judged_and_scored_alike(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """Verdicts, reasons, codes and scores of every plugin alone, and of all of them, do not depend on who asks."""
@@ -366,6 +370,7 @@ def test_nodes_are_judged_and_scored_alike(release: str, world: DrawnCluster, po
 
 
 @CASES
+@costly
 @given(world=worlds(), pod=incoming, other=POD_PARTS, data=st.data())
 def test_nominated_pods_count_alike(
     release: str, world: DrawnCluster, pod: Pod, other: dict[str, Any], data: st.DataObject
@@ -402,6 +407,7 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
 
 
 @CASES
+@costly
 @given(world=worlds(), pod=incoming, more=st.lists(POD_PARTS, max_size=2), data=st.data())
 def test_added_and_removed_pods_count_alike(
     release: str, world: DrawnCluster, pod: Pod, more: Sequence[dict[str, Any]], data: st.DataObject

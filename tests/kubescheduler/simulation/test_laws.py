@@ -96,6 +96,7 @@ LONGER_WAYS = {
 }
 
 
+@costly
 @given(workloads(), options, releases)
 def test_shorter_ways_change_nothing(workload: Workload, options: Any, release: str) -> None:
     """To the last number."""
@@ -104,6 +105,7 @@ def test_shorter_ways_change_nothing(workload: Workload, options: Any, release: 
         assert facts(run(workload, release=release, **way, **options)) == expected, name
 
 
+@costly
 @given(workloads(), options, releases)
 def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any, release: str) -> None:
     """Every pod has one outcome that goes with its times; what nodes hold is what pods say of themselves."""
@@ -123,6 +125,7 @@ def test_no_pod_is_lost_and_no_node_is_overfull(workload: Workload, options: Any
     assert report.samples[-1].pending == len(report.pending)
 
 
+@costly
 @given(workloads(), releases)
 def test_arrivals_alone_are_decided_and_bound_in_queue_order(workload: Workload, release: str) -> None:
     """Pods that all come at once and stay go where deciding and binding them one after the other puts them."""

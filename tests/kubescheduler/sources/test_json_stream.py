@@ -21,6 +21,7 @@ from kubescheduler.simulation.openb_trace import read_inputs_of
 from kubescheduler.sources import json_stream
 from kubescheduler.sources.cluster_input import decode_items
 from kubescheduler.sources.json_stream import STAND_IN, streamed_items
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 
@@ -181,7 +182,7 @@ def test_one_unusual_pod(tmp_path: Path, change: Any, indent: int | None) -> Non
 CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 9}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_lists(tmp_path: Path, data: st.DataObject) -> None:
     """Any list of such objects, cut anywhere, with any byte replaced, reads as from the whole text."""

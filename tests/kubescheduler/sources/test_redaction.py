@@ -19,6 +19,7 @@ from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sources.redaction import redacted
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster, incoming, worlds
 
@@ -46,6 +47,7 @@ def by_number(decision: Decision) -> dict[str, Any]:
     }
 
 
+@costly
 @given(world=worlds(), pod=incoming)
 def test_decisions_are_the_same(world: DrawnCluster, pod: Pod) -> None:
     """Every release sees the same nodes fit, with the same totals, and takes the same one; twice the same bytes."""

@@ -49,6 +49,7 @@ from tests.support.devices import (
     make_slice,
     pod_with,
 )
+from tests.support.laws import costly
 from tests.support.references.formulas import explained, is_heading
 from tests.support.rich_worlds import ARGS as DEFAULTS
 from tests.support.rich_worlds import HOST, IN_TREE, ZONE, DrawnCluster, in_tree, incoming, worlds
@@ -97,6 +98,7 @@ CONFIGS = {release: configs(release) for release in IN_TREE}
 
 
 @pytest.mark.parametrize("release", CONFIGS)
+@costly
 @given(world=worlds(), pod=incoming, data=st.data())
 def test_formulas_come_to_the_scores(release: str, world: DrawnCluster, pod: Any, data: st.DataObject) -> None:
     """Of every node that fits, whichever those are, before and after normalising."""

@@ -15,6 +15,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.lab_document import SceneOpenings, lab_document, share_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 COUNTS = {"few": (20, []), "many": (23, ["and 3 more"])}
@@ -153,6 +154,7 @@ def shown_whole(scene: Scene) -> Any:
     return scene.state.cluster.manifests(), state, decisions, clusters
 
 
+@costly
 @given(edits=st.lists(EDITS, min_size=1, max_size=6))
 def test_undo_gives_back_what_was_and_redo_what_came(edits: list[dict[str, Any]]) -> None:
     """Whatever was edited, and whatever was refused in between; and a scene that is opened anew shows the same."""

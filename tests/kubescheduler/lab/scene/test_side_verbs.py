@@ -19,6 +19,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.side_schedulers import ClusterCaches
 from kubescheduler.lab.scene.verbs import VERBS
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster, incoming, told, worlds
 
@@ -162,6 +163,7 @@ def histories(draw: st.DrawFn) -> list[Cluster]:
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
+@costly
 @given(history=histories(), pod=incoming)
 def test_a_changed_cache_is_as_one_that_is_filled_anew(release: str, history: list[Cluster], pod: Pod) -> None:
     """Whatever nodes and pods came and went, each pod that waits is decided alike, preemption included, and nodes are
