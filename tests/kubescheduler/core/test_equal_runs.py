@@ -24,6 +24,7 @@ from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.equal_runs import FEWEST, can_run
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig
+from tests.support.laws import costly
 from tests.support.rich_worlds import HOST, DrawnCluster
 from tests.support.runs_of_pods import (
     ENGINES,
@@ -48,6 +49,7 @@ def test_in_bulk_is_one_by_one(engine: str) -> None:
     """
     runs_in_bulk = 0
 
+    @costly
     @given(given_runs=runs(), tie=st.sampled_from(list(TIES)))
     def law(given_runs: Runs, tie: str) -> None:
         nonlocal runs_in_bulk

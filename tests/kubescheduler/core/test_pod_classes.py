@@ -19,6 +19,7 @@ from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec
 from predicates.types import FitPredicate
+from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 
 KEYS = ("app", "job-name", "tier")
@@ -196,6 +197,7 @@ def decided(release: str, steps: list[Any]) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
+@costly
 @given(st.lists(actions, min_size=4, max_size=20))
 def test_a_scheduler_decides_as_one_that_remembers_nothing(release: str, steps: list[Any]) -> None:
     """Whatever labels pods have, and whatever begins to select them in between."""

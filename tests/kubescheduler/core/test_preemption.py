@@ -48,6 +48,7 @@ from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from tests.support import preemption_worlds
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
+from tests.support.laws import costly
 from tests.support.preemption_worlds import (
     ASKED,
     HOST,
@@ -342,6 +343,7 @@ class Watched:
 
 
 @RELEASES
+@costly
 @given(given_steps=steps)
 def test_a_scheduler_preempts_as_one_that_tries_every_node_by_itself(release: str, given_steps: list[Any]) -> None:
     """Candidates, victims, choice, texts and how it was picked; and a decision that is read late still says it. A part

@@ -38,6 +38,7 @@ from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.preemption_search import violating
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import frame
+from tests.support.laws import costly
 from tests.support.rich_worlds import RELEASES, DrawnCluster, budgets, in_tree, incoming, worlds
 
 # --- three ways --------------------------------------------------------------------------------
@@ -84,6 +85,7 @@ def twins(world: DrawnCluster) -> DrawnCluster:
 
 
 @pytest.mark.parametrize("release", RELEASES)
+@costly
 @given(
     world=worlds(most_nodes=3),
     protecting=budgets,

@@ -321,6 +321,7 @@ class Worlds:
 @example(REFUSED_LONG_AGO, 1, "random")
 @example(ALONE_ONCE_FULL, 8, "reservoir")
 @example(LIKED_AND_FULL, 8, "round robin")
+@costly
 @given(st.lists(steps, min_size=2, max_size=14), st.sampled_from([1, 8]), st.sampled_from(list(TIES)))
 def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
     engine: str, found: Any, share: int, tie: str

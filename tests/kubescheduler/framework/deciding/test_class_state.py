@@ -26,6 +26,7 @@ from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, kept_objects, make_node, make_pod, resources
 from tests.support.deciders import answers, deciding, frame, plugin
+from tests.support.laws import costly
 from tests.support.rich_worlds import (
     LOCAL_VOLUME,
     NODE_PARTS,
@@ -76,6 +77,7 @@ def again(cache: ClusterCache, release: str) -> ClusterCache:
 
 
 @pytest.mark.parametrize("release", RELEASES)
+@costly
 @given(world=worlds(), pods=st.tuples(incoming, incoming), data=st.data())
 def test_memory_changes_nothing(release: str, world: DrawnCluster, pods: tuple[Pod, Pod], data: st.DataObject) -> None:
     """After whatever happened, a scheduler that has seen it all decides as one that has seen nothing, over the same
