@@ -90,7 +90,7 @@ class CodeWatch:
         said = otherwise if self._overran is None else f"it has run for {self._overran:g} s and cannot be ended"
         _, here, current = text.partition("Current thread ")
         for frame in (*_FRAME.finditer(here + current), *_FRAME.finditer(text)):
-            file = _ESCAPED.sub(lambda found: found[0].encode().decode("unicode_escape"), frame["file"])
+            file = _ESCAPED.sub(lambda escape: escape[0].encode().decode("unicode_escape"), frame["file"])
             if not file.startswith(NOT_THEIRS) and "site-packages" not in file:
                 return f"{file}, line {frame['line']}: {said}"
         return said if self._overran is None else f"code of your own: {said}"

@@ -112,11 +112,13 @@ def _texts(rules: Mapping[str, Callable[..., Any]], newer: Mapping[str, Callable
 
 def all_predicates() -> dict[str, FitPredicateFactory]:
     """Every predicate of the release under any gates, and the two that policies make, in the order they run."""
-    found: dict[str, FitPredicateFactory] = {**CUSTOM_PREDICATES}
+    factories: dict[str, FitPredicateFactory] = {**CUSTOM_PREDICATES}
     for known in _registries():
-        found |= known.fit_predicates
+        factories |= known.fit_predicates
     order = registry().ordering
-    return {name: found[name] for name in sorted(found, key=lambda n: (order.index(n) if n in order else 99, n))}
+    return {
+        name: factories[name] for name in sorted(factories, key=lambda n: (order.index(n) if n in order else 99, n))
+    }
 
 
 def predicates_1_4() -> dict[str, FitPredicateFactory]:
@@ -126,23 +128,23 @@ def predicates_1_4() -> dict[str, FitPredicateFactory]:
 
 def all_priorities() -> dict[str, tuple[PriorityFactory, int]]:
     """Name → (factory, default weight), sorted, under any gates."""
-    found = {
+    factories = {
         name: (factory.make, factory.weight) for known in _registries() for name, factory in known.priorities.items()
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(factories.items()))
 
 
 def reasons(check: Callable[..., Any]) -> list[str]:
     """The reasons that a predicate's code names, those of one family in the order it defines them."""
-    found: list[str] = []
+    texts: list[str] = []
     for value in _globals_of(check, set()):
         if value is insufficient:
-            found.append(INSUFFICIENT)
+            texts.append(INSUFFICIENT)
         elif type(value) is str and value.startswith("node(s) "):
-            found.append(value)
+            texts.append(value)
     family = [value for value in vars(sys.modules[check.__module__]).values() if type(value) is str]
-    place = {text: family.index(text) for text in found if text in family}
-    return sorted(dict.fromkeys(found), key=lambda text: place.get(text, 0) if len(place) == len(set(found)) else 0)
+    place = {text: family.index(text) for text in texts if text in family}
+    return sorted(dict.fromkeys(texts), key=lambda text: place.get(text, 0) if len(place) == len(set(texts)) else 0)
 
 
 def _globals_of(function: Any, seen: set[Any]) -> Iterator[Any]:

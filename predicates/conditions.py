@@ -85,8 +85,8 @@ def explain_condition(_: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     wanted, node = WANTED[reason], node_of(snapshot)
     if node is None:
         return Unmet(())
-    found = ", ".join(f"{c.type}={c.status}" for c in node.conditions if c.type in wanted.what) or "none"
-    return Unmet((Need(wanted.what, "it set" if reason == UNSCHEDULABLE else found, not wanted.lacks(node)),))
+    there = ", ".join(f"{c.type}={c.status}" for c in node.conditions if c.type in wanted.what) or "none"
+    return Unmet((Need(wanted.what, "it set" if reason == UNSCHEDULABLE else there, not wanted.lacks(node)),))
 
 
 def is_best_effort(pod: PodInfo) -> bool:

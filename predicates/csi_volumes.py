@@ -381,15 +381,15 @@ def _attachments(snapshot: Snapshot) -> dict[str, dict[int, frozenset[str]]]:
 
 
 def _read_attachments(snapshot: Snapshot) -> dict[str, dict[int, frozenset[str]]]:
-    found: dict[str, dict[int, set[str]]] = {}
+    by_driver: dict[str, dict[int, set[str]]] = {}
     objects = snapshot.objects
     for attachment in objects.volume_attachments.values():
         row = snapshot.row_of(attachment.node_name)
         volume = objects.persistent_volumes.get(attachment.volume_name)
         if row is not None and attachment.attacher and volume is not None and isinstance(volume.source, CSI):
-            held = found.setdefault(attachment.attacher, {}).setdefault(row, set())
+            held = by_driver.setdefault(attachment.attacher, {}).setdefault(row, set())
             held.add(f"{attachment.attacher}/{volume.source.volume_handle}")
-    return {driver: {row: frozenset(held) for row, held in rows.items()} for driver, rows in found.items()}
+    return {driver: {row: frozenset(held) for row, held in rows.items()} for driver, rows in by_driver.items()}
 
 
 def _left_behind(snapshot: Snapshot, driver: str) -> IntArray:
@@ -540,8 +540,8 @@ def _refusals(rules: LimitRules, use: CSIUse, snapshot: Snapshot, drivers: Drive
         text = problem.text if missing else NodeError(problem.text)
         yield text, _among(snapshot, drivers.rows) if problem.with_driver else everywhere
     for driver in sorted(use.volumes) if rules.scaling else ():
-        found = snapshot.objects.csi_drivers.get(driver)
-        if found is not None and found.prevent_pod_scheduling_if_missing:
+        known = snapshot.objects.csi_drivers.get(driver)
+        if known is not None and known.prevent_pod_scheduling_if_missing:
             installed = _among(snapshot, drivers.installed.get(driver, _array(())))
             yield f"{driver} CSI driver is not installed on the node", ~installed
 
@@ -604,8 +604,8 @@ def explain_limits_by(rules: LimitRules, pod: PodInfo, snapshot: Snapshot, reaso
         return Unmet((Need("volumes that can be counted", reason, not any(mask[0] for mask in masks)),))
     limits = []
     for driver, names in use.volumes.items():
-        found = _limits_of(rules, snapshot, driver, drivers)
-        limit = NO_LIMIT if found is None else int(found[0])
+        told = _limits_of(rules, snapshot, driver, drivers)
+        limit = NO_LIMIT if told is None else int(told[0])
         left = int(_left_behind(snapshot, driver)[0]) if rules.attached else 0
         there, together = (int(_in_use(rules, snapshot, driver, ids)[0]) + left for ids in (NOBODY, names))
         limits.append(LimitReached(driver, there, together, None if limit == NO_LIMIT else limit))

@@ -111,8 +111,8 @@ def _in_use(wanted: Disks, snapshot: Snapshot) -> Mask:
 
 def once_only_claims(pod: PodInfo, objects: ClusterObjects) -> frozenset[str]:
     """The pod's claims that one pod at a time may use. Raises NotFoundError for a claim that is not there."""
-    found = [find_claim(pod.namespace, name, objects) for name in claim_names(pod.spec)]
-    return frozenset(claim.metadata.name for claim in found if READ_WRITE_ONCE_POD in claim.access_modes)
+    claims = [find_claim(pod.namespace, name, objects) for name in claim_names(pod.spec)]
+    return frozenset(claim.metadata.name for claim in claims if READ_WRITE_ONCE_POD in claim.access_modes)
 
 
 def restrictions_apply(pod: PodInfo) -> bool:

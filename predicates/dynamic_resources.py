@@ -168,10 +168,10 @@ def check_devices(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULT
     verdict: Verdict = {CANNOT_FIT: missing}
     left = ~missing
     if demand.claims or demand.delegated:
-        found = outcomes(demand, snapshot, rules.timer)
-        for reason, rows in _obstacles(found, snapshot):
+        outcome = outcomes(demand, snapshot, rules.timer)
+        for reason, rows in _obstacles(outcome, snapshot):
             verdict[reason] = rows & left
-        left &= found.fits
+        left &= outcome.fits
     unavailable = np.zeros(len(snapshot), np.bool_)
     for claim in demand.allocated:
         unavailable |= unavailable_on(claim, snapshot, rules)
@@ -179,18 +179,18 @@ def check_devices(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules = DEFAULT
     return verdict
 
 
-def _obstacles(found: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]]:
+def _obstacles(outcome: Outcomes, snapshot: Snapshot) -> Iterator[tuple[str, Mask]]:
     """What keeps rows from devices; each row has at most one."""
-    wrong = found.late | found.invalid
-    for text, rows in found.errors.items():
+    wrong = outcome.late | outcome.invalid
+    for text, rows in outcome.errors.items():
         wrong = wrong | rows
         yield NodeError(text), rows
     names = snapshot.names
-    for at in np.flatnonzero(found.late).tolist():
+    for at in np.flatnonzero(outcome.late).tolist():
         text = f"node {names[at]}: timed out trying to allocate devices"
         yield NodeError(text), np.arange(len(snapshot)) == at
-    yield INVALID_POOLS, found.invalid
-    yield CANNOT_ALLOCATE, ~found.fits & ~wrong
+    yield INVALID_POOLS, outcome.invalid
+    yield CANNOT_ALLOCATE, ~outcome.fits & ~wrong
 
 
 def explain_devices(rules: DeviceRules, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:

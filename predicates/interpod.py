@@ -283,8 +283,8 @@ def _explain_kept_out(pod: PodInfo, snapshot: Snapshot) -> Refusal:
             terms = info.required_anti_affinity
             return any(t.topology_key == key and compile_term(t, info.namespace)(pod) for t in terms)
 
-        found = pods_in_domain(snapshot, key, repels, reach=reach)
-        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", found))
+        pods = pods_in_domain(snapshot, key, repels, reach=reach)
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods))
     return Conflict(tuple(conflicts))
 
 

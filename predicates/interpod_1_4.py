@@ -165,8 +165,8 @@ def explain_affinity_1_4(pod: PodInfo, snapshot: Snapshot, failure_domains: Doma
     def near_by(term: PodAffinityTerm) -> str:
         keys = (term.topology_key,) if term.topology_key else failure_domains
         matches = compile_term_1_4(term, pod.namespace)
-        found = [name for key in keys for name in pods_in_domain(snapshot, key, matches)]
-        return few(tuple(dict.fromkeys(found))) or "none"
+        pods = [name for key in keys for name in pods_in_domain(snapshot, key, matches)]
+        return few(tuple(dict.fromkeys(pods))) or "none"
 
     def picks(term: PodAffinityTerm) -> str:
         return affinity_term_text(term, pod.namespace)
@@ -195,8 +195,8 @@ def _keepers(pod: PodInfo, snapshot: Snapshot, failure_domains: Domains) -> str:
         return any(compile_term_1_4(term, info.namespace)(pod) for term in info.required_anti_affinity)
 
     keys = [domain for key in used_keys(snapshot, REPEL) for domain in ((key,) if key else failure_domains)]
-    found = [name for key in keys for name in pods_in_domain(snapshot, key, repels)]
-    return few(tuple(dict.fromkeys(found))) or "none"
+    pods = [name for key in keys for name in pods_in_domain(snapshot, key, repels)]
+    return few(tuple(dict.fromkeys(pods))) or "none"
 
 
 def make_match_inter_pod_affinity_1_4(args: PredicateArgs) -> FitPredicate:

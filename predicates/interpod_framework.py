@@ -198,8 +198,8 @@ def _explain_kept_out(asked: RequiredAffinity, snapshot: Snapshot) -> Refusal:
             wanted = rules.running(info.required_anti_affinity, info)
             return any(term.topology_key == key and term.picks(pod, labels) for term in wanted)
 
-        found = pods_in_domain(snapshot, key, repels, reach=reach)
-        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", found))
+        pods = pods_in_domain(snapshot, key, repels, reach=reach)
+        conflicts.append(InUse(f"room in {_domain(snapshot, key)}", "kept out", pods))
     return Conflict(tuple(conflicts))
 
 

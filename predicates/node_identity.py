@@ -197,8 +197,8 @@ def explain_selection_1_4(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
         return NotSelected(needs, None, unreadable=True)
     if terms is None:
         return NotSelected(needs, None)
-    found = [tuple(label_need(snapshot, r) for r in requirements) for requirements in valid_terms_1_4(terms)]
-    return NotSelected(needs, tuple(found))
+    asked = [tuple(label_need(snapshot, r) for r in requirements) for requirements in valid_terms_1_4(terms)]
+    return NotSelected(needs, tuple(asked))
 
 
 def explain_selection_framework(added: Terms) -> Explain:

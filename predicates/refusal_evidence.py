@@ -376,12 +376,12 @@ def pods_on_rows(
 
     nominated, reach: see ``pods_in_domain``.
     """
-    found: list[str] = []
+    pods: list[str] = []
     for info in snapshot.running(reach):
         if picks(info):
             for row in filter(here, info.rows):
-                found += [pod.key for pod in snapshot.pods_on(row) if snapshot.info(pod) is info]
-    return (*found, *_added(snapshot, lambda row, info: here(row) and picks(info), nominated=nominated))
+                pods += [pod.key for pod in snapshot.pods_on(row) if snapshot.info(pod) is info]
+    return (*pods, *_added(snapshot, lambda row, info: here(row) and picks(info), nominated=nominated))
 
 
 def _added(snapshot: Snapshot, wanted: Callable[[int, PodInfo], bool], *, nominated: bool = True) -> list[str]:
@@ -483,7 +483,7 @@ def devices_text(snapshot: Snapshot) -> str:
         if allocation is not None
         for device in allocation.devices
     }
-    name, found = snapshot.names[ONLY], []
+    name, devices = snapshot.names[ONLY], []
     for piece in objects.resource_slices.values():
         place = piece.placement
         here = place.all_nodes or piece.per_device or place.node_name == name
@@ -491,5 +491,5 @@ def devices_text(snapshot: Snapshot) -> str:
             here = bool(node_affinity_mask(snapshot, place.node_selector)[ONLY])
         for device in piece.devices if here else ():
             key = piece.driver, piece.pool, device.name
-            found.append("/".join(key) + (f" (held by {held[key]})" if key in held else ""))
-    return few(tuple(found), MOST_DEVICES) or "no devices"
+            devices.append("/".join(key) + (f" (held by {held[key]})" if key in held else ""))
+    return few(tuple(devices), MOST_DEVICES) or "no devices"

@@ -212,10 +212,10 @@ def explain_shortage(pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
 
 def explain_shortage_1_36(backed: Backed, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
     """The same; a resource that a node has none of may be one that a DeviceClass provides."""
-    found = explain_shortage(pod, snapshot, reason)
-    assert isinstance(found, Shortage)
-    known = found.resource not in ALWAYS_CHECKED and snapshot.resource(found.resource) is not None
-    return msgspec.structs.replace(found, provided_by_class=known and backed(snapshot, found.resource))
+    shortage = explain_shortage(pod, snapshot, reason)
+    assert isinstance(shortage, Shortage)
+    known = shortage.resource not in ALWAYS_CHECKED and snapshot.resource(shortage.resource) is not None
+    return msgspec.structs.replace(shortage, provided_by_class=known and backed(snapshot, shortage.resource))
 
 
 EVIDENCE = predicate_evidence("PodFitsResources", explain_shortage)

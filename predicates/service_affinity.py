@@ -131,8 +131,8 @@ def explain_peers(
     """The labels that the nodeSelector or the first peer's node ask for, and the node's. pairs: what they ask."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
-        found = wanted_labels(peer, labels, pod, snapshot)
-        asked = () if isinstance(found, NodeError) else pairs(found)
+        labels_wanted = wanted_labels(peer, labels, pod, snapshot)
+        asked = () if isinstance(labels_wanted, NodeError) else pairs(labels_wanted)
         return Unmet(tuple(label_need(snapshot, requirement) for requirement in asked))
 
     return explain

@@ -232,8 +232,8 @@ def explain_cordon(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
     """Whether the node is cordoned and the pod tolerates that."""
     node = node_of(snapshot)
     is_cordoned = node is not None and node.unschedulable
-    found = "spec.unschedulable" if is_cordoned else "none"
-    return Unmet((Need("a node that is not cordoned", found, not is_cordoned),), minds_cordons(pod))
+    there = "spec.unschedulable" if is_cordoned else "none"
+    return Unmet((Need("a node that is not cordoned", there, not is_cordoned),), minds_cordons(pod))
 
 
 def make_pod_tolerates_node_taints(_: PredicateArgs) -> FitPredicate:

@@ -108,9 +108,9 @@ def attached_last(checks: Iterable[FitPredicate], pod: PodInfo, snapshot: Snapsh
     run; see ``AttachedVolumes``."""
     out: IntArray | None = None
     for check in checks:
-        found = None if check.attached is None else check.attached(pod, snapshot)
-        if found is not None:
-            out = found if out is None else np.where(found[0] < 0, out, found)
+        counted = None if check.attached is None else check.attached(pod, snapshot)
+        if counted is not None:
+            out = counted if out is None else np.where(counted[0] < 0, out, counted)
     return out
 
 

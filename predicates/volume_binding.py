@@ -158,15 +158,15 @@ def named_by_volumes(claims: Iterable[PersistentVolumeClaim], objects: ClusterOb
 
 def _hostnames(volume: PersistentVolume) -> frozenset[str]:
     """Upstream: 1.27 GetLocalPersistentVolumeNodeNames, which looks at volumes of any sort."""
-    found: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
     for term in volume.node_affinity or ():
         wanted = [
             frozenset(expression.values)
             for expression in term.match_expressions
             if expression.key == HOSTNAME and expression.operator == "In"
         ]
-        found |= frozenset.intersection(*wanted) if wanted else frozenset()
-    return found
+        common |= frozenset.intersection(*wanted) if wanted else frozenset()
+    return common
 
 
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
@@ -254,8 +254,8 @@ class VolumeBindingRule(msgspec.Struct, frozen=True):
         rows = np.ones(1, np.bool_)
 
         def fails(*entries: Delayed) -> bool:
-            found = decide(entries, snapshot, rows, self.rules)
-            return bool((found.conflict if reason == BIND_CONFLICT else found.short)[0])
+            decided = decide(entries, snapshot, rows, self.rules)
+            return bool((decided.conflict if reason == BIND_CONFLICT else decided.short)[0])
 
         needs = [delayed_need(entry, snapshot, self.rules, met=not fails(entry)) for entry in claims.delayed]
         together = not fails(*claims.delayed)

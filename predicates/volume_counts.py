@@ -361,13 +361,13 @@ def explain_count_1_4(disk: DiskType, max_pd_volumes: int | None) -> Explain:
 def _errors(snapshot: Snapshot, erring: Mask, disk: DiskType) -> Verdict:
     """The error of the first pod that has one, on each row of ``erring``."""
     verdict: Verdict = {}
-    found: dict[PodInfo, str | None] = {}
+    errors: dict[PodInfo, str | None] = {}
     for at in np.flatnonzero(erring).tolist():
         for other in snapshot.pods_on(int(snapshot.row_numbers[at])):
             info = snapshot.info(other)
-            if info not in found:
-                found[info] = counted_disks(info, snapshot.objects, disk).error
-            text = found[info]
+            if info not in errors:
+                errors[info] = counted_disks(info, snapshot.objects, disk).error
+            text = errors[info]
             if text is not None:
                 verdict.setdefault(NodeError(text), np.zeros(len(snapshot), np.bool_))[at] = True
                 break

@@ -199,8 +199,8 @@ RULE_1_18 = ZoneRule(_zones_1_20, ZONE_LABELS, told=StatusError)
 
 def _zones(pod: PodInfo, objects: ClusterObjects) -> list[tuple[str, frozenset[str]]]:
     """(label, its zones) of all volumes behind the pod's claims. Raises VolumeError."""
-    found = (volume_behind(pod.namespace, name, objects) for name in claim_names(pod.spec))
-    return [entry for volume in found if volume is not None for entry in volume_zones(volume)]
+    volumes = (volume_behind(pod.namespace, name, objects) for name in claim_names(pod.spec))
+    return [entry for volume in volumes if volume is not None for entry in volume_zones(volume)]
 
 
 def volume_zone_pre_filter(pod: PodInfo, snapshot: Snapshot) -> PreFiltered:

@@ -73,10 +73,10 @@ def explain_alternatives(
         return Calculation("0", {"requests with alternatives": "none"})
     inputs: dict[str, Any] = {}
     try:
-        found = devices_on(demand, snapshot, int(snapshot.row_numbers[at]), "")
+        allocated = devices_on(demand, snapshot, int(snapshot.row_numbers[at]), "")
     except DeviceError as error:
-        found, inputs = None, {"error": str(error)}
-    chosen = {} if found is None else {id(p.want): (p.option.name, p.rank) for p in found[1] if p.want.ranked}
+        allocated, inputs = None, {"error": str(error)}
+    chosen = {} if allocated is None else {id(p.want): (p.option.name, p.rank) for p in allocated[1] if p.want.ranked}
     ranks = [*chosen.values(), *_held(demand)]
     inputs["places of the alternatives chosen"] = [f"{name}: {rank}" for name, rank in ranks]
     return Calculation(added([f"({MOST_ALTERNATIVES} - {rank})" for _, rank in ranks]), inputs)

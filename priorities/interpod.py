@@ -178,7 +178,7 @@ def explain_sums(domains: Iterable[tuple[str, Mask, Weight, Reach]], snapshot: S
     terms: list[str] = []
     inputs: dict[str, Any] = {}
     for name, rows, weight, reach in domains:
-        found: dict[str, int] = {}
+        by_term: dict[str, int] = {}
         inside = set(np.flatnonzero(rows).tolist())
         for info in snapshot.running(reach):
             pods = sum(count for row, count in info.rows.items() if row in inside)
@@ -186,8 +186,8 @@ def explain_sums(domains: Iterable[tuple[str, Mask, Weight, Reach]], snapshot: S
             if each:
                 terms.append(f"{pods} * {each}")
                 text = f"pods of {info.namespace} with {labels_text(info.labels)}, {each} each"
-                found[text] = found.get(text, 0) + pods
-        inputs[name] = {**inputs.get(name, {}), **found}
+                by_term[text] = by_term.get(text, 0) + pods
+        inputs[name] = {**inputs.get(name, {}), **by_term}
     return Calculation(added(terms), inputs)
 
 

@@ -63,9 +63,9 @@ def _explain(terms_of: Callable[[PodInfo], Terms], weights: Callable[[Terms, Sna
         met: list[str] = []
         inputs: dict[str, list[str]] = {"terms met": [], "terms not met": []}
         for term in terms_of(pod):
-            found = number(weights((term,), row))
-            met += [str(found)] if found else []
-            inputs["terms met" if found else "terms not met"].append(f"{term_text(term.preference)}: {term.weight}")
+            points = number(weights((term,), row))
+            met += [str(points)] if points else []
+            inputs["terms met" if points else "terms not met"].append(f"{term_text(term.preference)}: {term.weight}")
         return Calculation(added(met), inputs)
 
     return explain

@@ -73,8 +73,8 @@ def node_label_factory(name: str, label: str, presence: bool) -> PriorityFactory
         return node_label(label, presence, snapshot)
 
     def explain(_: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        found, value = label_at(snapshot, label, at)
-        return Calculation(f"{MAX_PRIORITY} * {int(found == presence)}", {f"wanted {_wish(presence)}": {label: value}})
+        has, value = label_at(snapshot, label, at)
+        return Calculation(f"{MAX_PRIORITY} * {int(has == presence)}", {f"wanted {_wish(presence)}": {label: value}})
 
     evidence = RuleEvidence("CalculateNodeLabelPriority", priority_page("argument-labelpreference"), explain)
 

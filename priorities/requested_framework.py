@@ -244,9 +244,9 @@ def _put_devices(
 
     asked: what the pod asks for, where that counts as requested.
     """
-    found = devices(snapshot, name) if name not in STANDARD else None
-    if found is not None:
-        seen, taken = found
+    of_devices = devices(snapshot, name) if name not in STANDARD else None
+    if of_devices is not None:
+        seen, taken = of_devices
         instead = (allocatable == 0) & (seen > 0)
         allocatable[instead] = seen[instead]
         requested[instead] = taken[instead] + asked

@@ -160,9 +160,9 @@ def pods_evidence(
     """Of a raw score that is a number of pods on the node itself. selectors: what they are selected by."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        found = number(count(pod, one_row(snapshot, at)))
+        counted = number(count(pod, one_row(snapshot, at)))
         texts = [selector_text(selector) for selector in selectors(pod, snapshot)]
-        return Calculation(str(found), {"pods on the node": found, heading: texts})
+        return Calculation(str(counted), {"pods on the node": counted, heading: texts})
 
     return explain
 

@@ -106,9 +106,10 @@ def _named(name: str, kinds: Kinds) -> PriorityConfig:
         return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
 
     def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
-        found = selectors_of(pod, whole, kinds)
+        picking = selectors_of(pod, whole, kinds)
         return rows_scored(
-            count_matching_any(pod.namespace, found), lambda view, counts: spread_scores_1_4(bool(found), view, counts)
+            count_matching_any(pod.namespace, picking),
+            lambda view, counts: spread_scores_1_4(bool(picking), view, counts),
         )
 
     def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:

@@ -191,8 +191,8 @@ def _explain_mean_1_20(labels: tuple[str, ...]) -> ExplainReduce:
         inputs: dict[str, Any] = {"pods of the service on feasible nodes": total}
         parts = []
         for label in labels:
-            has, here, found = _shared(label, snapshot, counts, at)
-            inputs |= found
+            has, here, counted = _shared(label, snapshot, counts, at)
+            inputs |= counted
             part = f"{MAX_NODE_SCORE} * (({total} - {here}) / {total})" if total else f"{MAX_NODE_SCORE}"
             parts.append(f"{part if has else '0'} / {len(labels)}")
         return Calculation(f"trunc({added(parts)})", inputs)

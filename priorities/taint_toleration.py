@@ -112,10 +112,10 @@ def _explain(tolerates: Callable[[Iterable[Toleration], Taint], bool]) -> Explai
         node = snapshot.node(int(snapshot.row_numbers[at]))
         taints = (None if node is None else soft_taints(node)) or ()
         tolerations = soft_tolerations(pod)
-        found: dict[str, list[str]] = {"not tolerated": [], "tolerated": []}
+        texts: dict[str, list[str]] = {"not tolerated": [], "tolerated": []}
         for taint in taints:
-            found["tolerated" if tolerates(tolerations, taint) else "not tolerated"].append(_text(taint))
-        return Calculation(added(["1"] * len(found["not tolerated"])), found)
+            texts["tolerated" if tolerates(tolerations, taint) else "not tolerated"].append(_text(taint))
+        return Calculation(added(["1"] * len(texts["not tolerated"])), texts)
 
     return explain
 

@@ -120,10 +120,10 @@ def _by_class(pod: PodInfo, snapshot: Snapshot) -> dict[str, _Storage]:
     """Storage class → its storage."""
     decision = decide(_delayed(pod, snapshot), snapshot, np.ones(len(snapshot), np.bool_), RULES_1_36)
     classes = _found_by_class(decision.bindings, len(snapshot))
-    found = np.logical_or.reduce([s.counts for s in classes.values()] or [np.zeros(len(snapshot), np.bool_)])
+    counted = np.logical_or.reduce([s.counts for s in classes.values()] or [np.zeros(len(snapshot), np.bool_)])
     for provision in decision.provisions:
         if provision.left is not None:
-            where = provision.rows & ~found & (provision.left >= 0)
+            where = provision.rows & ~counted & (provision.left >= 0)
             storage = classes.setdefault(claim_class(provision.claim), _Storage.none(len(snapshot)))
             storage.requested += where * whole_units(provision.claim.storage)
             storage.capacity = np.where(where, provision.left, storage.capacity)

@@ -72,8 +72,8 @@ class Preemption(msgspec.Struct, frozen=True, eq=False):
     """How ``chosen`` came about, worked out when somebody asks, while the cluster is what it was."""
 
 
-def nominee_of(found: Preemption | None) -> str | None:
+def nominee_of(preemption: Preemption | None) -> str | None:
     """The node that preemption makes room on; empty: the pod is no longer nominated; None: nothing is said."""
-    if found is None or found.keeps_nomination:
+    if preemption is None or preemption.keeps_nomination:
         return None
-    return found.chosen[0] if found.chosen else ""
+    return preemption.chosen[0] if preemption.chosen else ""

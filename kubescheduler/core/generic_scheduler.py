@@ -118,11 +118,11 @@ class GenericScheduler:
         self.steps("")
         try:
             state = self._memory.state(self._attempt(pod).ready(), self.cache.snapshot(), self.cache.columns.log)
-            found = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
+            preemption = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
         self.steps("preemption_evaluation")
-        return attrs.evolve(decision, preemption=found, nominated=nominee_of(found))
+        return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
 
     def _left_alone(self, pod: Pod, text: str) -> Decision:
         names, listed = self.cache.columns.published

@@ -193,8 +193,8 @@ class RowTrial:
 
     def _found(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> Found:
         pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
-        found = judge(pod, info, here.what_if((*changes, *nominated)), predicates) if nominated else ()
-        return found or judge(pod, info, here.what_if(changes), predicates)
+        refusals = judge(pod, info, here.what_if((*changes, *nominated)), predicates) if nominated else ()
+        return refusals or judge(pod, info, here.what_if(changes), predicates)
 
     def refusals(self) -> Counter[str]:
         """See Trial."""

@@ -182,10 +182,10 @@ class StillScores:
         view = self._rules.snapshot.only(rows)
         for score in self._others:
             try:
-                found = final_scores(score.config, self._rules.info, view, score.raw[rows])
+                finals = final_scores(score.config, self._rules.info, view, score.raw[rows])
             except PriorityError:
                 raise RunOverError from None
-            sums += np.int64(score.weight) * found
+            sums += np.int64(score.weight) * finals
         return sums
 
 
@@ -351,8 +351,8 @@ class RunOfPods:
         fits = fits.reshape(-1, depth)
         enough = np.where(fits.all(axis=1), depth, fits.argmin(axis=1)).tolist()
         self._known[positions] += depth
-        for one, found, many in zip(where, keys[:, ::-1].tolist(), enough, strict=True):
-            new: list[int | None] = found[depth - many :]
+        for one, row_keys, many in zip(where, keys[:, ::-1].tolist(), enough, strict=True):
+            new: list[int | None] = row_keys[depth - many :]
             if many < depth:
                 new.insert(0, FULL)
             self._later[one][:0] = new

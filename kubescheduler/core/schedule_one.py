@@ -325,8 +325,8 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
 
 def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
     """Node → every extender's reason for refusing it, in the order they were asked."""
-    found: dict[str, list[str]] = {}
+    by_node: dict[str, list[str]] = {}
     for trace in traces:
         for name, message in (trace.failed or {}).items():
-            found.setdefault(name, []).append(message)
-    return {name: Status.unschedulable(*messages) for name, messages in found.items()}
+            by_node.setdefault(name, []).append(message)
+    return {name: Status.unschedulable(*messages) for name, messages in by_node.items()}

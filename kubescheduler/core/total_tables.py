@@ -269,11 +269,11 @@ class LazyScores:
         constants: Mapping[str, int],
         whole: Mapping[str, Scores | GroupedScores] | None,
     ) -> dict[str, Scores]:
-        found: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
-        found.update(constants)
-        found.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
+        by_name: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
+        by_name.update(constants)
+        by_name.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
         names = self._layout.names if self.whole is None else self.whole.names
-        return {name: found[name] for name in names if name in found}
+        return {name: by_name[name] for name in names if name in by_name}
 
     def _line(self, at: int) -> IntArray:
         """(n,) of the rows that fit."""

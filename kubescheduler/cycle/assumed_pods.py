@@ -44,9 +44,9 @@ class AssumedPods:
     def finish_binding(self, pod: Pod) -> None:
         """The binding was accepted: confirmation is awaited from now on. A pod that is not assumed is passed over."""
         key = _key(pod)
-        found = self._deadlines.get(key)
-        if found is not None and found[1] is None:
-            self._deadlines[key] = (found[0], self._clock() + self._seconds)
+        deadline = self._deadlines.get(key)
+        if deadline is not None and deadline[1] is None:
+            self._deadlines[key] = (deadline[0], self._clock() + self._seconds)
 
     def forget(self, pod: Pod) -> None:
         """The binding failed. Raises ClusterStateError as the cache does."""

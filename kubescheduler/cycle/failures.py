@@ -177,13 +177,13 @@ def rejectors_of(decision: Decision) -> frozenset[str]:
     """
     if decision.error is not None:
         return frozenset()
-    found, _, left = _blamed(decision)
-    found.update(decision.pre_filter_plugins)
+    plugins, _, left = _blamed(decision)
+    plugins.update(decision.pre_filter_plugins)
     if decision.absent is not None and decision.absent.plugin:
-        found.add(decision.absent.plugin)
+        plugins.add(decision.absent.plugin)
     if any(trace.failed is not None for trace in decision.extenders) and left.any():
-        found.add(EXTENDER)
-    return frozenset(found)
+        plugins.add(EXTENDER)
+    return frozenset(plugins)
 
 
 def pending_of(decision: Decision) -> frozenset[str]:

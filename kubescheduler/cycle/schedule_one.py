@@ -338,9 +338,11 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
     def _nowhere(self, plugins: CyclePlugins, entry: Any, decision: Decision, started: float) -> FailureRecord:
         """No node was chosen: preemption is carried out, if there is any, and the pod goes back."""
         pod: Pod = entry.pod
-        found = decision.preemption
-        if found is not None:
-            self.services.observer.preempted(len(found.candidates[found.chosen[0]].pods) if found.chosen else 0)
+        preemption = decision.preemption
+        if preemption is not None:
+            self.services.observer.preempted(
+                len(preemption.candidates[preemption.chosen[0]].pods) if preemption.chosen else 0
+            )
         decision = self.rules.make_room(plugins, pod, decision)
         cause = self._undecided.get(decision)
         if cause is None:

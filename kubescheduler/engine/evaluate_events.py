@@ -40,7 +40,7 @@ class TimedEvent(msgspec.Struct, frozen=True):
 
 def decoded_events(events: Iterable[Mapping[str, Any]], decoder: Decoder) -> list[TimedEvent]:
     """The events of a query. Raises DecodeError with every fault; one that comes before the last is one."""
-    found: list[TimedEvent] = []
+    timed: list[TimedEvent] = []
     problems: list[str] = []
     last = 0.0
     for at, event in enumerate(events):
@@ -58,10 +58,10 @@ def decoded_events(events: Iterable[Mapping[str, Any]], decoder: Decoder) -> lis
         if len(kinds) > 1:
             problems.append(f"events[{at}]: old and new must be of one kind")
         last = max(last, min(after, LONGEST))
-        found.append(TimedEvent(last, objects["old"], objects["new"]))
+        timed.append(TimedEvent(last, objects["old"], objects["new"]))
     if problems:
         raise DecodeError(problems)
-    return found
+    return timed
 
 
 def places_after(engine: Engine, cache: ClusterCache, pod: Pod, events: Sequence[TimedEvent]) -> list[str | None]:

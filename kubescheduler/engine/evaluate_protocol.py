@@ -203,10 +203,10 @@ def notes_on_configuration(
     """What of the configuration that an engine was made of has no effect, or another than one may think."""
     if flags.record.framework is not None:
         profiled = cast("FrameworkEngine", engine)
-        policies, found = profiled.rules.policies, list(profiled.config.notes)
+        policies, notices = profiled.rules.policies, list(profiled.config.notes)
         if policies is not None and policy is not None:
-            policies.check(policy, flags.gates, plugins=profiled.rules.plugins, notice=found.append)
-        return tuple(found)
+            policies.check(policy, flags.gates, plugins=profiled.rules.plugins, notice=notices.append)
+        return tuple(notices)
     if policy is not None:
         return flags.record.legacy_rules.parse(policy, release=flags.release, strict=False).notes
     if component is None:
@@ -282,16 +282,16 @@ def _nothing() -> dict[str, Any]:
     }
 
 
-def _preemption(found: Preemption | None) -> dict[str, Any] | None:
-    if found is None:
+def _preemption(preemption: Preemption | None) -> dict[str, Any] | None:
+    if preemption is None:
         return None
     return {
         "candidates": {
             name: {"victims": [pod.key for pod in victims.pods], "pdbViolations": victims.violations}
-            for name, victims in found.candidates.items()
+            for name, victims in preemption.candidates.items()
         },
-        "chosen": list(found.chosen),
-        "clearedNominations": [pod.key for pod in found.cleared],
+        "chosen": list(preemption.chosen),
+        "clearedNominations": [pod.key for pod in preemption.cleared],
     }
 
 

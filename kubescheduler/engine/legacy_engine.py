@@ -252,8 +252,8 @@ def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: 
     faults = _faults_of(flags, policy)
     if not every_problem:
         give_up(faults)
-    elif found := list(faults):
-        raise ConfigError(fault.problem for fault in found)
+    elif all_faults := list(faults):
+        raise ConfigError(fault.problem for fault in all_faults)
     if error := rules.failure_domains_error(flags.failure_domains):
         raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)

@@ -79,10 +79,10 @@ def _makes_a_plugin(name: str) -> bool:
     if "=" in name:
         return True
     try:
-        found = getattr(called(importlib.import_module, module_name), attribute, None)
+        named = getattr(called(importlib.import_module, module_name), attribute, None)
     except RAISED:  # what a module raises is said when the module is loaded
         return False
-    return isinstance(found, type) or (callable(found) and _needs_arguments(found))
+    return isinstance(named, type) or (callable(named) and _needs_arguments(named))
 
 
 def no_plugins() -> str:

@@ -110,10 +110,10 @@ def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config) -> str | None:
             "give its manifest with --policy-configmap FILE"
         )
     metadata = read_configmap(Path(flags.policy_configmap)).get("metadata") or {}
-    found = metadata.get("name", wanted.name), metadata.get("namespace", wanted.namespace)
-    if found != (wanted.name, wanted.namespace):
+    given = metadata.get("name", wanted.name), metadata.get("namespace", wanted.namespace)
+    if given != (wanted.name, wanted.namespace):
         raise ConfigError(
-            f"{flags.policy_configmap}: algorithmSource names ConfigMap {place}, this is {found[1]}/{found[0]}"
+            f"{flags.policy_configmap}: algorithmSource names ConfigMap {place}, this is {given[1]}/{given[0]}"
         )
     return flags.policy_configmap
 

@@ -36,8 +36,8 @@ class KeyedHeap(Generic[T]):
 
     def get(self, key: str) -> T | None:
         """The entry of a key; None when there is none."""
-        found = self.alive.get(key)
-        return None if found is None else found[2]
+        entry = self.alive.get(key)
+        return None if entry is None else entry[2]
 
     def put(self, key: str, item: T, rank: Rank) -> None:
         """Adds an entry. One of the same key and rank is replaced in its place, one of another rank moves."""
@@ -54,8 +54,8 @@ class KeyedHeap(Generic[T]):
 
     def remove(self, key: str) -> T | None:
         """Takes an entry out; None if there is none."""
-        found = self.alive.pop(key, None)
-        return None if found is None else found[2]
+        entry = self.alive.pop(key, None)
+        return None if entry is None else entry[2]
 
     def lowest(self) -> Rank | None:
         """The rank of the entry that ``pop`` would give."""

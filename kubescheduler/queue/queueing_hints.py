@@ -169,14 +169,14 @@ def node_actions(old: Node, new: Node) -> Iterator[Action]:
 
 def pod_actions(old: Pod, new: Pod) -> list[Action]:
     """What an update of a pod does, each on its own; UPDATE when it is nothing of these."""
-    found = {
+    changes = {
         Action.POD_LABEL: old.metadata.labels != new.metadata.labels,
         Action.POD_SCALE_DOWN: _asks_for_less(old, new),
         Action.POD_GATES_ELIMINATED: bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
         Action.POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
         Action.POD_GENERATED_CLAIM: old.resource_claim_statuses != new.resource_claim_statuses,
     }
-    return [action for action, happened in found.items() if happened] or [Action.UPDATE]
+    return [action for action, happened in changes.items() if happened] or [Action.UPDATE]
 
 
 def _asks_for_less(old: Pod, new: Pod) -> bool:

@@ -104,8 +104,8 @@ def aggregate(errors: Iterable[FieldError | str]) -> str:
 
 def refuse(errors: Iterable[FieldError | str]) -> None:
     """Raises ConfigError with the errors as one text, if there are any."""
-    if found := list(errors):
-        raise ConfigError(aggregate(found))
+    if all_errors := list(errors):
+        raise ConfigError(aggregate(all_errors))
 
 
 T = TypeVar("T")

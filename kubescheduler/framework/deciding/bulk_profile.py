@@ -199,12 +199,12 @@ def _signatures(
     batch: OpportunisticBatch, pods: Sequence[Pod], infos: Sequence[PodInfo], snapshot: Snapshot
 ) -> list[Signature | None]:
     """(k,) the signature of each pod. Pods of one class whose manifests were not kept have the same."""
-    found: list[Signature | None] = []
+    signatures: list[Signature | None] = []
     known: tuple[PodInfo | None, bool] = None, False
     for pod, info in zip(pods, infos, strict=False):
         if known == (info, True) and pod.manifest is None:
-            found.append(found[-1])
+            signatures.append(signatures[-1])
         else:
-            found.append(batch.signature(SignedPod(pod, info, snapshot)))
+            signatures.append(batch.signature(SignedPod(pod, info, snapshot)))
         known = info, pod.manifest is None
-    return found
+    return signatures

@@ -184,7 +184,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
 
         Raises SchedulingError when a plugin errs.
         """
-        found: list[tuple[str, tuple[str, ...]]] = []
+        refusals: list[tuple[str, tuple[str, ...]]] = []
         code = Code.Success
         for check in checks:
             verdict = check.check(self.state.info, snapshot)
@@ -193,10 +193,10 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
                 continue
             self._raise_first(check.name, reasons)
             code = max(code, self._code(check, snapshot, verdict))
-            found.append((check.name, reasons))
+            refusals.append((check.name, reasons))
             if not self.compiled.algorithm.always_check_all_predicates:
                 break
-        return tuple(found), code
+        return tuple(refusals), code
 
     def _code(self, check: FitPredicate, snapshot: Snapshot, verdict: Verdict) -> Code:
         """With which code a plugin refuses the one row."""

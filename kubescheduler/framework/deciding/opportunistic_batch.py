@@ -152,13 +152,13 @@ class Signers(msgspec.Struct, frozen=True, eq=False):
 
     def signature(self, given: SignedPod) -> Signature | None:
         """The pod's; None when a plugin cannot sign it. Upstream: frameworkImpl.SignPod."""
-        found: dict[str, Any] = {SCHEDULER_NAME: given.info.spec.scheduler_name}
+        signature: dict[str, Any] = {SCHEDULER_NAME: given.info.spec.scheduler_name}
         for sign in self.signs:
             fragments = sign(given)
             if fragments is None:
                 return None
-            found.update(fragments)
-        return found
+            signature.update(fragments)
+        return signature
 
 
 def sign_of(plugin: Plugin) -> Sign | None:

@@ -500,16 +500,16 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             plugins = tuple(plugin for plugin in plugins if searches(plugin))
         laps = None if scheduler.watch is None else scheduler.watch.laps("PostFilter")
         try:
-            found = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
+            outcome = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
         if laps is not None:
-            laps.end(found.status)
+            laps.end(outcome.status)
         return attrs.evolve(
             decision,
-            preemption=found.preemption,
-            nominated=found.nominated,
-            post_filter_message=found.message,
+            preemption=outcome.preemption,
+            nominated=outcome.nominated,
+            post_filter_message=outcome.message,
         )
 
     def _note_pre_filters(self) -> None:

@@ -84,9 +84,9 @@ class DefaultPreemption(msgspec.Struct, frozen=True, eq=False):
         sampling = CandidateSampling(percentage, absolute, rng.randrange) if search.samples else None
         return preempt(search, self.rules, sampling)
 
-    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+    def evict(self, pod: Pod, preemption: Preemption) -> Status | None:
         """Takes the victims of the chosen node away for the pod."""
-        return self.evicted(self.handle, pod, found)
+        return self.evicted(self.handle, pod, preemption)
 
 
 class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
@@ -96,9 +96,9 @@ class AsyncPreemption(DefaultPreemption, frozen=True, eq=False, kw_only=True):
     evictions: Evictions
     in_background: bool
 
-    def evict(self, pod: Pod, found: Preemption) -> Status | None:
+    def evict(self, pod: Pod, preemption: Preemption) -> Status | None:
         """Takes the victims away, in the background with feature gate SchedulerAsyncPreemption."""
-        return self.evictions.evict(pod, found) if self.in_background else super().evict(pod, found)
+        return self.evictions.evict(pod, preemption) if self.in_background else super().evict(pod, preemption)
 
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Holds the pod back until the last of its victims is gone, or going."""

@@ -129,35 +129,35 @@ def _found(module_name: str, attribute: str) -> Any:
             raise
         text = f"there is no module {error.name} here; run this in its folder, or install it"
         raise ConfigError(text) from error
-    found = getattr(module, attribute, None)
-    if not callable(found):
+    plugin = getattr(module, attribute, None)
+    if not callable(plugin):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise ConfigError(f"module {module_name} has no factory {attribute}{nearest(attribute, known)}")
-    return found
+    return plugin
 
 
-def plugin_option(name: str, found: Any, source: str = "plugin") -> PluginOption:
+def plugin_option(name: str, plugin: Any, source: str = "plugin") -> PluginOption:
     """A plugin of a factory or class; without a name it is the factory's own. Raises ConfigError, with ``source``."""
-    own = getattr(found, "name", None)
-    return PluginOption(name or (own if isinstance(own, str) else str(found.__name__)), _factory(found, source))
+    own = getattr(plugin, "name", None)
+    return PluginOption(name or (own if isinstance(own, str) else str(plugin.__name__)), _factory(plugin, source))
 
 
-def _factory(found: Callable[..., Any], source: str) -> PluginFactory:
+def _factory(plugin_class: Callable[..., Any], source: str) -> PluginFactory:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(plugin_class).parameters.values()
     except ValueError:
         raise ConfigError(f"{source}: a factory takes (args, handle) or nothing, and this is none") from None
     needed = sum(p.kind in positional and p.default is p.empty for p in parameters)
     most = sum(p.kind in positional for p in parameters)
     if needed <= 2 <= most or any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return found
+        return plugin_class
     if needed:
         raise ConfigError(f"{source}: a factory takes (args, handle) or nothing, this one takes {needed} arguments")
 
-    @functools.wraps(found, updated=())
+    @functools.wraps(plugin_class, updated=())
     def make(args: Any, handle: Handle) -> Plugin:  # noqa: ARG001
-        plugin: Plugin = found()
+        plugin: Plugin = plugin_class()
         return plugin
 
     return make

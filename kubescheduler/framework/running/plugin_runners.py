@@ -143,17 +143,17 @@ def filter_error_1_36(plugin: str, pod: Pod, status: Status) -> Status:
 
 def filter_1_20(framework: ProfilePlugins, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
     """The first rejection, or all of them merged. Upstream: 1.20 RunFilterPlugins."""
-    found: list[Status] = []
+    statuses: list[Status] = []
     for plugin in framework.at(Point.FILTER):
         status = _ask(framework, plugin, state, pod, there)
         if status is None or is_success(status):
             continue
         if status.code not in REJECTED_1_20:
             return filter_error_1_20(plugin.name, pod, status)
-        found.append(status.by(plugin.name))
+        statuses.append(status.by(plugin.name))
         if not framework.run_all_filters:
             break
-    return merge(found)
+    return merge(statuses)
 
 
 def filter_1_36(framework: ProfilePlugins, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
