@@ -7,7 +7,7 @@ The rules are those of releases 1.27 to 1.36. Upstream: pkg/controller/disruptio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 import msgspec
@@ -85,6 +85,10 @@ def says_nothing(pod: Pod) -> bool:
 # --- one budget -------------------------------------------------------------------------------
 
 
+Owner = tuple[str, str]
+"""(kind, name) of a controller."""
+
+
 class Scales:
     """How many pods controllers are to have."""
 
@@ -96,63 +100,41 @@ class Scales:
             if owner is not None and owner.kind == "Deployment":
                 self._of_deployments[replica_set.metadata.namespace, owner.name] += replica_set.replicas
 
-    def expected(self, pods: Iterable[Pod]) -> tuple[int, str, list[str]]:
-        """(pods that the controllers of these are to have, why nobody knows, controllers that are not in the cluster).
+    def expected(self, namespace: str, owners: Mapping[Owner, int]) -> tuple[int, str, list[str]]:
+        """(pods that controllers are to have, why nobody knows, controllers that are not in the cluster).
 
-        Pods of no controller are not counted. Of a controller that is not there the pods that are count.
-        Upstream: getExpectedScale.
+        owners: the controllers of pods, and how many pods of each there are; pods without one expect nobody. Of a
+        controller that is not in the cluster the pods that are count. Upstream: getExpectedScale.
         """
-        scales: dict[tuple[str, str], int] = {}
-        missing = Counter[tuple[str, str]]()
-        for pod in pods:
-            owner = controller_of(pod)
-            if owner is None:
-                continue
-            if owner.kind in UNSCALED:
-                return 0, f"found no controllers for pod {pod.metadata.name!r}".replace("'", '"'), []
-            found = self._scale(pod.metadata.namespace, owner)
+        scales: dict[Owner, int] = {}
+        missing: dict[str, int] = {}
+        for (kind, name), count in owners.items():
+            if kind in UNSCALED:
+                return 0, f"found no controllers for the pods of {kind}/{name}", []
+            found = self._scale(namespace, kind, name)
             if found is None:
-                missing[owner.kind, owner.name] += 1
+                missing[f"{kind}/{name}"] = count
             else:
                 scales[found[0]] = found[1]
-        total = sum(scales.values()) + sum(missing.values())
-        return total, "", [f"{kind}/{name}" for kind, name in missing]
+        return sum(scales.values()) + sum(missing.values()), "", list(missing)
 
-    def _scale(self, namespace: str, owner: OwnerReference) -> tuple[tuple[str, str], int] | None:
+    def _scale(self, namespace: str, kind: str, name: str) -> tuple[Owner, int] | None:
         """(the controller that has the scale, its replicas); a Deployment's are those of all its ReplicaSets."""
-        name = (namespace, owner.name)
-        if owner.kind == "ReplicaSet" and (replica_set := self._objects.replica_sets.get(name)) is not None:
+        objects, key = self._objects, (namespace, name)
+        if kind == "ReplicaSet" and (replica_set := objects.replica_sets.get(key)) is not None:
             above = _controller(replica_set.metadata)
             if above is not None and above.kind == "Deployment":
                 return ("Deployment", above.name), self._of_deployments[namespace, above.name]
-            return (owner.kind, owner.name), replica_set.replicas
-        if owner.kind == "StatefulSet" and (stateful_set := self._objects.stateful_sets.get(name)) is not None:
-            return (owner.kind, owner.name), stateful_set.replicas
-        if owner.kind == "ReplicationController" and (found := self._objects.replication_controllers.get(name)):
-            return (owner.kind, owner.name), found.replicas
+            return (kind, name), replica_set.replicas
+        if kind == "StatefulSet" and (stateful_set := objects.stateful_sets.get(key)) is not None:
+            return (kind, name), stateful_set.replicas
+        if kind == "ReplicationController" and (found := objects.replication_controllers.get(key)) is not None:
+            return (kind, name), found.replicas
         return None
 
 
 def _controller(metadata: ObjectMeta) -> OwnerReference | None:
     return next((owner for owner in metadata.owner_references if owner.controller), None)
-
-
-def health_of(budget: PodDisruptionBudget, pods: Iterable[Pod], scales: Scales) -> tuple[Health, list[str]]:
-    """(what the controller counts, controllers that are not in the cluster). pods: all that the budget selects.
-
-    Upstream: getExpectedPodCount, countHealthyPods.
-    """
-    every = list(pods)
-    healthy = sum(map(is_counted, every))
-    if budget.max_unavailable is None and not isinstance(budget.min_available, str):
-        least = budget.min_available
-        return (Health(0, 0, healthy) if least is None else Health(len(every), int(least), healthy)), []
-    expected, fault, missing = scales.expected(every)
-    try:
-        desired = _desired(budget, expected)
-    except ValueError as error:
-        return Health(expected, 0, healthy, fault or str(error)), missing
-    return Health(expected, desired, healthy, fault), missing
 
 
 def _desired(budget: PodDisruptionBudget, expected: int) -> int:
@@ -181,7 +163,12 @@ class _Kept:
 
     budget: PodDisruptionBudget
     matcher: Matcher
-    pods: dict[str, None] = attrs.field(factory=dict)
+    pods: dict[str, Pod] = attrs.field(factory=dict)
+    """``namespace/name`` → the pod as it is now."""
+    healthy: set[str] = attrs.field(factory=set)
+    """Those of them that currentHealthy counts."""
+    owners: Counter[Owner] = attrs.field(factory=Counter)
+    """Their controllers, and how many pods each has."""
     health: Health | None = None
     """None: something has changed since it was counted."""
 
@@ -189,16 +176,47 @@ class _Kept:
     def key(self) -> str:
         return f"{self.budget.metadata.namespace}/{self.budget.metadata.name}"
 
+    def put(self, pod: Pod) -> None:
+        """There is a pod, new or changed."""
+        if pod.key not in self.pods and (owner := controller_of(pod)) is not None:
+            self.owners[owner.kind, owner.name] += 1
+        self.pods[pod.key] = pod
+        (self.healthy.add if is_counted(pod) else self.healthy.discard)(pod.key)
+        self.health = None
+
+    def take(self, pod: Pod) -> None:
+        """A pod is gone."""
+        self.healthy.discard(pod.key)
+        self.health = None
+        if self.pods.pop(pod.key, None) is not None and (owner := controller_of(pod)) is not None:
+            self.owners[owner.kind, owner.name] -= 1
+            self.owners += Counter()
+
+    def counted(self, scales: Scales) -> tuple[Health, list[str]]:
+        """(what the controller counts, controllers that are not in the cluster).
+
+        Upstream: getExpectedPodCount, countHealthyPods.
+        """
+        budget, healthy = self.budget, len(self.healthy)
+        if budget.max_unavailable is None and not isinstance(budget.min_available, str):
+            least = budget.min_available
+            return (Health(0, 0, healthy) if least is None else Health(len(self.pods), int(least), healthy)), []
+        expected, fault, missing = scales.expected(budget.metadata.namespace, self.owners)
+        try:
+            desired = _desired(budget, expected)
+        except ValueError as error:
+            return Health(expected, 0, healthy, fault or str(error)), missing
+        return Health(expected, desired, healthy, fault), missing
+
 
 class Budgets:
     """The budgets of a cluster whose pods come and go; evictions take of them until they are counted anew."""
 
-    def __init__(self, objects: ClusterObjects, pods: Iterable[Pod], current: Callable[[str], Pod | None]) -> None:
-        """pods: all there are, pending and finished ones too. current: a pod by its ``namespace/name`` as it is now."""
+    def __init__(self, objects: ClusterObjects, pods: Iterable[Pod]) -> None:
+        """pods: all there are, pending and finished ones too."""
         self._scales = Scales(objects)
-        self._current = current
         self._kept: dict[str, _Kept] = {}
-        self._of_namespace: dict[str, list[_Kept]] = {}
+        self._of_label: dict[tuple[str, tuple[str, str] | None], list[_Kept]] = {}
         self._known: dict[tuple[str, Labels], tuple[_Kept, ...]] = {}
         self._notes: dict[str, None] = {}
         self._stale: dict[str, None] = {}
@@ -209,7 +227,8 @@ class Budgets:
                 continue  # it selects no pod
             self._kept[kept.key] = kept
             self._stale[kept.key] = None
-            self._of_namespace.setdefault(budget.metadata.namespace, []).append(kept)
+            wanted = () if budget.selector is None else budget.selector.match_labels.items()
+            self._of_label.setdefault((budget.metadata.namespace, next(iter(wanted), None)), []).append(kept)
         silent = 0
         for pod in pods:
             self.came(pod)
@@ -235,21 +254,15 @@ class Budgets:
         return iter(self._kept)
 
     def came(self, pod: Pod) -> None:
-        """There is one more pod, on a node or not."""
+        """There is one more pod, or one has changed: it has come to a node."""
         for kept in self._of(pod):
-            kept.pods[pod.key] = None
-        self.changed(pod)
+            kept.put(pod)
+            self._stale[kept.key] = None
 
     def went(self, pod: Pod) -> None:
         """A pod is gone."""
         for kept in self._of(pod):
-            kept.pods.pop(pod.key, None)
-        self.changed(pod)
-
-    def changed(self, pod: Pod) -> None:
-        """A pod has come to a node, or is no longer healthy."""
-        for kept in self._of(pod):
-            kept.health = None
+            kept.take(pod)
             self._stale[kept.key] = None
 
     def over(self, pod: Pod) -> list[str]:
@@ -262,14 +275,13 @@ class Budgets:
 
     def pods_of(self, key: str) -> list[Pod]:
         """The pods that a budget selects, as they are now."""
-        found = (self._current(name) for name in self._kept[key].pods)
-        return [pod for pod in found if pod is not None]
+        return list(self._kept[key].pods.values())
 
     def health(self, key: str) -> Health:
         """What the controller counts for a budget now."""
         kept = self._kept[key]
         if kept.health is None:
-            kept.health, missing = health_of(kept.budget, self.pods_of(key), self._scales)
+            kept.health, missing = kept.counted(self._scales)
             for name in missing:
                 self._notes[f"budget {key}: {name} is not in the cluster; its pods that are there are counted"] = None
         return kept.health
@@ -314,9 +326,9 @@ class Budgets:
         refusal = self.refusal(pod)
         if refusal is None:
             for kept in self._of(pod):
-                found = self.health(kept.key)
-                if is_healthy(pod) and pod.phase not in WITHOUT_BUDGET:
-                    kept.health = msgspec.structs.replace(found, healthy=found.healthy - 1)
+                kept.healthy.discard(pod.key)
+                kept.health = None
+                self._stale[kept.key] = None
         return refusal
 
     def below(self) -> dict[str, Health]:
@@ -343,11 +355,10 @@ class Budgets:
 
     def _of(self, pod: Pod) -> tuple[_Kept, ...]:
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
-        candidates = self._of_namespace.get(namespace)
-        if candidates is None:
-            return ()
         known = self._known.get((namespace, labels))
         if known is None:
+            keys = [(namespace, None), *((namespace, label) for label in labels.items())]
+            candidates = (kept for key in keys for kept in self._of_label.get(key, ()))
             known = self._known[namespace, labels] = tuple(kept for kept in candidates if kept.matcher(labels))
         return known
 

@@ -300,7 +300,7 @@ class OrderSearch:
         return True
 
     def _ended(self) -> bool:
-        rebuilt = self._failed * max(1, len(self.rehearsal.cache.pods()))
+        rebuilt = self._failed * max(1, self.rehearsal.cache.pod_count)
         return self._failed >= MOST_STEPS or rebuilt >= MOST_REBUILT
 
     def _candidates(self, left: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

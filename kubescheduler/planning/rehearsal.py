@@ -93,7 +93,7 @@ class Rehearsal:
         self._seen = 0
         self.cordoned: frozenset[str] = frozenset()
         """The nodes that were asked to take no more pods."""
-        self.budgets = Budgets(self.cache.objects, self._pods.values(), self._pods.get)
+        self.budgets = Budgets(self.cache.objects, self._pods.values())
         arrivals = tuple(Arrival(pod) for pod in self.waiting)
         scheduler = engine.scheduler(self.cache, tie_break)
         workload = Workload(arrivals, epoch=_latest(pods))
@@ -120,7 +120,7 @@ class Rehearsal:
         """The cluster as it is now."""
         nodes = (node for node in self.cache.columns.nodes if node is not None)
         others = (obj for table, _ in KEPT.values() for obj in getattr(self.cache.objects, table).values())
-        return [*others, *nodes, *self.cache.pods(), *self._run.unbound(), *self._finished]
+        return [*others, *nodes, *self._pods.values()]
 
     def nowhere(self) -> list[Moved]:
         """The pods that had to leave and have no node now."""
@@ -190,7 +190,7 @@ class Rehearsal:
         if record is not None and record.node:
             del self._homeless[key]
             self._pods[key] = record.pod
-            self.budgets.changed(record.pod)
+            self.budgets.came(record.pod)
 
     def _count_budgets(self) -> None:
         """The scheduler sees what budgets allow, as the disruption controller writes it."""

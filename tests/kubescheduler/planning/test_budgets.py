@@ -28,8 +28,7 @@ def _counted(case: Case) -> tuple[Budgets, dict[str, Pod]]:
             pod = pods[f"web-{at}"]
             metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
             pods[f"web-{at}"] = msgspec.structs.replace(pod, metadata=metadata)
-    by_key = {pod.key: pod for pod in pods.values()}
-    return Budgets(cluster.cache().objects, by_key.values(), by_key.get), pods
+    return Budgets(cluster.cache().objects, pods.values()), pods
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
@@ -86,7 +85,7 @@ def test_a_status_that_says_something_else_is_noted() -> None:
         "status": {"disruptionsAllowed": 7},
     }
     cluster = ks.Cluster(release="1.36").node("a").add(manifest)
-    budgets = Budgets(cluster.cache().objects, (), lambda _: None)
+    budgets = Budgets(cluster.cache().objects, ())
     assert budgets.notes == ["budget default/web: its status allows 7, counted anew it allows 0"]
 
 
