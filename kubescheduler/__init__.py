@@ -31,8 +31,9 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. Questions about nodes: drain, nodes. From one release to another: migrate, upgrade.
-In notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the releases' names.
+timeline, simulate, capacity, hints. Questions about nodes: drain, nodes, removable_nodes. From one release to another:
+migrate, upgrade. In notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the
+releases' names.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster as Cluster
     from kubescheduler.api.draining import drain as drain
     from kubescheduler.api.nodes import nodes as nodes
+    from kubescheduler.api.nodes import removable_nodes as removable_nodes
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
     from kubescheduler.api.whole_runs import compare as compare
@@ -79,6 +81,7 @@ __all__ = [
     "node",
     "nodes",
     "pod",
+    "removable_nodes",
     "scene",
     "simulate",
     "timeline",
@@ -100,6 +103,7 @@ _PLACES = {
     "migrate": "kubescheduler.api.whole_runs",
     "node": "kubescheduler.inputs.manifest_builders",
     "nodes": "kubescheduler.api.nodes",
+    "removable_nodes": "kubescheduler.api.nodes",
     "pod": "kubescheduler.inputs.manifest_builders",
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",

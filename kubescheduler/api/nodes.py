@@ -1,22 +1,29 @@
-"""Which nodes to add to a cluster, from Python."""
+"""Which nodes to add to a cluster, and which can go, from Python."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.documents import Item
+from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
-from kubescheduler.inputs.given import WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
+from kubescheduler.inputs.given import NUMBER, WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
 from kubescheduler.planning.expanders import EXPANDERS, NODES_A_SCALE_UP, Expander, checked_expanders, priorities_of
 from kubescheduler.planning.node_plan import BY, TRIES, NodePlan, autoscaled_plan, plan_nodes
 from kubescheduler.planning.node_trials import pending_pods
+from kubescheduler.planning.removable_nodes import THRESHOLD, Removals
+from kubescheduler.planning.removable_nodes import removable_nodes as of_cluster
 from kubescheduler.planning.shapes import shapes_in
+
+if TYPE_CHECKING:
+    from kubescheduler.core.selection import TieBreak
+    from kubescheduler.engine.engine_contract import Engine
 
 
 def nodes(  # noqa: PLR0913
@@ -91,3 +98,60 @@ def as_shapes(given: Any) -> Given:
 def is_repeatable(tie_break: str, seed: int | None) -> bool:
     """Whether one run of a scheduler is like the other."""
     return tie_break == "first" or seed is not None
+
+
+# --- which can go ------------------------------------------------------------------------------------------
+
+LOCAL_IS_SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+"""The annotation that names volumes which may be lost."""
+
+
+def removable_nodes(
+    cluster: Cluster,
+    *,
+    threshold: float = THRESHOLD,
+    tie_break: str = "first",
+    seed: int | None = None,
+    **options: Any,
+) -> Removals:
+    """Which nodes can go, all together, as the Cluster Autoscaler's scale-down sees it, where the scheduler puts their
+    pods, and why each other node cannot.
+
+    threshold: a node of which that share of cpu or memory is asked for stays. options: a Scheduler's.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> web = pod("web-x2bcd", node="a", cpu=1)
+    >>> web["metadata"]["ownerReferences"] = [
+    ...     {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
+    ... ]
+    >>> found = removable_nodes(Cluster().node("a").node("b").pod("db", node="b", cpu=2).add(web))
+    >>> [each.node for each in found.freed], found.moves[0].to_node, found.kept[0].reason
+    (['a'], 'b', 'NotUnderutilized')
+    """
+    checked_cluster(cluster, Cluster)
+    faults = wrong_type("threshold", threshold, NUMBER, "a number")
+    refuse(faults or ([f"threshold: expected 0 to 1, found {threshold}"] if not 0 <= threshold <= 1 else []))
+    engine = engine_spec(cluster.release, **options).engine(lambda _: None)
+    return removals_of(engine, cluster, partial(tie_break_of, engine, tie_break, seed), threshold)
+
+
+def removals_of(engine: Engine, cluster: Cluster, tie_break: Callable[[], TieBreak], threshold: float) -> Removals:
+    """See ``removable_nodes``. cluster: with its manifests, which say what volumes pods have."""
+    entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
+    local = frozenset(each.key[1] for each in entries if _has_local_storage(each.manifest()))
+    return of_cluster(engine, cluster.objects, tie_break, local_storage=local, threshold=threshold)
+
+
+def _has_local_storage(manifest: Mapping[str, Any]) -> bool:
+    """Whether a pod has a volume that is lost with its node. Upstream: HasBlockingLocalStorage."""
+    annotations = (manifest.get("metadata") or {}).get("annotations") or {}
+    safe = str(annotations.get(LOCAL_IS_SAFE) or "").split(",")
+    volumes = (manifest.get("spec") or {}).get("volumes") or ()
+    return any(
+        _is_local(volume) for volume in volumes if isinstance(volume, Mapping) and volume.get("name") not in safe
+    )
+
+
+def _is_local(volume: Mapping[str, Any]) -> bool:
+    empty = volume.get("emptyDir")
+    return volume.get("hostPath") is not None or (isinstance(empty, Mapping) and empty.get("medium") != "Memory")

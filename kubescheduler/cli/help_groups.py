@@ -59,7 +59,7 @@ OPTION_GROUPS = (
             "workload_files",
             "shape_files",
             "tries",
-            *("acting", "expander", "priorities", "max_nodes_per_scaleup"),
+            *("remove", "threshold", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
             "validate",
             "no_defaulting",
             "preempt",

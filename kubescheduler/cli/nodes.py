@@ -1,17 +1,17 @@
-"""``kubescheduler nodes``: which nodes to add so that everything runs."""
+"""``kubescheduler nodes``: which nodes to add so that everything runs, and which can go."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remarks
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.planning.expanders import Expander
     from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
+    from kubescheduler.planning.removable_nodes import Removals
     from kubescheduler.planning.shapes import Shape
     from kubescheduler.simulation.workload import Workload
 
 
 @click.command(
     cls=GroupedCommand,
-    short_help="Which nodes to add so that everything runs.",
-    epilog=f"Exit status: 0 everything runs with these nodes, 1 some pod fits on no shape, {ERROR_STATUS}",
+    short_help="Which nodes to add so that everything runs, or which can go.",
+    epilog=f"Exit status: 0 everything runs with these nodes, or some can go, 1 not, {ERROR_STATUS}",
 )
 @cluster_options
 @click.option(
     "--shapes",
     "shape_files",
-    cls=NeededOption,
-    required=True,
     multiple=True,
     metavar="FILE",
     type=FILE,
@@ -52,6 +51,17 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="NUMBER",
     help="Run the scheduler at most so often to find better nodes.",
+)
+@click.option(
+    "--remove", is_flag=True, help="Say which nodes can go instead, as the Cluster Autoscaler's scale-down does."
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="With --remove: nodes stay of which that share of cpu or memory is asked for.",
 )
 @click.option(
     "--as",
@@ -102,6 +112,8 @@ def nodes(
     workload_files: tuple[str, ...],
     pending: bool,
     tries: int,
+    remove: bool,
+    threshold: float,
     acting: str,
     expander: str,
     priorities: str | None,
@@ -116,18 +128,24 @@ def nodes(
 
     The fewest, or with prices the cheapest, with which every pod gets a node where the scheduler puts it: the answer is
     a run of its own loop in the cluster with the new nodes, on which DaemonSets have their pods. It says whether it is
-    proven best, and what new nodes cost at least whatever the scheduler does.
+    proven best, and what new nodes cost at least whatever the scheduler does. With --remove it is which nodes can go,
+    and where each of their pods then runs.
 
     \b
     Examples:
       kubescheduler nodes cluster.yaml --shapes shapes.yaml
       kubescheduler nodes cluster.yaml --shapes shapes.yaml --workload deployment.yaml --release 1.36
       kubescheduler nodes cluster.yaml --shapes shapes.yaml --as cluster-autoscaler --expander most-pods
+      kubescheduler nodes cluster.yaml --remove
     """
     from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.inputs import nothing_collected, read_shown
 
+    if remove == bool(shape_files):
+        raise click.UsageError("say what to find out: either --shapes FILE, which nodes to add, or --remove")
     check_standard_input(cluster, shape_files, workload_files)
+    if remove:
+        return _remove(cluster, engine, threshold, no_defaulting, validate, output)
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
@@ -227,6 +245,55 @@ def _expander(names: str, file: str | None, seed: int | None, most: int, priced:
     if isinstance(data, dict):
         document = parse_document(str(data.get("priorities") or ""), f"{file}: data.priorities", "YAML")
     return Expander(checked, priorities_of(document, file), seed, most)
+
+
+def _remove(
+    cluster: tuple[ClusterPlace, ...],
+    engine: EngineOptions,
+    threshold: float,
+    raw: bool,
+    validate: Judgement | None,
+    output: str,
+) -> int:
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.api.nodes import removals_of
+    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.progress import progress
+
+    problems: list[str] = []
+    how: dict[str, Any] = {"keep_manifests": True, "validate": validate, "gates": engine.gates}
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        there = attempt(problems, read_shown, cluster, engine.release, not raw, **how)
+        if configured is None or there is None:
+            raise InputError(problems)
+    remarks(notes_on_cluster(there))
+    tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    with progress("running the scheduler", sys.stderr, smallest=1):
+        found = removals_of(configured, there, tie_break, threshold)
+    for piece in rendered_removals(found, output, engine.notes(configured)):
+        click.echo(piece, nl=False)
+    return 0 if found.freed else 1
+
+
+def rendered_removals(found: Removals, output: str, notes: list[str]) -> Iterator[str]:
+    """The answer in pieces; output: table, wide, json or yaml."""
+    from kubescheduler.cli.output import document_text, noted, screen_of, table
+
+    if output in ("json", "yaml"):
+        yield document_text({"kind": "Removals", **found.to_dict(), **({"notes": notes} if notes else {})}, output)
+        return
+    screen = screen_of(sys.stdout)
+    yield noted((*notes, *found.notes), screen)
+    parts = [screen.paint(screen.filled(text), "head") for text in found.sentences()]
+    if found.moves:
+        moves = [(move.pod, move.from_node, move.to_node, move.now) for move in found.moves]
+        parts.append(table([("POD", "FROM", "TO", "AS"), *moves], screen, keys=1))
+    if found.kept:
+        kept = [(each.node, f"{each.used:.0%}", each.reason, " ".join(each.text.split())) for each in found.kept]
+        parts.append(table([("NODE", "USED", "STAYS", "WHY"), *kept], screen, gives_way=3, keys=1))
+    yield "\n\n".join(parts) + "\n"
 
 
 def _status(plan: NodePlan) -> int:

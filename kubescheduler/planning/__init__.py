@@ -1,1 +1,1 @@
-"""Questions about nodes: what becomes of pods that have to leave theirs, and which nodes to add."""
+"""Questions about nodes: what becomes of pods that have to leave theirs, which nodes to add, and which can go."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import re2
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
@@ -138,6 +137,8 @@ def by_priority(options: Sequence[Option], priorities: Mapping[int, Sequence[str
 
     priorities: as in the ConfigMap cluster-autoscaler-priority-expander, of RE2 expressions that match anywhere.
     """
+    import re2  # type: ignore[import-untyped]
+
     found = {
         id(option): max(
             (number for number, texts in priorities.items() if any(re2.search(text, option.group) for text in texts)),
@@ -229,6 +230,8 @@ def priorities_of(document: Mapping[Any, Any], where: str) -> dict[int, list[str
 
     Raises ConfigError with every fault, with its path.
     """
+    import re2
+
     problems: list[str] = []
     found: dict[int, list[str]] = {}
     for key, texts in document.items():

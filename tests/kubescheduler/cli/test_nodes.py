@@ -94,6 +94,48 @@ def test_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["add"] == {"small": 3}
 
 
+def test_as_cluster_autoscaler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its looks, and how the scheduler then places; priorities as a ConfigMap or plain."""
+    arguments = written(tmp_path, ks.node("a", cpu=1), *(ks.pod(f"web-{at}", cpu=3) for at in range(2)))
+    chosen = {"priorities": "10: [small]\n5: ['.*']\n"}
+    (tmp_path / "map.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "data": chosen}))
+    (tmp_path / "plain.yaml").write_text(chosen["priorities"])
+    for name in ("map.yaml", "plain.yaml"):
+        more = [
+            "--as",
+            "cluster-autoscaler",
+            "--expander",
+            "priority,least-waste",
+            "--priorities",
+            str(tmp_path / name),
+        ]
+        assert run(["nodes", *arguments, *more]) == 0
+        out = capsys.readouterr().out
+        assert "The Cluster Autoscaler adds 2 nodes: 2 small. Then 2 pods run" in out, out
+        assert "1   2 small   2 pods   2 that wait" in out, out
+    assert run(["nodes", *arguments, "--as", "cluster-autoscaler", "--expander", "price,random"]) == 2
+    err = capsys.readouterr().err
+    assert "price leaves one group" in err
+    assert "price needs shapes with a price" in err
+
+
+def test_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where each pod goes, and why the other nodes stay; status 1 where none can go."""
+    web = agent("a", "1")
+    web["metadata"]["ownerReferences"] = [{**AGENT, "kind": "ReplicaSet"}]
+    arguments = written(tmp_path, ks.node("a"), ks.node("b"), web, ks.pod("db", node="b", cpu=2))
+    del arguments[1:3]
+    assert run(["nodes", *arguments, "--remove"]) == 0
+    out = capsys.readouterr().out
+    assert "1 of 2 nodes can go: a. 1 pod moves" in out
+    assert "system/agent-a   a      b" in out
+    assert "b      50%    NotUnderutilized   50% is asked for, not less than 50%" in out
+    assert run(["nodes", *arguments, "--remove", "--threshold", "0.1", "-o", "json"]) == 1
+    assert [each["reason"] for each in json.loads(capsys.readouterr().out)["kept"]] == ["NotUnderutilized"] * 2
+    assert run(["nodes", *arguments]) == 2
+    assert "either --shapes FILE, which nodes to add, or --remove" in capsys.readouterr().err
+
+
 def test_faults_of_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the shapes and the configuration in one message, with status 2."""
     arguments = written(tmp_path, ks.node("a"))

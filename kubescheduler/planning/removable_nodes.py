@@ -1,0 +1,274 @@
+"""Which nodes can go: as the Cluster Autoscaler's scale-down sees it, each node's pods moved by the scheduler itself.
+
+A node is looked at if it is used less than a threshold, nothing forbids it, and no pod on it blocks. Then it is drained
+in a rehearsal; it goes if all its pods run elsewhere, nobody was evicted for them, and no pod that waited before waits
+for it. In the end all nodes that go are drained in one rehearsal, from the cluster as it is.
+
+Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.35: core/scaledown/eligibility/eligibility.go, simulator/
+utilization/info.go, simulator/drainability/rules, core/scaledown/planner/planner.go, with the defaults of the flags
+--skip-nodes-with-system-pods, --skip-nodes-with-local-storage and --skip-nodes-with-custom-controller-pods, all true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from clusterstate.daemon_pods import MIRROR, is_daemon_pod
+from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.usage import CPU, MEMORY
+from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.planning.departures import Fate, controller_of, fate_of
+from kubescheduler.planning.drain import DrainFlags, chosen, drained
+from kubescheduler.planning.expanders import GPU
+from kubescheduler.planning.rehearsal import Moved, Rehearsal
+
+THRESHOLD = 0.5
+"""Upstream: the default of --scale-down-utilization-threshold."""
+DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+REPLICATED = frozenset({"ReplicationController", "Job", "ReplicaSet", "StatefulSet"})
+"""Kinds of controllers whose pods may move. Upstream: replicatedKind."""
+SYSTEM = "kube-system"
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A node that cannot go, and why."""
+
+    node: str
+    used: float
+    """The larger share of cpu and memory that pods ask for; of a node with GPUs the share of these."""
+    reason: str
+    """Upstream's name of it: of the node, or of what its pod blocks by."""
+    text: str
+    pod: str = ""
+    """``namespace/name`` of the pod that blocks."""
+
+
+class Freed(msgspec.Struct, frozen=True):
+    """A node that can go."""
+
+    node: str
+    used: float
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Where a pod of a node that goes runs then; ``now`` is the one that its controller makes in its place."""
+
+    pod: str
+    from_node: str
+    now: str
+    to_node: str
+
+
+class Removals(Shown, msgspec.Struct, frozen=True, eq=False):
+    """Which nodes can go, all of them together, and where their pods run then."""
+
+    freed: tuple[Freed, ...]
+    """In the order in which they are drained, all cordoned before."""
+    kept: tuple[Kept, ...]
+    moves: tuple[Move, ...]
+    threshold: float
+    notes: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """The answer in words, a paragraph each."""
+        every = len(self.freed) + len(self.kept)
+        if not self.freed:
+            return ["The only node cannot go." if every == 1 else f"None of {every} nodes can go."]
+        names = ", ".join(each.node for each in self.freed)
+        pods = len(self.moves)
+        moved = f"{pods} {'pod moves' if pods == 1 else 'pods move'}, each to where the scheduler puts it."
+        return [f"{len(self.freed)} of {every} nodes can go: {names}. {moved}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "canGo": msgspec.to_builtins(self.freed),
+            "moves": [
+                {"pod": move.pod, "from": move.from_node, "now": move.now, "to": move.to_node} for move in self.moves
+            ],
+            "kept": msgspec.to_builtins(self.kept),
+            "threshold": self.threshold,
+            "text": self.sentences(),
+            **({"notes": list(self.notes)} if self.notes else {}),
+        }
+
+    def table(self) -> ShownTable:
+        """What is printed, and shown in a notebook: a line a node, then what moves."""
+        rows = [(each.node, f"{each.used:.0%}", "can go", "") for each in self.freed]
+        rows += [(each.node, f"{each.used:.0%}", each.reason, each.text) for each in self.kept]
+        below = "; ".join(f"{move.pod} → {move.to_node}" for move in self.moves)
+        return ShownTable(self.sentences()[0], ("node", "used", "", "why not"), rows, below)
+
+
+class _Search:
+    """One search, node after node."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        objects: Sequence[ClusterObject],
+        tie_break: Callable[[], TieBreak],
+        local_storage: Collection[str],
+        threshold: float,
+    ) -> None:
+        self._engine, self._objects, self._tie_break = engine, objects, tie_break
+        self._local, self._threshold = local_storage, threshold
+        self._flags = DrainFlags(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+        self._there = self._rehearsed(objects, ())
+        self._waiting = _unplaced(self._there)
+
+    def run(self) -> Removals:
+        """Empty nodes first, then the others in order."""
+        nodes = [obj for obj in self._objects if isinstance(obj, Node)]
+        used = {node.name: self._used(node.name) for node in nodes}
+        nodes.sort(key=lambda node: any(self._moves_from(self._there, node.name)))
+        freed: list[Freed] = []
+        kept: list[Kept] = []
+        for node in nodes:
+            share = used[node.name]
+            fault = self._eligible(node, share) or self._pods_block(node) or self._no_place(node)
+            if fault is None:
+                freed.append(Freed(node.name, share))
+            else:
+                kept.append(Kept(node.name, share, *fault))
+        while freed:
+            last = self._rehearsed(self._objects, [each.node for each in freed])
+            if not self._hurts(last):
+                moves = tuple(_move(moved) for moved in last.moved if moved.now is not None)
+                return Removals(tuple(freed), tuple(kept), moves, self._threshold, self._notes(last))
+            lost = freed.pop()
+            kept.append(Kept(lost.node, lost.used, "NoPlaceToMovePods", "not together with the nodes before it"))
+        return Removals((), tuple(kept), (), self._threshold, self._notes(self._there))
+
+    def _notes(self, rehearsal: Rehearsal) -> tuple[str, ...]:
+        some = "1 pod fits" if len(self._waiting) == 1 else f"{len(self._waiting)} pods fit"
+        waiting = f"{some} nowhere with all nodes, and no node is kept for that" if self._waiting else ""
+        lost = [moved.pod.key for moved in rehearsal.moved if moved.now is None and moved.fate is Fate.BARE]
+        said = f"lost, as no controller makes them anew: {', '.join(lost)}" if lost else ""
+        return tuple(filter(None, (*rehearsal.budgets.notes, waiting, said)))
+
+    # --- by themselves -------------------------------------------------------------------------------
+
+    def _eligible(self, node: Node, used: float) -> tuple[str, str] | None:
+        """Upstream: unremovableReasonAndNodeUtilization."""
+        if node.metadata.annotations.get(DISABLED) == "true":
+            return "ScaleDownDisabledAnnotation", f"it has the annotation {DISABLED}"
+        if used >= self._threshold:
+            return "NotUnderutilized", f"{used:.0%} is asked for, not less than {self._threshold:.0%}"
+        return None
+
+    def _used(self, name: str) -> float:
+        """A resource that the node does not say counts as unused. Upstream: utilization.Calculate."""
+        columns = self._there.cache.columns
+        row = columns.row_of[name]
+        node = columns.nodes[row]
+        gpus = node is not None and node.allocatable.get(GPU, 0) > 0
+        rows = [columns.resources[each] for each in ((GPU,) if gpus else (CPU, MEMORY)) if each in columns.resources]
+        shares = [
+            float(columns.requested.data[at, row] / columns.allocatable.data[at, row])
+            for at in rows
+            if columns.allocatable.data[at, row] > 0
+        ]
+        return max(shares, default=0.0)
+
+    # --- by their pods -------------------------------------------------------------------------------
+
+    def _pods_block(self, node: Node) -> tuple[str, str, str] | None:
+        """The first pod that blocks, by name. Upstream: GetPodsToMove, with the rules of drainability/rules."""
+        for pod in self._there.pods_on(node.name):
+            fault = self._blocks(pod)
+            if fault is not None:
+                return (*fault, pod.key)
+        return None
+
+    def _blocks(self, pod: Pod) -> tuple[str, str] | None:
+        said = pod.metadata.annotations.get(SAFE_TO_EVICT)
+        leaving = pod.metadata.deletion_timestamp is not None
+        if MIRROR in pod.metadata.annotations or is_daemon_pod(pod) or said == "true" or leaving:
+            return None
+        owner, budgets = controller_of(pod), self._there.budgets
+        found = ("", "")
+        if owner is None or owner.kind not in REPLICATED:
+            found = "NotReplicated", f"{pod.key} is not replicated"
+        elif pod.metadata.namespace == SYSTEM and not budgets.over(pod):
+            text = "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present"
+            found = "UnmovableKubeSystemPod", f"{text}: {pod.metadata.name}"
+        elif said == "false":
+            found = "NotSafeToEvictAnnotation", f"pod annotated as not safe to evict present: {pod.metadata.name}"
+        elif pod.key in self._local:
+            found = "LocalStorageRequested", f"pod with local storage present: {pod.metadata.name}"
+        elif any(budgets.health(key).allowed < 1 for key in budgets.over(pod)):
+            found = "NotEnoughPdb", f"not enough pod disruption budget to move {pod.key}"
+        return found if found[0] else None
+
+    @staticmethod
+    def _moves_from(rehearsal: Rehearsal, name: str) -> Iterable[Pod]:
+        """The pods of a node that come back elsewhere."""
+        return (pod for pod in rehearsal.pods_on(name) if fate_of(pod) in (Fate.REMADE, Fate.BARE))
+
+    # --- by where these go ---------------------------------------------------------------------------
+
+    def _no_place(self, node: Node) -> tuple[str, str, str] | None:
+        """Why its pods do not run elsewhere; where they do, the node is gone from now on."""
+        played = self._rehearsed(self._there.objects(), [node.name])
+        fault = self._hurts(played)
+        if fault is not None:
+            return ("NoPlaceToMovePods", *fault)
+        self._there = self._rehearsed([obj for obj in played.objects() if not _belongs_to(obj, node.name)], ())
+        return None
+
+    def _rehearsed(self, objects: Iterable[ClusterObject], names: Sequence[str]) -> Rehearsal:
+        """A cluster in which these nodes were drained."""
+        rehearsal = Rehearsal(self._engine, objects, self._tie_break())
+        rehearsal.cordon(names)
+        rehearsal.settle()
+        self._blocked = drained(rehearsal, chosen(rehearsal, names, self._flags), self._flags) if names else []
+        return rehearsal
+
+    def _hurts(self, played: Rehearsal) -> tuple[str, str] | None:
+        """(why not, the pod) where a pod has no node, stays, was evicted for another, or waits that did not."""
+        for blocked in self._blocked:
+            return f"{blocked.refusal}", blocked.pod.key
+        for moved in played.moved:
+            if moved.nowhere:
+                return moved.message, moved.pod.key
+            if any(why.startswith("preempted") for why in moved.left):
+                return f"{moved.pod.key} would be {moved.left[-1]}", moved.pod.key
+        for key in sorted(_unplaced(played) - self._waiting):
+            return f"{key} waits, which would have a node otherwise", key
+        return None
+
+
+def _unplaced(rehearsal: Rehearsal) -> frozenset[str]:
+    """The pods that waited from the start and have no node."""
+    records = ((pod.key, rehearsal.record(pod)) for pod in rehearsal.waiting)
+    return frozenset(key for key, record in records if record is None or not record.node)
+
+
+def _belongs_to(obj: ClusterObject, name: str) -> bool:
+    """Whether it is the node of that name, or a pod on it."""
+    return obj.node_name == name if isinstance(obj, Pod) else isinstance(obj, Node) and obj.name == name
+
+
+def _move(moved: Moved) -> Move:
+    assert moved.now is not None
+    return Move(moved.pod.key, moved.pod.node_name, moved.now.key, moved.node)
+
+
+def removable_nodes(
+    engine: Engine,
+    objects: Iterable[ClusterObject],
+    tie_break: Callable[[], TieBreak],
+    *,
+    local_storage: Collection[str] = (),
+    threshold: float = THRESHOLD,
+) -> Removals:
+    """Which nodes can go. tie_break: makes the scheduler's of one run. local_storage: ``namespace/name`` of the pods
+    whose volumes are lost with their node. threshold: nodes of which that share is asked for stay."""
+    return _Search(engine, list(objects), tie_break, local_storage, threshold).run()

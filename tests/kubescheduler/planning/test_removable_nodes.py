@@ -1,0 +1,111 @@
+"""Which nodes can go: the Cluster Autoscaler's reasons, and a plan that holds when it is played by ``drain``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kubescheduler as ks
+
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+LOCAL = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+
+
+def pod(name: str, node: str, cpu: Any = 1, kind: str = "ReplicaSet", **fields: Any) -> dict[str, Any]:
+    """A running pod of a controller; of none for an empty kind."""
+    made = ks.pod(name, node=node, cpu=cpu, labels={"app": "web"}, **fields)
+    if kind:
+        owner = {"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": "1", "controller": True}
+        made["metadata"]["ownerReferences"] = [owner]
+    return made
+
+
+def world(*pods: dict[str, Any], **node: Any) -> ks.Cluster:
+    """Node a, which is asked about, and two that are used too much, of which one has room."""
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4, **node).node("b", cpu=4).node("c", cpu=4)
+    return cluster.add(pod("full", "b", 4), pod("half", "c", 2), *pods)
+
+
+def volume(**source: Any) -> dict[str, Any]:
+    """A pod's spec with a volume."""
+    return {"volumes": [{"name": "data", **source}]}
+
+
+BUDGET = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web", "namespace": "default"}}
+TIGHT = {**BUDGET, "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "web"}}}}
+LOOSE = {**BUDGET, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}}
+
+CASES: dict[str, tuple[ks.Cluster, str, str]] = {
+    "empty": (world(), "", ""),
+    "moves": (world(pod("x", "a")), "", ""),
+    "daemon-set": (world(pod("x", "a", kind="DaemonSet")), "", ""),
+    "mirror": (world(pod("x", "a", kind="", annotations={"kubernetes.io/config.mirror": "1"})), "", ""),
+    "used": (world(pod("x", "a", 2)), "NotUnderutilized", "50% is asked for, not less than 50%"),
+    "gpu": (
+        world(pod("x", "a", resources={"nvidia.com/gpu": 1}), resources={"nvidia.com/gpu": 2}),
+        *("NotUnderutilized", "50%"),
+    ),
+    "gpu-idle": (world(pod("x", "a", 2), resources={"nvidia.com/gpu": 2}), "", ""),
+    "disabled": (
+        world(annotations={"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}),
+        *("ScaleDownDisabledAnnotation", "it has the annotation"),
+    ),
+    "naked": (world(pod("x", "a", kind="")), "NotReplicated", "default/x is not replicated"),
+    "naked-safe": (world(pod("x", "a", kind="", annotations={SAFE: "true"})), "", ""),
+    "custom": (world(pod("x", "a", kind="Foo")), "NotReplicated", "default/x is not replicated"),
+    "system": (world(pod("x", "a", namespace="kube-system")), "UnmovableKubeSystemPod", "kube-system pod present: x"),
+    "not-safe": (world(pod("x", "a", annotations={SAFE: "false"})), "NotSafeToEvictAnnotation", "not safe to evict"),
+    "empty-dir": (world(pod("x", "a", spec=volume(emptyDir={}))), "LocalStorageRequested", "local storage present: x"),
+    "host-path": (world(pod("x", "a", spec=volume(hostPath={"path": "/x"}))), "LocalStorageRequested", "local storage"),
+    "in-memory": (world(pod("x", "a", spec=volume(emptyDir={"medium": "Memory"}))), "", ""),
+    "safe-volume": (world(pod("x", "a", annotations={LOCAL: "data"}, spec=volume(emptyDir={}))), "", ""),
+    "budget": (world(pod("x", "a")).add(TIGHT), "NotEnoughPdb", "not enough pod disruption budget to move default/x"),
+    "budget-open": (world(pod("x", "a")).add(LOOSE), "", ""),
+    "no-place": (
+        world(pod("x", "a", 1, spec={"nodeSelector": {"kubernetes.io/hostname": "a"}})),
+        *("NoPlaceToMovePods", "didn't match Pod's node affinity/selector"),
+    ),
+    "waits": (world().pod("wants", cpu=3), "NotUnderutilized", "75%"),
+}
+"""The cases of simulator/drainability/rules/*/rule_test.go, simulator/utilization/info_test.go and core/scaledown/
+eligibility/eligibility_test.go as far as they hold by the defaults of the flags, and what the scheduler adds."""
+
+
+@pytest.mark.parametrize(("cluster", "reason", "text"), CASES.values(), ids=CASES)
+def test_reasons(cluster: ks.Cluster, reason: str, text: str) -> None:
+    """A node goes, or stays by upstream's reason; those that are used too much stay in any case."""
+    found = ks.removable_nodes(cluster)
+    kept = {each.node: each for each in found.kept}
+    assert (kept["b"].reason, kept["c"].reason) == ("NotUnderutilized", "NotUnderutilized")
+    assert [each.node for each in found.freed] == ([] if reason else ["a"])
+    if reason:
+        assert kept["a"].reason == reason
+        assert text in kept["a"].text
+
+
+def test_threshold() -> None:
+    """With another threshold fuller nodes go as well, as long as there is room."""
+    found = ks.removable_nodes(world(pod("x", "a", 2)), threshold=0.9)
+    assert ([each.node for each in found.freed], found.moves[0].to_node) == (["a"], "c")
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3)), max_size=8), st.booleans())
+@settings(max_examples=15)
+def test_the_plan_holds(pods: list[tuple[str, int]], budget: bool) -> None:
+    """The nodes that go, drained as kubectl does it, leave no pod without a node and break no budget."""
+    cluster = ks.Cluster(release="1.36")
+    for name in "abcd":
+        cluster = cluster.node(name, cpu=6)
+    cluster = (
+        cluster.add(*(pod(f"web-{at}", node, cpu) for at, (node, cpu) in enumerate(pods) if pods)) if pods else cluster
+    )
+    cluster = cluster.add(LOOSE) if budget else cluster
+    found = ks.removable_nodes(cluster)
+    if found.freed:
+        names = [each.node for each in found.freed]
+        result = ks.drain(cluster, *names, ignore_daemonsets=True, force=True, delete_emptydir_data=True)
+        assert result.fine
+        assert {move.pod: move.to_node for move in found.moves} == {each.pod.key: each.node for each in result.moved}
