@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,9 +13,14 @@ from typing import Any
 import pytest
 import yaml
 from aiohttp import web
+from prometheus_client import CollectorRegistry
 
 from clusterstate.manifests.known_fields import unknown_fields
+from clusterstate.objects import ObjectMeta, Pod, PodSpec
+from kubescheduler.live.dry_run.dry_run_process import DRY_RUN_FAMILIES
 from kubescheduler.live.flags.flags import parse_flags
+from kubescheduler.live.metrics.unschedulable_workloads import UnschedulableWorkloads
+from kubescheduler.live.observers import UnschedulablePod
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes
@@ -294,3 +301,51 @@ def test_kustomize(release: str) -> None:
     volumes = built["Deployment", "kubescheduler"]["spec"]["template"]["spec"]["volumes"]
     assert ("ConfigMap", volumes[0]["configMap"]["name"]) in built
     assert {one["metadata"].get("namespace", "kube-system") for one in built.values()} == {"kube-system"}
+
+
+# --- alerts and dashboards ------------------------------------------------------------------
+
+NAME = re.compile(r"\b(?:kubescheduler|scheduler)_[a-z0-9_]+")
+LABELS = re.compile(r"by \(([^)]*)\)|([a-z]+)=~?\"")
+
+
+def expressions() -> list[str]:
+    """What the alerts and the dashboard ask Prometheus for."""
+    [rule] = documents(DEPLOY / "components/alerts/prometheus-rule.yaml")
+    dashboard = json.loads((DEPLOY / "dashboards/kubescheduler.json").read_text())
+    asked = [alert["expr"] for group in rule["spec"]["groups"] for alert in group["rules"]]
+    return asked + [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+def exported_labels() -> dict[str, set[str]]:
+    """Metric → its labels, of everything that 1.36 and a dry run export of scheduling."""
+    found: dict[str, set[str]] = {}
+    for family in (*live_release("1.36").metrics.families, *DRY_RUN_FAMILIES):
+        parts = ("_bucket", "_sum", "_count") if family.kind == "histogram" else ("",)
+        found |= {family.name + part: {*family.labels, "le"} for part in parts if family.registered}
+    registry = CollectorRegistry()
+    pod = Pod(ObjectMeta("a", "b"), PodSpec())
+    registry.register(UnschedulableWorkloads(lambda: [UnschedulablePod(pod, frozenset(), 1)]))
+    for metric in registry.collect():
+        found |= {sample.name: set(sample.labels) for sample in metric.samples}
+    return found
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_expressions_ask_for_what_is_exported(expression: str) -> None:
+    """Every metric is there under its name, and has the labels that it is selected and summed by."""
+    exported = exported_labels()
+    names = NAME.findall(expression)
+    assert names
+    asked = {label.strip() for found in LABELS.findall(expression) for label in (found[0] or found[1]).split(",")}
+    for name in names:
+        assert asked <= exported[name], name
+
+
+def test_alerts_are_what_the_operator_reads() -> None:
+    """Every alert has a name of its own, an expression, how long it holds, and a summary."""
+    [rule] = documents(DEPLOY / "components/alerts/prometheus-rule.yaml")
+    alerts = [alert for group in rule["spec"]["groups"] for alert in group["rules"]]
+    assert len({alert["alert"] for alert in alerts}) == len(alerts)
+    assert all(alert.keys() == {"alert", "expr", "for", "labels", "annotations"} for alert in alerts)
+    assert all(alert["annotations"]["summary"] for alert in alerts)

@@ -152,8 +152,8 @@ def _results(
     decisions: Iterable[Any],
 ) -> Iterator[str]:
     """For CI: a case per pod."""
+    from clusterstate.workload_names import workloads_of
     from kubescheduler.cli.decision_output import decided_suite
-    from kubescheduler.comparison.running_pods import workloads_of
     from kubescheduler.report.ci_results import rendered_results
 
     workloads = workloads_of(inputs.pods, inputs.cluster.objects)

@@ -11,6 +11,7 @@ import attrs
 
 from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.workload_names import workloads_of
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST, Drawing, drawn, drawn_notes, faults_of_seeds, runs_to_draw
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects
@@ -28,7 +29,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
     Step,
 )
-from kubescheduler.comparison.running_pods import taken_out, taken_out_note, workloads_of
+from kubescheduler.comparison.running_pods import taken_out, taken_out_note
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice

@@ -11,12 +11,12 @@ import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.release_view import ReleaseView
+from clusterstate.workload_names import workloads_of
 from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.comparison import Comparison, change_document
 from kubescheduler.comparison.drawn_runs import RealChoices, Rooms, choice_of
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
-from kubescheduler.comparison.running_pods import workloads_of
 from kubescheduler.live.dry_run.sightings import Agreement, RealEnd, Sighting
 
 BESIDE = "Every pod was decided as the real scheduler's choice was seen, on the cluster as it was right before."

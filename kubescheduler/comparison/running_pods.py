@@ -18,58 +18,10 @@ import msgspec
 from clusterstate.cache import TERMINATED, ClusterCache
 from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.errors import ConfigError, nearest
-from clusterstate.objects import ClusterObject, ObjectMeta, OwnerReference, Pod, ReplicaSet, Requirement, ResourceClaim
+from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
+from clusterstate.workload_names import workloads_of
 from kubescheduler.simulation.workload import as_new
-
-TEMPLATE_HASH = "pod-template-hash"
-"""The label that a Deployment gives the pods of a ReplicaSet; the ReplicaSet's name ends with its value."""
-
-MINUTES, SECONDS = range(24_000_000, 48_000_000), range(1_400_000_000, 2_000_000_000)
-"""What CronJobs put behind the names of their Jobs: minutes since 1970 from 1.21 on, seconds before. The numbers are
-those of the years 2015 to 2061 and 2014 to 2033, which dates as 20240131 and 2024013112 are not."""
-
-_NUMBERED = re.compile(r"(.+)-(\d{8}|\d{10})")
-
-Controllers = Mapping[tuple[str, str], OwnerReference]
-"""(namespace, name) of a ReplicaSet → its own controller."""
-
-
-def workloads_of(pods: Iterable[Pod], objects: Iterable[ClusterObject]) -> list[str]:
-    """Of each pod ``Kind/name`` of its workload: ``Deployment/web``; a pod that nobody controls is its own.
-
-    Through ReplicaSets to Deployments, by the ReplicaSet in ``objects`` or by the pod's template hash, and through
-    Jobs to CronJobs, by the number that ends the Job's name.
-    """
-    above = {
-        (obj.metadata.namespace, obj.metadata.name): owner
-        for obj in objects
-        if isinstance(obj, ReplicaSet) and (owner := _controller(obj.metadata)) is not None
-    }
-    return [_workload(pod.metadata, above) for pod in pods]
-
-
-def _controller(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
-
-
-def _workload(metadata: ObjectMeta, above: Controllers) -> str:
-    owner = _controller(metadata)
-    if owner is None or owner.kind == "Node":  # a static pod's mirror is controlled by its node
-        return f"Pod/{metadata.name}"
-    if owner.kind == "ReplicaSet":
-        found = above.get((metadata.namespace, owner.name))
-        if found is not None:
-            return f"{found.kind}/{found.name}"
-        suffix = f"-{metadata.labels.get(TEMPLATE_HASH, '')}"
-        if len(suffix) > 1 and owner.name.endswith(suffix) and owner.name != suffix:
-            return f"Deployment/{owner.name.removesuffix(suffix)}"
-    if owner.kind == "Job":
-        numbered = _NUMBERED.fullmatch(owner.name)
-        if numbered is not None and int(numbered[2]) in (MINUTES if len(numbered[2]) == len("24000000") else SECONDS):
-            return f"CronJob/{numbered[1]}"
-    return f"{owner.kind}/{owner.name}"
-
 
 ALL = "all"
 """Picks every running pod."""

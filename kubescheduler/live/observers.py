@@ -1,6 +1,10 @@
-"""Who is told of requests: of strangers to the process's own servers, and of the process to the API server."""
+"""Who is told of requests (of strangers to the process, and of the process to the API server); what metrics tell."""
 
 from __future__ import annotations
+
+import msgspec
+
+from clusterstate.objects import Pod
 
 
 class AccessObserver:
@@ -48,3 +52,13 @@ class RestObserver:
 
     def resolved(self, name: str, seconds: float) -> None:
         """The address of a host was looked up. name: without the port."""
+
+
+class UnschedulablePod(msgspec.Struct, frozen=True, eq=False):
+    """A pod that fits nowhere."""
+
+    pod: Pod
+    plugins: frozenset[str]
+    """Those that rejected it; empty: the release does not say, or an error ended the attempt."""
+    since: float
+    """When it came, in seconds since 1970."""

@@ -111,6 +111,11 @@ class SchedulingQueue:
         return self._cycle
 
     @property
+    def now(self) -> float:
+        """The time on the queue's clock, as entries have it."""
+        return self._clock()
+
+    @property
     def sizes(self) -> tuple[int, int, int]:
         """Pods that are active, waiting out a back-off, unschedulable or held back."""
         return len(self._active), len(self._waiting) + len(self._erring), len(self._unschedulable)

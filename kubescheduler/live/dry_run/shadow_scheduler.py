@@ -13,6 +13,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import Node, Pod
+from kubescheduler.cycle.failures import pending_of, rejectors_of
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.live.dry_run.sightings import (
     AgreementObserver,
@@ -22,6 +23,7 @@ from kubescheduler.live.dry_run.sightings import (
     SightingListener,
 )
 from kubescheduler.live.informers.inbox import Inbox, ObjectChange
+from kubescheduler.live.observers import UnschedulablePod
 from kubescheduler.live.wall_clock import WallClock
 
 DISRUPTION, PREEMPTED = "DisruptionTarget", "PreemptionByScheduler"
@@ -127,6 +129,8 @@ class _Waiting:
     """Whether the real scheduler has said that it fits nowhere."""
     nominated: str = ""
     """The node on which the real scheduler makes room for it."""
+    rejectors: frozenset[str] | None = None
+    """The plugins that left no node when it appeared; None: it had one."""
 
 
 class ShadowScheduler:
@@ -165,6 +169,14 @@ class ShadowScheduler:
     def undecided(self) -> int:
         """Pods of which the real scheduler has said nothing yet, or that fit nowhere."""
         return len(self._waiting)
+
+    def unschedulable(self) -> list[UnschedulablePod]:
+        """Pods that had no node by this configuration when they appeared, and still wait; for any thread."""
+        return [
+            UnschedulablePod(one.pod, one.rejectors, one.since.timestamp())
+            for one in list(self._waiting.values())
+            if one.rejectors is not None
+        ]
 
     @property
     def has_begun(self) -> bool:
@@ -269,7 +281,10 @@ class ShadowScheduler:
             self._ahead.cache.assume_pod(pod, decision.host)
         choice = FirstChoice(decision.host, decision.message)
         now = self._clock.now()
-        waiting = self._waiting[pod.metadata.uid] = _Waiting(pod, now, choice, now, nominated=pod.nominated_node_name)
+        rejectors = None if decision.host is not None else rejectors_of(decision) | pending_of(decision)
+        waiting = self._waiting[pod.metadata.uid] = _Waiting(
+            pod, now, choice, now, nominated=pod.nominated_node_name, rejectors=rejectors
+        )
         self._may_be_refused(waiting, "")
         self._cluster.nominate(pod, pod.nominated_node_name)
 

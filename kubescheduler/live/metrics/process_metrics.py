@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import platform
 import resource
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -31,7 +33,8 @@ from kubescheduler.live.metrics.loop_metrics import (
     QueueGauges,
 )
 from kubescheduler.live.metrics.metrics_registry import Family, MetricsRegistry, Visibility, exposition
-from kubescheduler.live.observers import AccessObserver, RestObserver
+from kubescheduler.live.metrics.unschedulable_workloads import UnschedulableWorkloads
+from kubescheduler.live.observers import AccessObserver, RestObserver, UnschedulablePod
 from kubescheduler.releases.lookup import release_named
 
 NAMED_USERS = frozenset({"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"})
@@ -384,6 +387,7 @@ class ProcessMetrics:
         profiles: whose plugins are counted.
         """
         names, queue, services = self.rules.names, parts.queue, parts.services
+        self.unschedulable(partial(_unschedulable, parts))
         set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
         if names is None or not isinstance(self.loop, LoopMetrics):
             return nothing_to_read
@@ -393,6 +397,10 @@ class ProcessMetrics:
             self.loop.counted = {name: _counted_plugins(framework) for name, framework in profiles.items()}
         state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)
         return QueueGauges(self.registry, names, state).read_cache
+
+    def unschedulable(self, pods: Callable[[], Iterable[UnschedulablePod]]) -> None:
+        """pods: those that fit nowhere; asked for each scrape, by any thread."""
+        self.registry.collectors.register(UnschedulableWorkloads(pods))
 
     def leads(self, name: str, *, leading: bool) -> None:
         """Leadership by the lease of this name began, or is not held."""
@@ -416,6 +424,15 @@ class ProcessMetrics:
     def resources(self, pods: Callable[[], Iterable[Pod]], leads: Callable[[], bool]) -> Callable[[], bytes]:
         """``GET /metrics/resources``. pods: all that are known; leads: whether this process does."""
         return PodResources(self.rules.resources, pods, leads).text
+
+
+def _unschedulable(parts: LoopParts) -> list[UnschedulablePod]:
+    """The pods of the queue that were tried in vain, or that a plugin holds back."""
+    queue = parts.queue
+    with parts.services.lock:
+        entries = [entry for entry in queue.entries() if entry.attempts or entry.rejectors]
+        began = time.time() - queue.now
+    return [UnschedulablePod(entry.pod, entry.rejectors | entry.pending, began + entry.added) for entry in entries]
 
 
 def _counted_plugins(framework: Framework) -> CountedPlugins:

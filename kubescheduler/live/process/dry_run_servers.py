@@ -22,6 +22,7 @@ def dry_run_servers(
     """The servers that settings ask for. says: writes a line of the log; those for details are left out."""
     assert settings.serving is not None
     metrics.waiting(lambda: process.shadow.undecided)
+    metrics.process.unschedulable(process.shadow.unschedulable)
     watched = metrics.process
 
     def log(line: LogLine) -> None:

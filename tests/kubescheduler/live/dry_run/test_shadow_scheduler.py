@@ -109,12 +109,14 @@ def test_it_fits_nowhere(shadow: Shadow) -> None:
     shadow.comes(big)
     refused = unschedulable(big)
     shadow.changes((big, refused), (refused, refused))
+    [found] = shadow.shadow.unschedulable()
+    assert (found.pod.metadata.name, found.plugins) == ("big", {"NodeResourcesFit"})
     assert [(line["real"], line["agrees"]) for line in shadow.lines] == [({"end": "unschedulable", "node": None}, True)]
     shadow.comes(node("c", "16"))
     shadow.binds(refused, "c")
     assert [line["cause"] for line in shadow.lines] == ["same", "same"]
     assert shadow.lines[1]["first"] is None
-    assert shadow.shadow.undecided == 0
+    assert shadow.shadow.undecided == len(shadow.shadow.unschedulable()) == 0
 
 
 def test_what_the_real_one_cannot_place(shadow: Shadow) -> None:
