@@ -160,6 +160,7 @@ def _reported(rehearsal: Rehearsal, nodes: list[str], there: list[Chosen], notes
         stays=tuple(stays for node in there for stays in node.stays),
         waiting=tuple(waiting),
         below=rehearsal.budgets.below(),
+        violations=tuple(rehearsal.violations),
         hints=rehearsal.hints(nowhere),
         notes=tuple(notes),
         **{"blocked": (), **more},

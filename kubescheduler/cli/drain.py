@@ -33,7 +33,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
         while not by_server and files < len(names) and (names[files] == "-" or os.path.exists(names[files])):
             files += 1
         server = kubeconfig is not None or context is not None
-        if not files and not server:
+        if not files and not server and given.get("write_config_to") is None:
             named = f": there is no file {names[0]}" if names else ""
             raise click.UsageError(f"say where the cluster is: CLUSTER, --kubeconfig or --context{named}")
         places: tuple[ClusterPlace, ...] = names[:files] or (ServerCluster(kubeconfig or "", context),)

@@ -287,10 +287,12 @@ class Budgets:
         return kept.health
 
     def at_best(self, key: str) -> int:
-        """How many disruptions a budget would allow if every pod were healthy that has not finished."""
-        health, pods = self.health(key), self.pods_of(key)
-        could = sum(pod.phase not in ("Succeeded", "Failed") for pod in pods)
-        return msgspec.structs.replace(health, healthy=max(could, health.healthy)).allowed
+        """How many disruptions a budget would allow if every pod were there and healthy that has not finished."""
+        budget, health = self.budget(key), self.health(key)
+        could = sum(pod.phase not in ("Succeeded", "Failed") for pod in self.pods_of(key))
+        if budget.max_unavailable is not None or isinstance(budget.min_available, str):
+            could = max(could, health.expected)
+        return msgspec.structs.replace(health, healthy=could).allowed
 
     def opening(self, key: str) -> str:
         """The smallest change by which a budget that allows nothing even at best would allow one disruption."""

@@ -275,7 +275,7 @@ class OrderSearch:
                 return True
             self._failed += 1
             if tuple(each.taken for each in stack[:-1]) == self._best:
-                self._obstacles += found
+                self._obstacles += found if self._obstacles else self._with_hints(found)
             self._back_to(step)
             if self._ended():
                 break
@@ -286,7 +286,18 @@ class OrderSearch:
         self._steps += 1
         rehearsal = self.rehearsal
         blocked = drained(rehearsal, chosen(rehearsal, batch, self._flags), self._flags)
-        return [*map(_of_blocked, blocked), *map(_of_homeless, rehearsal.nowhere())]
+        against = [Obstacle(each.pod, str(each), budgets=each.budgets) for each in rehearsal.violations]
+        return [*against, *map(_of_homeless, rehearsal.nowhere()), *map(_of_blocked, blocked)]
+
+    def _with_hints(self, found: list[Obstacle]) -> list[Obstacle]:
+        """With what would make room for the first pod that fits nowhere, as things are."""
+        homeless = [moved for moved in self.rehearsal.nowhere() if moved.now is not None]
+        if not homeless or homeless[0].now is None:
+            return found
+        hints = self.rehearsal.hints([homeless[0].now]).get(homeless[0].now.key, ())
+        opens = " or ".join(hint.text for hint in hints)
+        key = homeless[0].pod.key
+        return [msgspec.structs.replace(each, opens=opens) if each.pod == key else each for each in found]
 
     def _place(self, left: tuple[str, ...]) -> _Step:
         return _Step(left, self._candidates(left), self.rehearsal.objects())

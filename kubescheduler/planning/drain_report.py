@@ -16,7 +16,7 @@ from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain import Blocked, Stays
 from kubescheduler.planning.drain_order import Order
-from kubescheduler.planning.rehearsal import Moved
+from kubescheduler.planning.rehearsal import Moved, Violation
 
 
 class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
@@ -34,6 +34,8 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
     """The pods that waited before, each with its node now; empty: it waits still."""
     below: Mapping[str, Health] = msgspec.field(default_factory=dict)
     """``namespace/name`` of a budget → what it counts, of those with fewer healthy pods than they need at the end."""
+    violations: tuple[Violation, ...] = ()
+    """What preemption evicted against a budget."""
     hints: Mapping[str, tuple[Hint, ...]] = msgspec.field(default_factory=dict)
     """``namespace/name`` of a pod that fits nowhere → the smallest change, and one more node, that would do."""
     notes: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
             "belowBudget": {
                 key: {"healthy": health.healthy, "desired": health.desired} for key, health in self.below.items()
             },
+            "violations": [msgspec.to_builtins(each) for each in self.violations],
             "notes": list(self.notes),
         }
 
@@ -116,12 +119,15 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
         named = ("evicted", "preempted", "running", "nowhere", "lost", "blocked")
         said = ", ".join(f"{counts[name]:,} {TITLES[name]}" for name in named if counts[name] or name == "evicted")
         text = f"{len(self.nodes):,} node{'s' * (len(self.nodes) != 1)} drained: {said}"
-        return text if self.order is None else f"{self.order.sentence()} {text}"
+        if self.order is None or self.order.complete:
+            return text if self.order is None else f"{self.order.sentence()} {text}"
+        return f"{self.order.sentence()} As far as one gets: {text}" if self.nodes else self.order.sentence()
 
     def quiet(self) -> list[str]:
         """What is said of pods that drain does not move, and of budgets, a sentence each."""
         counts = Counter(stays.why for stays in self.stays)
         texts = [f"{count:,} pod{'s' * (count != 1)} left alone: {why}" for why, count in counts.items()]
+        texts += map(str, self.violations)
         for key, health in self.below.items():
             texts.append(f"budget {key} is violated: it needs {health.desired} healthy pods and has {health.healthy}")
         placed = sum(bool(node) for _, node in self.waiting)

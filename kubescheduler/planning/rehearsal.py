@@ -20,7 +20,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import Hint
-from kubescheduler.planning.budgets import Budgets
+from kubescheduler.planning.budgets import Budgets, is_counted
 from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
@@ -67,6 +67,17 @@ class Moved:
         return self.record.decision if self.record is not None and self.nowhere else None
 
 
+class Violation(msgspec.Struct, frozen=True):
+    """A pod that preemption evicted although its budget allowed no disruption."""
+
+    pod: str
+    by: str
+    budgets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.by} preempts {self.pod} against {' and '.join(f'budget {key}' for key in self.budgets)}"
+
+
 class Rehearsal:
     """One cluster under one scheduler. What is asked for happens in ``settle``, until nothing does any more."""
 
@@ -91,6 +102,8 @@ class Rehearsal:
         self._followed: dict[str, Moved] = {}
         self._homeless = dict.fromkeys(pod.key for pod in self.waiting)
         self._seen = 0
+        self.violations: list[Violation] = []
+        """What preemption evicted against a budget."""
         self.cordoned: frozenset[str] = frozenset()
         """The nodes that were asked to take no more pods."""
         self.budgets = Budgets(self.cache.objects, self._pods.values())
@@ -173,24 +186,25 @@ class Rehearsal:
         """
         self._run.advance()
         while len(self._run.preemptions) > self._seen:
+            self._look_after_all()
             for found in self._run.preemptions[self._seen :]:
                 self._seen += 1
                 for key in found.victims:
                     self._preempted(key, found.pod)
             self._run.advance()
-        for key in list(self._homeless):
-            self._look_after(key)
+        self._look_after_all()
         self._count_budgets()
 
-    def _look_after(self, key: str) -> None:
-        """A pod without a node may have one now."""
-        record = self._run.record(key)
-        if (moved := self._followed.get(key)) is not None:
-            moved.record = record
-        if record is not None and record.node:
-            del self._homeless[key]
-            self._pods[key] = record.pod
-            self.budgets.came(record.pod)
+    def _look_after_all(self) -> None:
+        """Pods without a node may have one now."""
+        for key in list(self._homeless):
+            record = self._run.record(key)
+            if (moved := self._followed.get(key)) is not None:
+                moved.record = record
+            if record is not None and record.node:
+                del self._homeless[key]
+                self._pods[key] = record.pod
+                self.budgets.came(record.pod)
 
     def _count_budgets(self) -> None:
         """The scheduler sees what budgets allow, as the disruption controller writes it."""
@@ -199,11 +213,11 @@ class Rehearsal:
                 self._run.report_change(old, budget)
 
     def _preempted(self, key: str, by: str) -> None:
-        record = self._run.record(key)
-        assert record is not None, key
-        self._follow(
-            record.pod, f"preempted by {by}", comes_back=fate_of(record.pod) in (Fate.REMADE, Fate.DAEMON, Fate.LEAVING)
-        )
+        pod = self._pods[key]
+        closed = [each for each in self.budgets.over(pod) if not self.budgets.health(each).allowed]
+        if closed and is_counted(pod):
+            self.violations.append(Violation(key, by, tuple(closed)))
+        self._follow(pod, f"preempted by {by}", comes_back=fate_of(pod) in (Fate.REMADE, Fate.DAEMON))
 
     def _follow(self, pod: Pod, why: str, *, comes_back: bool, after: float = 0.0) -> None:
         """Notes that a pod leaves, and has the next one come if there is one."""

@@ -179,6 +179,9 @@ def test_what_preemption_evicts_is_told() -> None:
     [victim] = result.nowhere
     assert victim.left == ["preempted by default/high-0"]
     assert list(result.below) == ["default/low"]
+    assert [str(each) for each in result.violations] == [
+        f"default/high-0 preempts {victim.pod.key} against budget default/low"
+    ]
     assert result.to_dict()["belowBudget"] == {"default/low": {"healthy": 1, "desired": 2}}
     assert result.counts()["preempted"] == 1
 

@@ -29,7 +29,7 @@ def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]]
         rehearsal.settle()
         before = rehearsal.budgets.below()
         blocked = drained(rehearsal, chosen(rehearsal, batch, flags), flags)
-        if blocked or rehearsal.nowhere() or rehearsal.budgets.below().keys() - before.keys():
+        if blocked or rehearsal.nowhere() or rehearsal.violations or rehearsal.budgets.below().keys() - before.keys():
             return False
         assert not [pod for node in batch for pod in rehearsal.pods_on(node)]
         objects = rehearsal.objects()
