@@ -79,33 +79,36 @@ class FewestNodes:
     # --- a first set ------------------------------------------------------------------------------------
 
     def _grown(self, played: Played) -> Played:
-        """A set with which everything runs that nodes help, from one with which not everything does."""
+        """A set with which everything runs that nodes help, from one with which not everything does.
+
+        What is added is doubled from time to time: the scheduler may spread pods over whatever there is.
+        """
+        times = 1
         while waiting := played.pending.keys() - self._left:
             hopeless = frozenset(key for key in waiting if not self._needs.of_kind(key).shapes)
             self._left |= hopeless
             if not waiting - hopeless:
                 continue
-            more = self._more(played, waiting - hopeless)
+            more = self._more(played, waiting - hopeless, times)
             if more is None:
                 self._left |= waiting
                 break
-            played = more
+            played, times = more, 2 * times
         return played
 
-    def _more(self, played: Played, waiting: Iterable[str]) -> Played | None:
-        """With nodes more, of which fewer pods wait; None: neither what these need helps, nor any one node more, nor
-        one of each shape."""
-        number = len(played.pending)
+    def _more(self, played: Played, waiting: Iterable[str], times: int) -> Played | None:
+        """With nodes more, so that more pods run; None: neither what these need so many times helps, nor any one node
+        more, nor one of each shape."""
         counts = played.counts
         useful = {at for key in waiting for at in self._needs.of_kind(key).shapes}
-        needed = self.cover(self._needs.only_of(waiting), counts)
+        needed = tuple(times * each for each in self.cover(self._needs.only_of(waiting), counts))
         one_each = tuple(int(at in useful) for at in range(len(counts)))
         singles = [tuple(int(at == one) for at in range(len(counts))) for one in sorted(useful)]
         for attempts in ([needed], singles, [one_each]):
             tried = [self._trials.play(sums) for more in attempts if (sums := self._added(counts, more)) != counts]
             if tried:
-                best = min(tried, key=lambda each: (len(each.pending), self.cost(each.counts)))
-                if len(best.pending) < number:
+                best = min(tried, key=lambda each: (-each.placed, self.cost(each.counts)))
+                if best.placed > played.placed:
                     return best
         return None
 
@@ -116,32 +119,37 @@ class FewestNodes:
         )
 
     def cover(self, needs: Sequence[Need], there: Counts = (), among: Iterable[int] | None = None) -> Counts:
-        """Nodes that meet needs, as far as there may be so many beside those there are: again and again of the shape
-        that offers most for its price."""
+        """Nodes that meet needs, as far as there may be so many beside those there are: the need that costs most first,
+        by the shape that offers most of it for its price, and of such the one that offers most of the others."""
         size = len(self._prices)
         counts, usable = [0] * size, set(range(size) if among is None else among)
         room = [
             None if most is None else most - was for most, was in zip(self._most, there or (0,) * size, strict=True)
         ]
-        while short := [need for need in needs if need.short(tuple(counts)) > 0]:
-            open_ = [at for at in usable if room[at] is None or counts[at] < (room[at] or 0)]
-            worth = {at: self._worth(at, short, tuple(counts)) for at in open_}
-            best = max(worth, key=lambda at: (worth[at], -at), default=None)
-            if best is None or not worth[best]:
-                break
-            counts[best] += self._steps(best, short, tuple(counts), room[best])
-        return tuple(counts)
+        while True:
+            there_now = tuple(counts)
+            open_ = [at for at in usable if (limit := room[at]) is None or counts[at] < limit]
+            short = [need for need in needs if need.short(there_now) > 0 and any(need.each[at] for at in open_)]
+            if not short:
+                return there_now
+            worst = max(short, key=lambda need: need.short(there_now) * self._rate(need, open_))
+            offering = [at for at in open_ if worst.each[at]]
+            best = min(
+                offering, key=lambda at: (self._prices[at] / worst.each[at], -self._worth(at, short, there_now), at)
+            )
+            steps, limit = -(-worst.short(there_now) // worst.each[best]), room[best]
+            counts[best] += steps if limit is None else min(steps, limit - counts[best])
+
+    def _rate(self, need: Need, shapes: Iterable[int]) -> Fraction:
+        """What a unit of a need costs at least."""
+        return min(self._prices[at] / need.each[at] for at in shapes if need.each[at])
 
     def _worth(self, at: int, short: Sequence[Need], counts: Counts) -> Fraction:
+        """What a node of a shape meets of the needs, in shares of what is missing, for its price."""
         shares = (
             Fraction(min(need.each[at], missing), missing) for need in short if (missing := need.short(counts)) > 0
         )
         return sum(shares, Fraction(0)) / self._prices[at]
-
-    def _steps(self, at: int, short: Sequence[Need], counts: Counts, room: int | None) -> int:
-        """How many nodes until the first of the needs is met by the shape."""
-        steps = min(-(-need.short(counts) // need.each[at]) for need in short if need.each[at])
-        return steps if room is None else min(steps, room - counts[at])
 
     def _of_one_shape(self, needs: Sequence[Need]) -> Iterator[Played]:
         """Sets of a single shape with which everything runs; the number is doubled a few times until it does."""

@@ -40,6 +40,8 @@ LASTING = frozenset(
     }
 )
 """Checks of all releases whose refusal stands, however many pods come and nodes are added."""
+ORDERS = 20
+"""Needs that are put first, each in turn, to find what all cost together."""
 AFFINITY = frozenset({"MatchInterPodAffinity", "InterPodAffinity"})
 """The checks by which anti-affinity keeps two pods apart; ports are told by the reason."""
 
@@ -215,19 +217,40 @@ class Needs:
 
     # --- bounds -----------------------------------------------------------------------------------------------
 
-    def bound(self, needs: Iterable[Need], most: Sequence[int | None]) -> Bound | None:
-        """The largest of what each need alone costs; None where one cannot be met. Rounded up to what prices add up
-        to."""
+    def bound(self, needs: Sequence[Need], most: Sequence[int | None]) -> Bound | None:
+        """The largest of what each need alone costs, and of what several cost together; None where one cannot be met.
+        Rounded up to what prices add up to."""
         step = common_price(self._prices)
         best = Bound(Fraction(0), "")
         for need in needs:
             cost = self.least(need, most)
             if cost is None:
                 return None
+            best = max(best, Bound(math.ceil(cost / step) * step, need.what), key=lambda each: each.cost)
+        widest_first = sorted(needs, key=lambda need: -sum(each > 0 for each in need.each))
+        for first in (*widest_first[:ORDERS], *widest_first[ORDERS:][-1:]):
+            cost, used = self._together([first, *(need for need in widest_first if need is not first)])
             rounded = math.ceil(cost / step) * step
             if rounded > best.cost:
-                best = Bound(rounded, need.what)
+                best = Bound(rounded, "; ".join(need.what for need in used))
         return best
+
+    def _together(self, needs: Iterable[Need]) -> tuple[Fraction, list[Need]]:
+        """What needs cost together at least, and which of them add to that.
+
+        Each unit of a need is given a worth, one need after the other as much as the prices leave: what a node offers
+        of all needs is never worth more than the node costs, so that nodes which meet them all cost no less than what
+        they are worth (weak duality of linear programs, where any order of the needs gives a bound).
+        """
+        left, total, used = list(self._prices), Fraction(0), list[Need]()
+        for need in needs:
+            offered = [(left[at], each) for at, each in enumerate(need.each) if each]
+            worth = min((price / each for price, each in offered), default=Fraction(0))
+            if worth:
+                left = [price - worth * each for price, each in zip(left, need.each, strict=True)]
+                total += worth * need.amount
+                used.append(need)
+        return total, used
 
     def least(self, need: Need, most: Sequence[int | None]) -> Fraction | None:
         """What meeting a need costs at least, were nodes divisible: by the shapes that offer most for their price."""

@@ -107,6 +107,8 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     """How often the scheduler ran for it."""
     asked: int
     """Pods that were to run."""
+    placed: int
+    """Those that do."""
     shapes: tuple[ShapeUse, ...]
     nodes: tuple[NewNode, ...]
     placements: Mapping[str, str]
@@ -119,7 +121,7 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     @property
     def everything_runs(self) -> bool:
         """Whether every pod has a node with these."""
-        return not self.left
+        return self.placed == self.asked
 
     def sentences(self) -> list[str]:
         """The answer in words, a paragraph each."""
@@ -180,7 +182,7 @@ def _left_dict(left: LeftOver) -> dict[str, Any]:
 
 def _sentences(plan: NodePlan) -> Iterator[str]:
     left = sum(1 + len(each.others) for each in plan.left)
-    placed = plan.asked - left
+    placed, behind = plan.placed, plan.asked - plan.placed - left
     number = sum(plan.added.values())
     if not plan.asked:
         yield "No pod is asked about, so no node is needed."
@@ -203,6 +205,8 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
         yield f"{_pods(left)} {'fit' if left != 1 else 'fits'} on no node of any shape."
     elif left:
         yield f"{_pods(left)} still {'wait' if left != 1 else 'waits'}."
+    if behind > 0:
+        yield f"{_pods(behind)} more {'come' if behind != 1 else 'comes'} only when those before have a node."
 
 
 def _how_good(plan: NodePlan) -> str:
@@ -291,6 +295,8 @@ def _shown(trials: NodeTrials, played: Played, bound: Bound, top: int | None) ->
     )
     note = [f"on the new nodes run {', '.join(daemons)} (DaemonSets)"] if daemons and any(played.counts) else []
     nodes = list(_nodes_of(trials, played))
+    placements = {record.pod.key: record.node for record in played.report.pods if record.node}
+    asked = trials.asked.pods()
     counts = zip(trials.shapes, played.counts, prices_of(trials.shapes), strict=True)
     return NodePlan(
         added={shape.name: number for shape, number in zip(trials.shapes, played.counts, strict=True) if number},
@@ -299,10 +305,11 @@ def _shown(trials: NodeTrials, played: Played, bound: Bound, top: int | None) ->
         bound=bound,
         proven=False,
         runs=trials.count,
-        asked=len(trials.asked.pods()),
+        asked=len(asked),
+        placed=sum(pod.key in placements for pod in asked),
         shapes=tuple(_uses(trials, played, nodes)),
         nodes=tuple(nodes),
-        placements={record.pod.key: record.node for record in played.report.pods if record.node},
+        placements=placements,
         left=tuple(_left_overs(trials, played, top)),
         notes=tuple(note),
     )

@@ -122,6 +122,11 @@ class Played(msgspec.Struct, frozen=True, eq=False):
         """The pods that have no node at the end, by namespace/name."""
         return {record.pod.key: record for record in self.report.pending}
 
+    @property
+    def placed(self) -> int:
+        """How many pods got a node; of those that follow others some may not have come."""
+        return sum(record.placed is not None for record in self.report.pods)
+
 
 class NodeTrials:
     """The cluster with any numbers of new nodes. Each trial is a run of the scheduler's own loop from the beginning."""

@@ -36,7 +36,7 @@ def spread(skew: int, key: str, domains: int) -> dict[str, Any]:
     return {"topologySpreadConstraints": [{**constraint, "labelSelector": {"matchLabels": {"app": "estimatee"}}}]}
 
 
-PORT = {
+PORT: dict[str, Any] = {
     "containers": [
         {"name": "c", "resources": {"requests": {"cpu": "200m"}}, "ports": [{"containerPort": 5555, "hostPort": 5555}]}
     ]

@@ -160,3 +160,16 @@ def test_few_tries() -> None:
     assert not plan.left
     assert not plan.proven
     assert "not proven" in " ".join(plan.sentences())
+
+
+def test_pods_that_follow_one_another() -> None:
+    """Of a StatefulSet whose first pod fits nowhere the others never come, and are not counted as running."""
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "5"}}}]}
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": spec}
+    sets = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}}
+    workload = {**sets, "spec": {"replicas": 3, "template": template, "selector": {"matchLabels": {"app": "db"}}}}
+    plan = ks.nodes(waiting(0), [SMALL], workload)
+    assert (plan.asked, plan.placed, plan.everything_runs) == (3, 0, False)
+    assert "2 pods more come only when those before have a node." in plan.sentences()
+    larger = ks.nodes(waiting(0), [{**SMALL, "cpu": 10}], workload)
+    assert (dict(larger.added), larger.placed) == ({"small": 2}, 3)
