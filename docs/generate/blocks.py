@@ -33,7 +33,7 @@ import attrs
 import yaml
 
 from docs.generate.example_server import ASKING, SHOWN, example_server
-from docs.generate.warm_process import arguments_of, ran
+from docs.generate.warm_process import put_into
 
 ROOT = Path(__file__).parents[2]
 PORT = 8888
@@ -121,6 +121,7 @@ class Session:
         for path in (folder / "policy_examples").glob("*.*"):
             self._write(path, path.read_text(encoding="utf-8"))
         _fake_kubectl(folder / ".bin")
+        put_into(folder / ".bin")
 
     def __enter__(self) -> Session:
         return self
@@ -193,11 +194,8 @@ class Session:
         if not self._server and any(word in command for word in ASKING):
             examples = [self.folder / "policy_examples" / name for name in EXAMPLES]
             self._server = self._servers.enter_context(example_server(self.folder / ".home", examples))
-        plain = arguments_of(typed)
         if typed.endswith(" &"):
             printed = self._start(typed.removesuffix(" &"))
-        elif plain is not None:
-            self._status, printed = ran(plain, self.folder, self._environment())
         else:
             done = self._process(["bash", "-c", f"(exit {self._status}); {typed}"], "")
             self._status, printed = done.returncode, done.stdout

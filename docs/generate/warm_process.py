@@ -1,22 +1,22 @@
 """Commands of examples without a start of their own: each is a fork of one process that has imported everything.
 
-Python begins, and imports the program, in a third of a second: three hundred examples do little else.
+Python begins, and imports the program, in a third of a second; three hundred examples do little else. ``put_into``
+writes programs ``kubescheduler`` and ``python`` that hand their words, streams and environment to that process.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
-import json
 import os
-import re
-import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
 from pathlib import Path
 
 WARM = """
-import contextlib, importlib, json, os, pkgutil, runpy, sys, tempfile, traceback
+import contextlib, importlib, json, os, pkgutil, runpy, select, signal, socket, sys, traceback
 
 import kubescheduler
 from kubescheduler.__main__ import main
@@ -28,27 +28,29 @@ for found in pkgutil.walk_packages(kubescheduler.__path__, "kubescheduler."):
     if not any(part in found.name for part in LATER):
         with contextlib.suppress(ImportError):
             importlib.import_module(found.name)
+for release in ("1.16", "1.36"):
+    cluster = kubescheduler.Cluster(release=release).node("a", cpu=1).pod("p", cpu=1)
+    kubescheduler.Scheduler(cluster).decide(cluster.pending()[0]).to_dict()
 
 
-def become(asked, printed):
+def become(asked, streams):
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    for stream in (1, 2):
-        os.dup2(printed, stream)
-    sys.stdin = open(os.devnull)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
     sys.argv = asked["arguments"]
     if sys.argv[0] == "kubescheduler":
         main()
     else:
-        del sys.argv[:2]
         sys.path.insert(0, asked["folder"])
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
 
 
-def status_of(asked, printed):
+def status_of(asked, streams):
     try:
-        become(asked, printed)
+        become(asked, streams)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
@@ -59,63 +61,76 @@ def status_of(asked, printed):
     return 0
 
 
-answers = os.fdopen(int(sys.argv.pop()), "w")
-for line in sys.stdin:
-    asked = json.loads(line)
-    with tempfile.TemporaryFile() as printed:
-        child = os.fork()
-        if not child:
-            status = status_of(asked, printed.fileno())
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-            os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        printed.seek(0)
-        answers.write(json.dumps([status, printed.read().decode()]) + "\\n")
-        answers.flush()
+def serve(connection):
+    text, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+    while not text.endswith(b"\\n"):
+        text += connection.recv(1 << 16)
+    status = status_of(json.loads(text), streams)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    connection.sendall(b"%d" % status)
+    os._exit(0)
+
+
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print(flush=True)
+while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+    connection, _ = listener.accept()
+    if not os.fork():
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        listener.close()
+        serve(connection)
+    connection.close()
 """
-"""Runs what is asked for, a line each: ``arguments``, ``folder``, ``environment``; answers with status and output."""
+"""Is asked for commands on a socket, and answers each with its exit status; ends with its standard input."""
 
-PLAIN = re.compile(r"(?:kubescheduler|python -m pytest)(?: [^|<>&;$`*?~#\n]+)?")
-"""A command that no shell is needed for."""
-STARTING = ("sweep", "lab", "run")
-"""Commands that start processes of their own, or serve."""
+CLIENT = """#!{python} -IS
+import json, os, socket, sys
 
-
-def arguments_of(command: str) -> list[str] | None:
-    """The words of a command that ``ran`` can run; None: a shell has to."""
-    joined = command.replace("\\\n", " ")
-    if not PLAIN.fullmatch(joined):
-        return None
-    words = shlex.split(joined)
-    return None if set(words[1:2]) & set(STARTING) else words
+name, *words = os.path.basename(sys.argv[0]), *sys.argv[1:]
+ours = words[:2] == ["-m", "pytest"] if name == "python" else words[:1] not in (["lab"], ["run"], ["sweep"])
+if not ours:  # what begins processes of its own, or serves, begins as ever
+    os.execv({python!r}, [{python!r}, *(["-m", name] if name != "python" else []), *words])
+arguments = words[1:] if name == "python" else [name, *words]
+asked = {{"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}}
+with socket.socket(socket.AF_UNIX) as connection:
+    connection.connect({address!r})
+    text = json.dumps(asked).encode() + b"\\n"
+    sent = socket.send_fds(connection, [text], [0, 1, 2])
+    connection.sendall(text[sent:])
+    sys.exit(int(connection.recv(9)))
+"""
 
 
 @functools.cache
-def _warm() -> tuple[subprocess.Popen[str], int]:
-    answers, told = os.pipe()
+def _warm() -> str:
+    """The address of the process, which ends with this one."""
+    folder = tempfile.mkdtemp(prefix="warm-")
+    address = str(Path(folder) / "socket")
     process = subprocess.Popen(
-        [sys.executable, "-c", WARM, str(told)],
+        [sys.executable, "-c", WARM, address],
         stdin=subprocess.PIPE,
-        text=True,
-        pass_fds=[told],
+        stdout=subprocess.PIPE,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"},
     )
-    os.close(told)
-    return process, answers
+
+    def end() -> None:
+        process.communicate()
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    assert process.stdout is not None
+    assert process.stdout.readline(), "it did not begin"
+    return address
 
 
-def ran(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """(exit status, what it printed) of a command in a folder. The process that runs it ends with this one."""
-    process, answers = _warm()
-    assert process.stdin is not None
-    asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment)}
-    process.stdin.write(json.dumps(asked) + "\n")
-    process.stdin.flush()
-    line = b""
-    while not line.endswith(b"\n"):
-        part = os.read(answers, 1 << 16)
-        assert part, f"it ended: {process.wait()}"
-        line += part
-    status, printed = json.loads(line)
-    return status, printed
+def put_into(folder: Path) -> None:
+    """Writes the programs into a folder that is to be the first in ``PATH``."""
+    for name in ("kubescheduler", "python"):
+        program = folder / name
+        program.write_text(CLIENT.format(python=sys.executable, address=_warm()), encoding="utf-8")
+        program.chmod(0o755)

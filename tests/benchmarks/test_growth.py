@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import attrs
 import pytest
 
-from benchmarks.growth import AXES, ROWS, Point, Scale, exponent, exponents, growth_chart, judgement, saved_points
-from tests.support.releases_tried import RELEASES_TRIED
+from benchmarks.growth import AXES, ROWS, Point, exponent, growth_chart, judgement, saved_points
 
 
 def points(axis: str, times: dict[int, float]) -> list[Point]:
@@ -32,11 +30,6 @@ def points(axis: str, times: dict[int, float]) -> list[Point]:
 def test_exponent(before: tuple[float, float], after: tuple[float, float], expected: float | None) -> None:
     """The power of the size between two sizes."""
     assert exponent(before, after) == (None if expected is None else pytest.approx(expected))
-
-
-def test_exponents_of_neighbours() -> None:
-    """Every point is compared with the one before it; the first with none."""
-    assert exponents(points("nodes", {1: 1.0, 10: 10.0, 100: 10.0})) == [None, pytest.approx(1.0), pytest.approx(0.0)]
 
 
 @pytest.mark.parametrize(
@@ -102,33 +95,3 @@ def test_a_line_for_every_release_and_axis() -> None:
     root = ET.fromstring(growth_chart(points))
     assert len(root.findall(f"{SVG}polyline")) == 2 * len(AXES) * len(ROWS)
     assert len(root.findall(f"{SVG}circle")) == len(points) * len(ROWS)
-
-
-def test_lines_that_are_covered_are_wider() -> None:
-    """So that releases which take equally long are all to be seen."""
-    points = [Point(r, "nodes", size, 1e-4, 0.0, 0.0, 10**8) for r in RELEASES_TRIED for size in (500, 5_000)]
-    drawn = ET.fromstring(growth_chart(points)).findall(f"{SVG}polyline")[: len(RELEASES_TRIED)]
-    widths = [float(line.attrib["stroke-width"]) for line in drawn]
-    assert all(wide > narrow + 1 for wide, narrow in pairwise(widths))
-    assert len({line.attrib["class"] for line in drawn}) == len(RELEASES_TRIED)
-
-
-def test_legible_on_light_and_dark() -> None:
-    """The picture brings its own background, and both change together."""
-    text = growth_chart([Point("1.36", "nodes", 500, 1e-4, 0.0, 0.0, 10**8)])
-    assert "prefers-color-scheme: dark" in text
-    assert 'class="back"' in text
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [pytest.param(1, 0.0, id="lowest"), pytest.param(10, 50.0, id="middle"), pytest.param(0, 0.0, id="nothing")],
-)
-def test_scale(value: float, expected: float) -> None:
-    """Equal ratios are equal distances; 0 stands where the lowest value does."""
-    assert Scale(1, 100, 0, 100).at(value) == pytest.approx(expected)
-
-
-def test_nothing_measured() -> None:
-    """Without points there are empty panels."""
-    assert not ET.fromstring(growth_chart([])).findall(f"{SVG}polyline")

@@ -84,35 +84,6 @@ def test_a_cluster_on_several_axes_is_measured_once(monkeypatch: pytest.MonkeyPa
     assert asked == [(r, *each) for r in ("1.4", "1.20") for each in ((50, 0), (5_000, 0), (5_000, 10))]
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One axis with two sizes, each measured at once."""
-    monkeypatch.setattr(scale, "AXES", {"nodes": Axis("nodes", "nodes", (5, 50))})
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    ("error", "status", "words"),
-    [
-        pytest.param(FailedError("no"), 2, "not measured: no", id="a failure"),
-        pytest.param(KeyboardInterrupt(), 130, "interrupted", id="Ctrl-C"),
-    ],
-)
-def test_ends_early(monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, words: str) -> None:
-    """What was measured by then is printed."""
-
-    def child(_: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-        if arguments["world"]["nodes"] == 50:
-            raise error
-        return {"decision": 1e-4, "node_event": 1e-3, "building": 1.0, "memory": 10 << 20}
-
-    monkeypatch.setattr(scale, "measured_in_child", child)
-    found = CliRunner().invoke(scale.main, ["--axis", "nodes", "--release", "1.20"])
-    assert found.exit_code == status
-    assert words in found.output
-    assert ["1.20", "nodes", "5"] in [line.split()[:3] for line in found.output.splitlines()]
-
-
 @pytest.mark.parametrize("axis", AXES)
 def test_worlds(axis: str) -> None:
     """A cluster has what the axis says, and every measured pod finds a node."""
@@ -125,11 +96,6 @@ def test_worlds(axis: str) -> None:
     found = measure_point(sizes, "1.36", 0.0, 50)
     assert found["decision"] > 0
     assert found["memory"] > 1 << 20
-
-
-def test_classes_are_distinct() -> None:
-    """As many classes run as the cluster is said to have."""
-    assert len(build(ClusterSize(nodes=3, running=20, classes=7), "1.16").cache.columns.infos) == 7
 
 
 def test_in_a_child_process() -> None:

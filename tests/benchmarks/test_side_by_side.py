@@ -39,19 +39,6 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], None]:
     return put
 
 
-@pytest.mark.parametrize(
-    ("unit", "expected"),
-    [
-        pytest.param("/s", "400/s", id="rate"),
-        pytest.param("ms", "2.5 ms", id="milliseconds"),
-        pytest.param("s", "0.00 s", id="seconds"),
-    ],
-)
-def test_shown(unit: str, expected: str) -> None:
-    """A figure is shown in its unit."""
-    assert Headline("t", unit=unit).shown(0.0025) == expected
-
-
 def test_the_ratio_is_of_neighbours_in_time() -> None:
     """Each sample is compared with the one measured just before it, so that a machine's slow minute counts for both."""
     found = Measured(Headline("t"), [sample(2.0), sample(20.0)], [sample(1.0), sample(5.0)])
@@ -70,16 +57,6 @@ def test_in_turn(answer: Callable[[Answer], None]) -> None:
     [found] = alternate(ONE, OTHER, 2)
     assert asked == [(3, OTHER), (30, HERE)] * 2
     assert (len(found.before), len(found.here), found.arguments) == (2, 2, {"pods": 30})
-
-
-def test_fewer_rounds_before(answer: Callable[[Answer], None]) -> None:
-    """A checkout that takes long is measured in the first rounds only, and the duration counts that."""
-    answer(lambda arguments, checkout: 1.0)
-    measurement = attrs.evolve(ONE, rounds_before=2, seconds=10.0)
-    [found] = alternate(measurement, OTHER, 5)
-    assert (len(found.before), len(found.here)) == (2, 5)
-    assert measurement.duration(5) == 35.0
-    assert measurement.duration(1) == 10.0
 
 
 def test_what_only_the_other_lacks(answer: Callable[[Answer], None]) -> None:
@@ -154,18 +131,6 @@ def test_columns() -> None:
     words = row(found, {}).split()
     assert words == ["t", "11.00", "s", "3.00", "s", "3.00", "2.00–4.00", "7.00", "s", "4", "8", "2", "s"]
     assert len(row(found, {})) < len(HEAD) + 20
-
-
-def test_wall_time_does_not_count() -> None:
-    """On a machine with other work, only CPU time says what a change did."""
-    found = Measured(Headline("t", unit="s"), [sample_of(1.0, wall=6.0)], [sample_of(1.0, wall=3.0)])
-    assert row(found, {}).split() == ["t", "1.00", "s", "1.00", "s", "1.00", "1.00–1.00", "3.00", "s", "1", "1"]
-
-
-def test_what_the_other_checkout_lacks() -> None:
-    """It is shown as a dash, and left open where there is no other checkout."""
-    assert row(Measured(Headline("t"), [], [sample_of(0.5)], lacking="No such option"), {}).split().count("–") == 4
-    assert "–" not in row(Measured(Headline("t"), [], [sample_of(0.5)]), {})
 
 
 @pytest.mark.parametrize(
