@@ -36,6 +36,7 @@ from kubescheduler.core.sharing import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16
 from tests.support.custom.extender_process import extender
+from tests.support.laws import costly
 from tests.support.references.error_kinds import KINDS, ErrorKind
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster
@@ -323,6 +324,7 @@ def test_what_is_read_later_is_what_was_decided(engine: str) -> None:
     """
     read_of_runs = 0
 
+    @costly
     @given(given_runs=runs(), tie=st.sampled_from(list(TIES)), picks=st.lists(st.integers(0, 59), max_size=5))
     @example(plenty(), "by name", [31, 7])
     def law(given_runs: Runs, tie: str, picks: list[int]) -> None:
