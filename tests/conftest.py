@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubescheduler.__main__ import MADE_BEFORE_COLLECTION
-
 if TYPE_CHECKING:
     from kubescheduler.live.transport.io_thread import IoThread
     from tests.support.apiserver.front_server import FrontServer
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester", "tests.support.laws"]
 
-gc.set_threshold(MADE_BEFORE_COLLECTION)  # as the command line has it: thousands of tests would be gone through
+gc.set_threshold(20_000)  # hundreds of modules and thousands of tests would be gone through again and again
 
 # A shell that starts the tests in the background ignores SIGINT, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
