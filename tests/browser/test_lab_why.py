@@ -174,7 +174,7 @@ def test_the_selected_step_is_in_view(lab: RunningLab, lab_pages: LabPages) -> N
         page.wait_for_function(inside)
 
 
-COUNT = 5
+COUNT = 3
 """Scenarios of each release."""
 SHOWN = 30
 """Rows of the ranking."""
