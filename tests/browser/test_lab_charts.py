@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -43,9 +44,17 @@ def asked_about(page: Page, pod: str) -> None:
     settled(page)
 
 
-def test_totals(lab: RunningLab, lab_pages: LabPages) -> None:
+@pytest.fixture(scope="module")
+def page(lab: RunningLab, browser: Any) -> Iterator[Page]:
+    """What all charts of decisions are saved from, one after the other; at the end nothing was noted of it."""
+    pages = LabPages(browser)
+    yield pages.opened(lab)
+    pages.close()
+    assert pages.faults == []
+
+
+def test_totals(page: Page) -> None:
     """Of the last step: each node with its total, each rule with its letter and weight."""
-    page = lab_pages.opened(lab)
     asked_about(page, POD)
     show_screen(page, "Why")
     page.locator("#step-select").click()
@@ -63,9 +72,8 @@ def test_totals(lab: RunningLab, lab_pages: LabPages) -> None:
 
 
 @pytest.mark.parametrize("step", ["score", "normalise"])
-def test_lanes_of_scores(step: str, lab: RunningLab, lab_pages: LabPages) -> None:
+def test_lanes_of_scores(step: str, page: Page) -> None:
     """Raw and normalised: every number of the page is in the file."""
-    page = lab_pages.opened(lab)
     asked_about(page, POD)
     show_screen(page, "Why")
     page.locator(f"#step-{step}").click()
@@ -75,9 +83,8 @@ def test_lanes_of_scores(step: str, lab: RunningLab, lab_pages: LabPages) -> Non
     assert {number: texts.count(number) >= numbers.count(number) for number in numbers} == dict.fromkeys(numbers, True)
 
 
-def test_checks(lab: RunningLab, lab_pages: LabPages) -> None:
+def test_checks(page: Page) -> None:
     """Each node with its signs and reasons, each check with its name."""
-    page = lab_pages.opened(lab)
     asked_about(page, "train-1")
     show_screen(page, "Why")
     page.locator("#step-filter").click()
@@ -90,9 +97,8 @@ def test_checks(lab: RunningLab, lab_pages: LabPages) -> None:
     assert {titles.nth(at).get_attribute("title") for at in range(titles.count())} <= set(texts)
 
 
-def test_ranking(lab: RunningLab, lab_pages: LabPages) -> None:
+def test_ranking(page: Page) -> None:
     """Each node of the ranking with its total."""
-    page = lab_pages.opened(lab)
     asked_about(page, POD)
     show_screen(page, "Tune")
     page.locator("ol.ranking li").first.wait_for()
@@ -103,9 +109,9 @@ def test_ranking(lab: RunningLab, lab_pages: LabPages) -> None:
         assert row.locator(".total").inner_text() in texts
 
 
-def test_resources(lab: RunningLab, lab_pages: LabPages) -> None:
+def test_resources(page: Page) -> None:
     """Each node in view with its zone and its amounts, and what the pod asks for."""
-    page = lab_pages.opened(lab)
+    show_screen(page, "Cluster")
     asked_about(page, POD)
     texts = texts_of(page, "nodes")
     cards = page.locator("article.node")
@@ -120,61 +126,36 @@ def test_resources(lab: RunningLab, lab_pages: LabPages) -> None:
     assert f"what {POD} asks for" in texts
 
 
-def simulated(lab: RunningLab, lab_pages: LabPages) -> Page:
-    """Time, with pods that come later."""
-    page = lab_pages.opened(lab)
+def test_a_run(page: Page) -> None:
+    """Of use a line for each of the three, with its share as the page says it; of queues a lane for each with how many
+    stays it has, the axis in seconds, and a key."""
     show_screen(page, "Time")
     page.locator(".what-comes > summary").click()
     page.get_by_role("button", name="Begin with an example").click()
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_selector(".plot canvas")
     settled(page)
-    return page
-
-
-def test_use_over_time(lab: RunningLab, lab_pages: LabPages) -> None:
-    """A line for each of the three, with its share as the page says it."""
-    page = simulated(lab, lab_pages)
     texts = texts_of(page, "in use")
     keys = page.locator(".plot-key").all_inner_texts()
     assert len(keys) == 3
     assert {" ".join(key.split()) for key in keys} <= set(texts)
-
-
-def test_queues(lab: RunningLab, lab_pages: LabPages) -> None:
-    """A lane for each queue with how many stays it has, the axis in seconds, and a key."""
-    page = simulated(lab, lab_pages)
     texts = texts_of(page, "queues")
     assert texts[0] == "Queues"
     assert set(page.locator(".lane-drawing .lane text").all_text_contents()) <= set(texts)
     assert {"placed", "failed", "share of cpu in use", "a pod in Unschedulable", "0 s"} <= set(texts)
 
 
-def why_step(step: str) -> Callable[[Page], None]:
-    """What leads to a step of Why."""
-
-    def lead(page: Page) -> None:
-        show_screen(page, "Why")
-        page.locator(f"#step-{step}").click()
-        page.locator(".matrix-body .matrix-row .row-head").first.wait_for()
-
-    return lead
-
-
-@pytest.mark.parametrize(
-    ("lead", "what"),
-    [
-        pytest.param(lambda page: None, "nodes", id="resources"),
-        pytest.param(why_step("filter"), "nodes by checks", id="checks"),
-        pytest.param(lambda page: show_screen(page, "Tune"), "ranking", id="ranking"),
-    ],
-)
-def test_markup_stays_text(lead: Callable[[Page], None], what: str, lab_pages: LabPages) -> None:
-    """Names of a hostile cluster are in the file as text."""
+def test_markup_stays_text(lab_pages: LabPages) -> None:
+    """Names of a hostile cluster are in the files as text."""
     with lab_server(VERBS, hostile) as server:
         page = lab_pages.opened(server)
         settled(page)
-        lead(page)
-        settled(page)
-        assert any(EVIL in text for text in texts_of(page, what))
+        for screen, what in (("", "nodes"), ("Why", "nodes by checks"), ("Tune", "ranking")):
+            if screen:
+                show_screen(page, screen)
+            if screen == "Why":
+                page.locator("#step-filter").click()
+                page.locator(".matrix-body .matrix-row .row-head").first.wait_for()
+                settled(page)
+            assert any(EVIL in text for text in texts_of(page, what)), what
         lab_pages.close()
