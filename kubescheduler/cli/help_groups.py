@@ -164,6 +164,7 @@ COMMAND_GROUPS = (
         "kubescheduler explain NodeResourcesFit",
         {
             "explain": "kubescheduler.cli.explain",
+            "mcp": "kubescheduler.cli.mcp",
             "registry": "kubescheduler.cli.registry",
             "releases": "kubescheduler.cli.releases",
             "completion": "kubescheduler.cli.completion",

@@ -1,0 +1,1 @@
+"""Tools for assistants: what ``tools`` answers, served by the Model Context Protocol."""

@@ -1,0 +1,301 @@
+"""What an assistant may ask: each tool takes plain arguments, gives plain data, and changes nothing.
+
+A tool names no file and no server: the cluster was named when the process was started. A Policy or configuration is
+given as an object, and may not name HTTP extenders, which would be asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import kubescheduler as ks
+from clusterstate.errors import InputError, nearest
+from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.why import named_pod
+from kubescheduler.comparison.comparison import headline, workload_document
+from kubescheduler.core.decision import Decision
+
+Answer = dict[str, Any]
+Objects = list[dict[str, Any]]
+Document = dict[str, Any]
+
+MOST_NAMED = 20
+"""Nodes, pods or workloads that an answer lists, unless it is asked for fewer."""
+EVIDENCE = 3
+"""Refused nodes of which an answer has the numbers."""
+MOST_ROOM = 10_000
+"""Pods after which ``capacity`` stops counting."""
+ASKING = ("extenders", "extenderConfigs")
+"""Keys of a Policy or configuration by which HTTP servers are asked."""
+
+
+class Tools:
+    """The tools, over one cluster and what decides there."""
+
+    def __init__(
+        self, read: Callable[[str], Cluster], release: str, decided_by: Mapping[str, Any], folder: Path | None = None
+    ) -> None:
+        """read: the cluster as it is now, of a release. decided_by: arguments of a Scheduler, of that release. folder:
+        where files of other clusters may be named."""
+        self._read, self._release, self._decided_by = read, release, decided_by
+        self._folder = None if folder is None else folder.resolve()
+
+    def decide(
+        self,
+        pod: str | Document,
+        release: str | None = None,
+        policy: Document | None = None,
+        config: Document | None = None,
+        top: int = 5,
+        cluster: str | None = None,
+    ) -> Answer:
+        """Where a pod goes, and why: totals and scores of the best nodes, and what keeps it from the others.
+
+        pod: a Pod manifest, or the name (namespace/name) of a pending pod of the cluster. release, policy, config:
+        decide by these instead of by what the server was started with. top: so many nodes are listed.
+        """
+        there, options = self._asked(release, policy, config, cluster)
+        decision = ks.Scheduler(there, **options).decide(_pod(there, pod), preempt=True)
+        return decided(decision, _few(top))
+
+    def why(
+        self,
+        pod: str,
+        release: str | None = None,
+        policy: Document | None = None,
+        config: Document | None = None,
+        cluster: str | None = None,
+    ) -> Answer:
+        """Why a pod of the cluster is where it is, or nowhere: what its scheduler would do with it now.
+
+        pod: its name, as namespace/name.
+        """
+        there, options = self._asked(release, policy, config, cluster)
+        answer = ks.why(there, pod, top=5, **options)
+        return {**answer.to_dict(), "decision": decided(answer.decision, 5)}
+
+    def hint(
+        self,
+        pod: str | Document,
+        node: str | None = None,
+        release: str | None = None,
+        top: int = 5,
+        cluster: str | None = None,
+    ) -> Answer:
+        """The smallest changes after which a pod that fits nowhere fits, or would go to a node; each was tried.
+
+        pod: a Pod manifest, or the name of a pending pod. node: where it is to go.
+        """
+        there, options = self._asked(release, None, None, cluster)
+        hints = ks.hints(there, _pod(there, pod), node, top=_few(top), **options)
+        return {"hints": [hint.to_dict() for hint in hints]}
+
+    def compare(
+        self,
+        release: str | None = None,
+        policy: Document | None = None,
+        config: Document | None = None,
+        running: str | None = None,
+        top: int = MOST_NAMED,
+        cluster: str | None = None,
+    ) -> Answer:
+        """Which pods would go elsewhere under another release, Policy or configuration than the server's, and why.
+
+        running: a selector of running pods to decide anew (app=web, deployment/web); without it pending pods are asked
+        about. top: so many workloads are listed, those with most moves first.
+        """
+        there = self._cluster(None, cluster)
+        new = {"release": release or self._release, **_documents(policy, config)}
+        old = {"release": self._release, **self._decided_by}
+        comparison = ks.compare(there, old=old, new=new, running=running or False)
+        differing = [each for each in comparison.workloads if each.differs]
+        return {
+            "text": headline(comparison),
+            "pods": len(comparison.pods),
+            "moved": len(comparison.moved),
+            "workloads": [workload_document(comparison.names, each) for each in differing[: _few(top)]],
+            "notes": list(comparison.notes),
+        }
+
+    def capacity(self, pod: Document, release: str | None = None, top: int = 10, cluster: str | None = None) -> Answer:
+        """How many more pods of a manifest fit, and what stops the next one."""
+        there, options = self._asked(release, None, None, cluster)
+        room = ks.capacity(there, pod, limit=MOST_ROOM, **options)
+        if room.error is not None:
+            raise InputError(room.error)
+        fullest = sorted(room.placed, key=lambda name: (-room.placed[name], name))
+        return {
+            "pods": room.count,
+            "orMore": room.limited,
+            "nodes": {name: room.placed[name] for name in fullest[: _few(top)]},
+            "stoppedBy": None if room.stopped is None else room.stopped.message,
+        }
+
+    def drain(
+        self,
+        nodes: list[str],
+        ignore_daemonsets: bool = True,
+        delete_emptydir_data: bool = False,
+        force: bool = False,
+        order: bool = False,
+        batch: int = 1,
+        release: str | None = None,
+        cluster: str | None = None,
+    ) -> Answer:
+        """What happens when nodes are drained as kubectl drain does it: where each pod runs then, or why nowhere, and
+        which disruption budgets refuse. Nothing is drained.
+
+        order: find an order, in batches of ``batch`` nodes, in which every budget holds and every pod runs again.
+        """
+        there, options = self._asked(release, None, None, cluster)
+        how: dict[str, Any] = {"ignore_daemonsets": ignore_daemonsets, "delete_emptydir_data": delete_emptydir_data}
+        return ks.drain(there, *nodes, force=force, order=order, batch=batch, **how, **options).to_dict()
+
+    def nodes(
+        self,
+        shapes: Objects,
+        workload: Objects | None = None,
+        as_cluster_autoscaler: bool = False,
+        release: str | None = None,
+        cluster: str | None = None,
+    ) -> Answer:
+        """Which nodes to add so that everything runs: the fewest, or with prices the cheapest.
+
+        shapes: entries such as {"name": "small", "cpu": 4, "memory": "16Gi", "price": 1, "max": 3}, or Node manifests.
+        workload: manifests that are to run; without it the cluster's pending pods.
+        """
+        there, options = self._asked(release, None, None, cluster)
+        by = "cluster-autoscaler" if as_cluster_autoscaler else "scheduler"
+        return ks.nodes(there, shapes, workload, by=by, **options).to_dict()
+
+    def explain(self, rule: str, release: str | None = None) -> Answer:
+        """What a predicate, priority or plugin does, or which rules give a reason; as a release has it, or all."""
+        from kubescheduler.report.rule_pages import all_pages, of_release, pages_about
+
+        pages = all_pages()
+        found = pages_about(rule.strip(), pages) if rule.strip() else []
+        if release is not None:
+            found = [own for page in found if (own := of_release(page, self._named(release))) is not None]
+        if not found:
+            names = sorted({page.name for page in pages})
+            raise InputError(f"no predicate, priority, plugin or reason is {rule!r}{nearest(rule, names)}")
+        return {
+            "rules": [
+                {
+                    "name": page.name,
+                    "kind": page.kind,
+                    "releases": list(page.releases),
+                    "text": page.text,
+                    "facts": list(page.facts),
+                    "reasons": dict(page.reasons),
+                }
+                for page in found[:MOST_NAMED]
+            ]
+        }
+
+    def registry(self, release: str | None = None) -> Answer:
+        """The predicates, priorities and plugins that a release has, by name."""
+        from kubescheduler.report.rule_pages import all_pages
+
+        named = self._named(release or self._release)
+        kinds: dict[str, list[str]] = {}
+        for page in all_pages():
+            if named in page.releases:
+                kinds.setdefault(page.kind, []).append(page.name)
+        return {"release": named, "rules": {kind: sorted(names) for kind, names in kinds.items()}}
+
+    # --- what is asked about -----------------------------------------------------------------
+
+    def _asked(
+        self, release: str | None, policy: Document | None, config: Document | None, cluster: str | None
+    ) -> tuple[Cluster, dict[str, Any]]:
+        """(the cluster, what decides there). Raises InputError."""
+        documents = _documents(policy, config)
+        there = self._cluster(release, cluster)
+        if documents or (release is not None and there.release != self._release):
+            return there, documents
+        return there, dict(self._decided_by)
+
+    def _cluster(self, release: str | None, file: str | None) -> Cluster:
+        named = self._release if release is None else self._named(release)
+        return self._read(named) if file is None else Cluster.read(self._allowed(file), release=named)
+
+    def _allowed(self, file: str) -> str:
+        """A file below the folder, links followed. Raises InputError."""
+        if self._folder is None:
+            raise InputError("cluster: this server was started for one cluster, without --allow-paths")
+        path = Path(os.path.realpath(self._folder / file))
+        if not path.is_relative_to(self._folder):
+            raise InputError(f"cluster: {file} is not in the folder that the server was started with")
+        if not path.is_file():
+            raise InputError(f"cluster: there is no file {file}")
+        return str(path)
+
+    @staticmethod
+    def _named(release: str) -> str:
+        from kubescheduler.releases.lookup import release_named
+
+        return release_named(release).name
+
+
+def _documents(policy: Document | None, config: Document | None) -> dict[str, Any]:
+    """Arguments of a Scheduler. Raises InputError for one that would ask HTTP servers."""
+    given = {name: document for name, document in (("policy", policy), ("config", config)) if document is not None}
+    named = ((name, key) for name, document in given.items() for key in ASKING if document.get(key))
+    asking = [f"{name}: {key}: HTTP extenders are not asked" for name, key in named]
+    if asking:
+        raise InputError(asking)
+    return given
+
+
+def _pod(cluster: Cluster, pod: str | Document) -> Any:
+    """A pending pod of the cluster, or a manifest. Raises InputError."""
+    if not isinstance(pod, str):
+        return pod
+    named = named_pod(cluster, pod)
+    if named.node_name:
+        raise InputError(f"pod {named.key} runs on {named.node_name}: ask why it is there")
+    return named
+
+
+def _few(number: int) -> int:
+    return max(1, min(number, MOST_NAMED))
+
+
+def decided(decision: Decision, top: int) -> Answer:
+    """A decision in short: the best nodes with their scores, the reasons counted, the numbers of some refused nodes."""
+    total, reasons = decision.total(), decision.reasons()
+    best = sorted(total, key=lambda node: (node != decision.host, -total[node], node))[:top]
+    counts = Counter(text for texts in reasons.values() for text in texts)
+    preemption = decision.preemption
+    victims: dict[str, list[str]] = {}
+    if preemption is not None and preemption.chosen:
+        node = preemption.chosen[0]
+        victims[node] = [pod.key for pod in preemption.candidates[node].pods]
+    return {
+        "pod": decision.pod.key,
+        "release": decision.release,
+        "node": decision.host,
+        "message": decision.message,
+        "fit": len(decision.fits()),
+        "nodes": decision.nodes_total,
+        "best": [{"node": node, "total": total[node], "scores": _products(decision, node)} for node in best],
+        "formulas": {} if not best else _formulas(decision, best[0]),
+        "refused": dict(counts.most_common(top)),
+        "evidence": {node: decision.why(node).to_dict()["refusals"] for node in list(reasons)[:EVIDENCE]},
+        "wouldEvict": victims,
+    }
+
+
+def _products(decision: Decision, node: str) -> dict[str, int]:
+    """Rule → what it adds to the node's total."""
+    return {each["rule"]: each["product"] for each in decision.why(node).to_dict()["scores"]}
+
+
+def _formulas(decision: Decision, node: str) -> dict[str, str]:
+    """Rule → its score on the node as a formula with its numbers, before it is normalised and weighted."""
+    return {each["rule"]: each["formula"] for each in decision.why(node).to_dict()["scores"]}
