@@ -28,7 +28,7 @@ MOST_STEPS = 3000
 """Steps that fail before the search ends."""
 FAR_BACK = 20
 """Steps that can be taken back, one after another."""
-MOST_REBUILT = 1_000_000
+MOST_REBUILT = 200_000
 """Pods in clusters that are made anew for steps that are taken back; then the search ends as well."""
 
 ORDER_DEPENDENT = frozenset(
