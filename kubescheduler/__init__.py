@@ -31,9 +31,9 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. Questions about nodes: drain, nodes, removable_nodes. From one release to another:
-migrate, upgrade. In notebooks: scene. Everything that is raised on purpose is in the module errors; RELEASES are the
-releases' names.
+timeline, simulate, capacity, hints. Questions about nodes: drain, outage, outages, nodes, removable_nodes.
+From one release to another: migrate, upgrade. In notebooks: scene. Everything that is raised on purpose is in the
+module errors; RELEASES are the releases' names.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from kubescheduler.api.draining import drain as drain
     from kubescheduler.api.nodes import nodes as nodes
     from kubescheduler.api.nodes import removable_nodes as removable_nodes
+    from kubescheduler.api.outages import outage as outage
+    from kubescheduler.api.outages import outages as outages
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
     from kubescheduler.api.whole_runs import compare as compare
@@ -80,6 +82,8 @@ __all__ = [
     "migrate",
     "node",
     "nodes",
+    "outage",
+    "outages",
     "pod",
     "removable_nodes",
     "scene",
@@ -104,6 +108,8 @@ _PLACES = {
     "node": "kubescheduler.inputs.manifest_builders",
     "nodes": "kubescheduler.api.nodes",
     "removable_nodes": "kubescheduler.api.nodes",
+    "outage": "kubescheduler.api.outages",
+    "outages": "kubescheduler.api.outages",
     "pod": "kubescheduler.inputs.manifest_builders",
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",

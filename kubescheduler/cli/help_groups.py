@@ -69,6 +69,7 @@ OPTION_GROUPS = (
             "shape_files",
             "tries",
             *("remove", "threshold", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
+            *("zone", "selector", "names", "each", "unreachable"),
             "validate",
             "no_defaulting",
             "preempt",
@@ -159,7 +160,11 @@ COMMAND_GROUPS = (
     CommandGroup(
         "Plan nodes",
         "kubescheduler nodes cluster.yaml --shapes shapes.yaml",
-        {"nodes": "kubescheduler.cli.nodes", "drain": "kubescheduler.cli.drain"},
+        {
+            "nodes": "kubescheduler.cli.nodes",
+            "drain": "kubescheduler.cli.drain",
+            "outage": "kubescheduler.cli.outage",
+        },
     ),
     CommandGroup(
         "Run in a cluster",

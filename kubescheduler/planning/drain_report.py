@@ -16,7 +16,7 @@ from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain import Blocked, Stays
 from kubescheduler.planning.drain_order import Order
-from kubescheduler.planning.rehearsal import Moved, Violation
+from kubescheduler.planning.rehearsal import EVICTED, LOST_NODE, Moved, Violation
 
 
 class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
@@ -150,7 +150,7 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
             yield each.pod.key, each.pod.node_name, "<blocked>", _blocked_text(each)
         ranks = {moved.pod.key: (not moved.nowhere, moved.now is not None) for moved in self.moved}
         for moved in sorted(self.moved, key=lambda moved: ranks[moved.pod.key]):
-            yield moved.pod.key, moved.pod.node_name, _place(moved), _moved_text(moved, self.hints)
+            yield moved.pod.key, moved.pod.node_name, moved_place(moved), moved_text(moved, self.hints)
 
 
 HEADER = ("POD", "FROM", "TO", "WHY")
@@ -181,15 +181,16 @@ def moved_dict(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> dict[str,
     }
 
 
-def _place(moved: Moved) -> str:
+def moved_place(moved: Moved) -> str:
+    """The node, or what there is instead."""
     if moved.now is None:
         return "<lost>" if moved.fate is Fate.BARE else "<gone>"
     return moved.node or "<nowhere>"
 
 
-def _moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
+def moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
     """Why it left, if it was not simply evicted; what came in its place, if it has another name; why it is nowhere."""
-    parts = [why for why in moved.left if why != "evicted"]
+    parts = [why for why in moved.left if why not in (EVICTED, LOST_NODE)]
     if moved.now is None and moved.fate is Fate.BARE:
         parts.append("no controller makes it anew")
     if moved.now is not None and moved.now.key != moved.pod.key:

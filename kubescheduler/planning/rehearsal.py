@@ -14,7 +14,7 @@ import msgspec
 
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import ClusterObject, Node, NodeCondition, Pod, PodCondition, Taint
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
@@ -27,6 +27,10 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import PodRecord
 from kubescheduler.simulation.timeline import Listen
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload, moment_of
+
+READY = "Ready"
+UNREACHABLE = tuple(Taint("node.kubernetes.io/unreachable", "", effect) for effect in ("NoSchedule", "NoExecute"))
+"""The taints of a node that no longer answers."""
 
 EVICTED, LOST_NODE = "evicted", "lost with its node"
 """Why a pod left its node, besides "preempted by namespace/name"."""
@@ -152,6 +156,16 @@ class Rehearsal:
         nodes = [node for node in there if node.unschedulable != on]
         self._run.expect(nodes=[NodeArrival(_cordoned(node, on), self._run.now) for node in nodes])
 
+    def disconnect(self, names: Collection[str]) -> None:
+        """Nodes no longer answer: their objects are tainted, and their pods are no longer ready. Who is evicted, and
+        when, is the caller's. Upstream: node lifecycle controller."""
+        there = [node for name in names if (node := self.node(name)) is not None]
+        self.cordoned |= {node.name for node in there}
+        self._run.expect(nodes=[NodeArrival(_disconnected(node), self._run.now) for node in there])
+        for pod in (pod for node in there for pod in self.pods_on(node.name)):
+            others = tuple(each for each in pod.conditions if each.type != READY)
+            self.budgets.came(msgspec.structs.replace(pod, conditions=(*others, PodCondition(READY, "False"))))
+
     def evict(self, pods: Iterable[Pod], why: str = EVICTED) -> None:
         """Pods end, and what their controllers make in their place comes. Pods of DaemonSets come back as well."""
         leaving = []
@@ -171,10 +185,11 @@ class Rehearsal:
     ) -> None:
         """Nodes go at once, with all pods on them; what is made in their place comes ``after`` so many seconds.
 
-        A pod that comes later than others finds what they left free. Pods of DaemonSets and static ones do not.
+        A pod that comes later than others finds what they left free; those of one moment come by namespace and name,
+        as controllers make theirs together. Pods of DaemonSets and static ones do not come.
         """
         nodes = [node for name in names if (node := self.node(name)) is not None]
-        leaving = [pod for node in nodes for pod in self.pods_on(node.name)]
+        leaving = sorted((pod for node in nodes for pod in self.pods_on(node.name)), key=lambda pod: pod.key)
         self._run.expect_end(self._run.now, nodes=nodes)
         for pod in leaving:
             self._follow(pod, why, comes_back=fate_of(pod) is Fate.REMADE, after=after(pod))
@@ -276,6 +291,24 @@ def _cordoned(node: Node, on: bool) -> Node:
     if manifest is not None:
         manifest = {**manifest, "spec": {**(manifest.get("spec") or {}), "unschedulable": on}}
     return msgspec.structs.replace(node, unschedulable=on, manifest=manifest)
+
+
+def _disconnected(node: Node) -> Node:
+    conditions = tuple(each for each in node.conditions if each.type != READY)
+    manifest = node.manifest
+    if manifest is not None:
+        spec, status = dict(manifest.get("spec") or {}), dict(manifest.get("status") or {})
+        taints = [{"key": taint.key, "effect": taint.effect} for taint in UNREACHABLE]
+        spec["taints"] = [*(spec.get("taints") or ()), *taints]
+        said = [each for each in status.get("conditions") or () if each.get("type") != READY]
+        status["conditions"] = [*said, {"type": READY, "status": "Unknown"}]
+        manifest = {**manifest, "spec": spec, "status": status}
+    return msgspec.structs.replace(
+        node,
+        taints=(*node.taints, *UNREACHABLE),
+        conditions=(*conditions, NodeCondition(READY, "Unknown")),
+        manifest=manifest,
+    )
 
 
 def _latest(pods: Iterable[Pod]) -> float:

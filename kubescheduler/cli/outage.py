@@ -1,0 +1,191 @@
+"""``kubescheduler outage``: what happens when nodes are gone at once."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf
+from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.help_groups import GroupedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from clusterstate.manifests.strictness import Judgement
+    from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.planning.outage_report import Outage, Outages
+    from kubescheduler.report.ci_results import Case, Suite
+
+FEWEST = 2
+"""Domains that take long enough for a progress bar."""
+
+
+@click.command(
+    cls=GroupedCommand,
+    short_help="Say what happens when nodes, or a whole zone, are gone at once.",
+    epilog=f"Exit status: 0 everything runs again, 1 not, {ERROR_STATUS}",
+)
+@cluster_options
+@click.option("--zone", metavar="ZONE", help="The nodes of a zone.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="The nodes with these labels: pool=old,zone!=a.")
+@click.option("--node", "names", multiple=True, metavar="NODE", help="A node by its name.  [repeatable]")
+@click.option("--each", metavar="LABEL", help="Every domain in turn, the worst first: zone, region, hostname, a label.")
+@click.option("--unreachable", is_flag=True, help="The nodes' objects stay; StatefulSets make no other pods then.")
+@engine_options
+@NO_DEFAULTING
+@VALIDATE
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml", "junit", "github"]),
+    default="table",
+    show_default=True,
+    help="junit and github are for CI.",
+)
+def outage(
+    cluster: tuple[ClusterPlace, ...],
+    zone: str | None,
+    selector: str | None,
+    names: tuple[str, ...],
+    each: str | None,
+    unreachable: bool,
+    engine: EngineOptions,
+    no_defaulting: bool,
+    validate: Judgement | None,
+    output: str,
+) -> int:
+    """Say what happens when nodes of CLUSTER are gone at once: files, folders, or - for standard input.
+
+    Nothing is evicted, and no disruption budget is asked. Once pods have tolerated for long enough that their node does
+    not answer, their controllers make others, which go through the scheduler's own queue and cycle, preemption
+    included. Shown are the workloads with fewer pods than before, and each pod with where it was and where it runs
+    again, or why it fits nowhere and what would help.
+
+    \b
+    Examples:
+      kubescheduler outage cluster.yaml --zone eu-1a
+      kubescheduler outage cluster.yaml --each zone --release 1.36
+      kubescheduler outage cluster.yaml -l rack=r7 --unreachable
+      kubescheduler outage --context prod --each zone -o junit
+    """
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.api.outages import lost_nodes, outage_of, outages_of
+    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.progress import progress
+
+    if (each is not None) == (zone is not None or selector is not None or bool(names)):
+        raise click.UsageError("say which nodes: --zone, --selector or --node, or --each")
+    check_standard_input(cluster)
+    problems: list[str] = []
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        how: dict[str, Any] = {"validate": validate, "gates": engine.gates}
+        there = attempt(problems, read_shown, cluster, engine.release, not no_defaulting, **how)
+        if configured is None or there is None:
+            raise InputError(problems)
+    remarks(notes_on_cluster(there))
+    ties = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    if each is None:
+        name, nodes = lost_nodes(there, names, zone, selector)
+        found: Outage | Outages = outage_of(configured, there, name, nodes, ties(), unreachable=unreachable)
+    else:
+        with progress("losing", sys.stderr, smallest=FEWEST) as tell:
+            found = outages_of(configured, there, each, ties, unreachable=unreachable, progress=tell)
+    for piece in _rendered(found, output, engine.notes(configured), configured.release):
+        click.echo(piece, nl=False)
+    return _status(found)
+
+
+def _each(found: Outage | Outages) -> Sequence[Outage]:
+    from kubescheduler.planning.outage_report import Outages
+
+    return found.domains if isinstance(found, Outages) else (found,)
+
+
+def _status(found: Outage | Outages) -> int:
+    from kubescheduler.cli.decision_text import given_up
+
+    errors = [
+        (moved.now.key, moved.message)
+        for one in _each(found)
+        for moved in one.nowhere
+        if moved.now is not None and moved.record is not None and moved.record.gave_up
+    ]
+    if errors:
+        return given_up(errors)
+    return 0 if found.fine else 1
+
+
+def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], release: str) -> Iterator[str]:
+    from kubescheduler.cli.output import document_text, noted, screen_of
+
+    notes = [*notes, *found.notes]
+    if output in ("json", "yaml"):
+        document = {"kind": type(found).__name__, "release": release, **found.to_dict(), "notes": notes}
+        yield document_text(document, output)
+    elif output != "table":
+        from kubescheduler.report.ci_results import rendered_results
+
+        suites = (_suite(one, notes if at == 0 else ()) for at, one in enumerate(_each(found)))
+        yield from rendered_results("kubescheduler outage", suites, output)
+    else:
+        screen = screen_of(sys.stdout)
+        yield noted(notes, screen)
+        yield screen.paint(screen.filled(found.summary()), "head") + "\n"
+        yield from _tables(found)
+
+
+def _tables(found: Outage | Outages) -> Iterator[str]:
+    from kubescheduler.cli.output import screen_of, table
+    from kubescheduler.planning.drain_report import HEADER
+    from kubescheduler.planning.outage_report import DOMAINS, WORKLOADS, Outages
+
+    screen = screen_of(sys.stdout)
+    if isinstance(found, Outages):
+        yield "\n" + table([DOMAINS, *found.rows()], screen, gives_way=len(DOMAINS) - 1, keys=1) + "\n"
+        return
+    if quiet := found.quiet():
+        yield "".join(f"{screen.filled(text)}\n" for text in quiet)
+    if workloads := found.workload_rows():
+        yield "\n" + table([WORKLOADS, *workloads], screen, gives_way=len(WORKLOADS) - 1, keys=1) + "\n"
+    if rows := list(found.rows()):
+        yield "\n" + table([HEADER, *rows], screen, gives_way=3, keys=3) + "\n"
+
+
+def _suite(one: Outage, notes: Sequence[str]) -> Suite:
+    from kubescheduler.report.ci_results import Suite
+
+    return Suite(one.name, list(_cases(one)), notes)
+
+
+def _cases(one: Outage) -> Iterator[Case]:
+    """A case for every pod that has to run again."""
+    from clusterstate.workload_names import workloads_of
+    from kubescheduler.planning.drain_report import moved_text
+    from kubescheduler.report.ci_results import Case, Standing
+
+    pods = [*(each.pod for each in one.held), *(moved.pod for moved in one.moved)]
+    groups = [f"{pod.metadata.namespace}.{name}" for pod, name in zip(pods, workloads_of(pods, ()), strict=True)]
+    held = zip(groups, one.held, strict=False)
+    for group, each in held:
+        yield Case(group, each.pod.metadata.name, Standing.FAILED, "stays", each.why, each.why)
+    for group, moved in zip(groups[len(one.held) :], one.moved, strict=True):
+        text = moved_text(moved, one.hints)
+        if moved.nowhere:
+            failed = moved.record is not None and moved.record.gave_up
+            standing = Standing.ERROR if failed else Standing.FAILED
+            yield Case(group, moved.pod.metadata.name, standing, "nowhere", _line(moved.message.split()), text)
+        elif moved in one.bare:
+            yield Case(group, moved.pod.metadata.name, Standing.FAILED, "lost", "no controller makes it anew", text)
+        else:
+            yield Case(group, moved.pod.metadata.name)
+
+
+def _line(words: Iterable[str]) -> str:
+    return " ".join(words)

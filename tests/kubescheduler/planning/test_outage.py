@@ -1,0 +1,175 @@
+"""What happens when nodes are gone at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import kubescheduler as ks
+from clusterstate.errors import InputError
+from clusterstate.objects import ObjectMeta, Pod, PodSpec, Toleration
+from kubescheduler.planning.outage import FOR_EVER, STATEFUL, seconds_until_deleted
+from tests.support.drained_clusters import budget
+from tests.support.owned_pods import owned
+from tests.support.releases_tried import RELEASES_TRIED
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+TOLERATES = {"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute"}
+
+
+def cluster(*things: Any, release: str = "1.36") -> ks.Cluster:
+    """Zones a and b: a1 and b1 with 4 cpu, b2 with 2."""
+    found = ks.Cluster(release=release)
+    for name, cpu in (("a1", 4), ("b1", 4), ("b2", 2)):
+        found = found.node(name, cpu=cpu, labels={"topology.kubernetes.io/zone": name[0]})
+    return found.add(list(things)) if things else found
+
+
+def places(found: Any) -> dict[str, str]:
+    return {moved.pod.metadata.name: moved.node for moved in found.moved}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "expected"),
+    [
+        pytest.param([], 0, id="none"),
+        pytest.param([(UNREACHABLE, "Exists", "NoExecute", 300)], 300, id="as admission gives it"),
+        pytest.param([(UNREACHABLE, "Exists", "NoExecute", 10)], 10, id="shorter"),
+        pytest.param([(UNREACHABLE, "Exists", "NoExecute", None)], math.inf, id="for ever"),
+        pytest.param([("", "Exists", "", None)], math.inf, id="every taint"),
+        pytest.param([(UNREACHABLE, "Exists", "NoExecute", -5)], 0, id="below 0"),
+        pytest.param([("node.kubernetes.io/not-ready", "Exists", "NoExecute", 300)], 0, id="another taint"),
+        pytest.param([(UNREACHABLE, "Exists", "NoSchedule", None)], 0, id="another effect"),
+        pytest.param(
+            [(UNREACHABLE, "Exists", "NoExecute", 300), ("", "Exists", "", None)], 300, id="the first that matches"
+        ),
+    ],
+)
+def test_how_long_pods_stay(tolerations: list[tuple[Any, ...]], expected: float) -> None:
+    """As the first toleration says that matches the taint NoExecute."""
+    made = tuple(
+        Toleration(key, operator, effect=effect, toleration_seconds=seconds)
+        for key, operator, effect, seconds in tolerations
+    )
+    assert seconds_until_deleted(Pod(ObjectMeta("p"), PodSpec(tolerations=made))) == expected
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_every_pod_is_accounted_for(release: str) -> None:
+    """What runs again, what fits nowhere, what is lost, what was its node's alone."""
+    found = ks.outage(
+        cluster(
+            owned("ReplicaSet", "web", "web-1", node="b1", cpu=1),
+            owned("StatefulSet", "db", "db-0", node="b1", cpu=3),
+            owned("ReplicaSet", "big", "big-1", node="b2", cpu=2),
+            owned("DaemonSet", "agent", "agent-b", node="b1"),
+            owned("Node", "b1", "proxy-b", node="b1"),
+            ks.pod("bare", node="b2"),
+            ks.pod("elsewhere", node="a1", cpu="100m"),
+            release=release,
+        ),
+        "b1",
+        "b2",
+    )
+    counts = found.counts()
+    assert (counts["pods"], counts["daemons"], counts["lost"], counts["stay"]) == (4, 2, 1, 0)
+    assert counts["running"] + counts["nowhere"] == 3
+    assert counts["nowhere"] >= 1
+    assert not found.fine
+    assert [moved.pod.metadata.name for moved in found.bare] == ["bare"]
+    for moved in found.nowhere:
+        assert "Insufficient cpu" in moved.message
+        assert moved.now is not None
+        decision = found.evidence(moved.pod.key)
+        assert decision is not None
+        assert decision.reasons() == {"a1": ["Insufficient cpu"]}
+        assert found.hints[moved.now.key]
+
+
+def test_workloads() -> None:
+    """How many pods ran and run; a workload whose every pod is lost was down until others ran."""
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node=node, cpu=1) for at, node in enumerate(("a1", "b1"))]
+    found = ks.outage(cluster(*pods, owned("StatefulSet", "db", "db-0", node="b1", cpu=1)), zone="b")
+    assert [(each.workload, each.before, each.lost, each.after, each.down) for each in found.workloads] == [
+        ("ReplicaSet/web", 2, 1, 2, False),
+        ("StatefulSet/db", 1, 1, 1, True),
+    ]
+    assert found.fine
+    assert found.name == "zone b"
+    [cpu] = [use for use in found.utilisation if use.resource == "cpu"]
+    assert cpu.mean == 0.75
+
+
+def test_budgets_are_violated_meanwhile() -> None:
+    """No budget is asked; which are violated is said, until others run and in the end."""
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="b1", cpu=3, labels={"app": "web"}) for at in range(1)]
+    filler = owned("ReplicaSet", "other", "other-1", node="a1", cpu=2)
+    for things, in_the_end in ((pods, {}), ([*pods, filler], {"default/web": 0})):
+        found = ks.outage(cluster(budget("web", "web", minAvailable=1), *things), zone="b")
+        assert {key: health.healthy for key, health in found.lost_nodes.meanwhile.items()} == {"default/web": 0}
+        assert {key: health.healthy for key, health in found.below.items()} == in_the_end
+
+
+def test_who_comes_first_gets_the_room() -> None:
+    """Pods are made anew as their tolerations run out; those that tolerate for ever last, without the node's object."""
+
+    def tolerating(name: str, seconds: int | None) -> dict[str, Any]:
+        more = {} if seconds is None else {"tolerationSeconds": seconds}
+        return owned("ReplicaSet", name, f"{name}-1", node="b1", cpu=2, spec={"tolerations": [{**TOLERATES, **more}]})
+
+    found = ks.outage(cluster(tolerating("a", None), tolerating("z", 10), ks.pod("full", node="a1", cpu=2)), "b1", "b2")
+    assert places(found) == {"a-1": "", "z-1": "a1"}
+
+
+def test_where_objects_stay() -> None:
+    """A StatefulSet's pod stays, and one that tolerates it for ever; spreading counts the domain that is not there."""
+    spread = {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "topology.kubernetes.io/zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "even"}},
+            }
+        ]
+    }
+    even = [
+        owned("ReplicaSet", "even", f"even-{at}", node=node, cpu="100m", labels={"app": "even"}, spec=spread)
+        for at, node in enumerate(("a1", "b1"))
+    ]
+    there = cluster(
+        owned("StatefulSet", "db", "db-0", node="b1", cpu="100m"),
+        owned("ReplicaSet", "stoic", "stoic-1", node="b2", cpu="100m", spec={"tolerations": [TOLERATES]}),
+        *even,
+    )
+    found = ks.outage(there, zone="b", unreachable=True)
+    assert [(each.pod.metadata.name, each.why) for each in found.held] == [("db-0", STATEFUL), ("stoic-1", FOR_EVER)]
+    [nowhere] = found.nowhere
+    assert "1 node(s) didn't match pod topology spread constraints" in nowhere.message
+    assert ks.outage(there, zone="b").fine
+
+
+def test_each_domain() -> None:
+    """The worst first; a domain that can go says so."""
+    pods = [
+        owned("ReplicaSet", "web", "web-1", node="a1", cpu=1),
+        owned("ReplicaSet", "big", "big-1", node="b1", cpu=4),
+    ]
+    found = ks.outages(cluster(*pods))
+    assert [(row[0], row[-1]) for row in found.rows()] == [("b", "default/ReplicaSet/big (1)"), ("a", "survives")]
+    assert not found.fine
+    names = [each.name for each in ks.outages(cluster(), "hostname").domains]
+    assert names == ["hostname=a1", "hostname=b1", "hostname=b2"]
+
+
+def test_what_is_not_there() -> None:
+    """Nodes, zones and labels that are not there are named."""
+    for call, text in (
+        (lambda: ks.outage(cluster(), zone="c"), "there is no node in zone c; the zones are a, b"),
+        (lambda: ks.outage(cluster(), "a2"), "there is no node a2"),
+        (lambda: ks.outages(cluster(), "rack"), "no node of the cluster has the label rack"),
+    ):
+        with pytest.raises(InputError, match=text):
+            call()
