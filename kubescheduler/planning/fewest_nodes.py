@@ -49,6 +49,7 @@ class FewestNodes:
         first = self._trials.play(nothing)
         self._left = frozenset(key for key, record in first.pending.items() if not record.attempts)
         best = self._grown(first)
+        self._left &= best.pending.keys()
         needs = self._needs.all_but(self._left)
         best = self._shrunk(best, needs)
         for start in self._of_one_shape(needs):
@@ -89,7 +90,7 @@ class FewestNodes:
             self._left |= hopeless
             if not waiting - hopeless:
                 continue
-            more = self._more(played, waiting - hopeless, times)
+            more = self._more(played, waiting - hopeless, times) or self._any_set(played)
             if more is None:
                 self._left |= waiting
                 break
@@ -97,20 +98,34 @@ class FewestNodes:
         return played
 
     def _more(self, played: Played, waiting: Iterable[str], times: int) -> Played | None:
-        """With nodes more, so that more pods run; None: neither what these need so many times helps, nor any one node
-        more, nor one of each shape."""
+        """With nodes more, so that more pods run; None: neither what these need does it, so many times or 16 times as
+        many, nor any one node more, nor one of each shape."""
         counts = played.counts
         useful = {at for key in waiting for at in self._needs.of_kind(key).shapes}
-        needed = tuple(times * each for each in self.cover(self._needs.only_of(waiting), counts))
+        needed = self.cover(self._needs.only_of(waiting), counts)
         one_each = tuple(int(at in useful) for at in range(len(counts)))
         singles = [tuple(int(at == one) for at in range(len(counts))) for one in sorted(useful)]
-        for attempts in ([needed], singles, [one_each]):
+        several = ([tuple(times * factor * each for each in needed)] for factor in (1, 4, 16))
+        for attempts in (*several, singles, [one_each]):
             tried = [self._trials.play(sums) for more in attempts if (sums := self._added(counts, more)) != counts]
             if tried:
                 best = min(tried, key=lambda each: (-each.placed, self.cost(each.counts)))
                 if best.placed > played.placed:
                     return best
         return None
+
+    def _any_set(self, played: Played) -> Played | None:
+        """Any set of up to three nodes more of each shape, also with fewer of some, with which more pods run: the first
+        with which everything does. None: there is none, or there are too many to try."""
+        limit = self.cost(played.counts) + 3 * sum(self._prices, Fraction(0))
+        sets = self._below(Fraction(0), limit + 1, self._needs.all_but(self._left))
+        best = played
+        for counts in sets if sets is not None and len(sets) <= self._trials.left else ():
+            tried = self._trials.play(counts)
+            if self._does(tried):
+                return tried
+            best = tried if tried.placed > best.placed else best
+        return None if best is played else best
 
     def _added(self, counts: Counts, more: Counts) -> Counts:
         sums = [one + other for one, other in zip(counts, more, strict=True)]
