@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -76,8 +76,12 @@ def violating(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray,
     as disrupted takes nothing. Upstream: 1.20 and 1.36 filterPodsWithPDBViolation.
     """
     out = np.zeros(victims.shape, np.bool_)
+    if not victims.any():
+        return out
+    infos = [roster.infos[code] for code in np.unique(roster.codes[:, rows][victims]).tolist()]
+    labels = {(info.namespace, label) for info in infos if info is not None for label in info.labels.items()}
     for budget in objects.pod_disruption_budgets.values():
-        matcher = _matcher(budget)
+        matcher = _matcher(budget) if _may_select(budget, labels) else None
         if matcher is None:
             continue
         taken = roster.select(rows, partial(_selects, budget, matcher)) & victims
@@ -102,6 +106,12 @@ def _matcher(budget: PodDisruptionBudget) -> Matcher | None:
     except SelectorError:
         return None
     return None if matcher.everything else matcher
+
+
+def _may_select(budget: PodDisruptionBudget, labels: Container[tuple[str, tuple[str, str]]]) -> bool:
+    """Whether each of the labels that the budget wants is there in its namespace, on one pod or another."""
+    wanted = () if budget.selector is None else budget.selector.match_labels.items()
+    return all((budget.metadata.namespace, label) in labels for label in wanted)
 
 
 def _selects(budget: PodDisruptionBudget, matcher: Matcher, info: PodInfo) -> bool:
