@@ -75,7 +75,14 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
 @engine_options
 @NO_DEFAULTING
 @VALIDATE
-@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml", "junit", "github"]),
+    default="table",
+    show_default=True,
+    help="junit and github are for CI.",
+)
 def drain(
     cluster: tuple[ClusterPlace, ...],
     nodes: tuple[str, ...],
@@ -160,9 +167,22 @@ def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
     from kubescheduler.cli.output import document_text, noted, screen_of, table
     from kubescheduler.planning.drain_report import HEADER, STEPS
 
-    if output != "table":
+    if output in ("json", "yaml"):
         document = answer.to_dict()
         yield document_text({"kind": "Drain", **document, "notes": [*notes, *document["notes"]]}, output)
+        return
+    if output != "table":
+        from kubescheduler.report.ci_results import Case, Standing, Suite, rendered_results
+        from kubescheduler.report.displaced_cases import displaced_cases
+
+        kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
+        cases = list(displaced_cases(kept, answer.moved, answer.hints, lost_fails=False))
+        if answer.order is not None:
+            ways = "\n".join(map(str, answer.order.obstacles))
+            standing = Standing.PASSED if answer.order.complete else Standing.FAILED
+            cases.append(Case("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
+        suite = Suite(", ".join(answer.nodes), cases, [*notes, *answer.notes])
+        yield from rendered_results("kubescheduler drain", [suite], output)
         return
     screen = screen_of(sys.stdout)
     yield noted([*notes, *answer.notes], screen)

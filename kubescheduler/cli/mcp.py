@@ -59,8 +59,8 @@ def mcp(
     http: int | None,
     patience: float,
 ) -> int:
-    """Serve what CLUSTER is asked about as tools for an assistant: decide, why, hint, compare, capacity, drain, nodes,
-    explain, registry.
+    """Serve what CLUSTER is asked about as tools for an assistant: decide, why, hint, compare, capacity, drain, outage,
+    nodes, explain, registry.
 
     CLUSTER is files, folders, or with --context a cluster's API server, read anew for every call. No tool changes
     anything, and none reads another file or asks another server.

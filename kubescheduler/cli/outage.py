@@ -14,12 +14,12 @@ from kubescheduler.cli.engine_options import EngineOptions, engine_options, rema
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.outage_report import Outage, Outages
-    from kubescheduler.report.ci_results import Case, Suite
+    from kubescheduler.report.ci_results import Suite
 
 FEWEST = 2
 """Domains that take long enough for a progress bar."""
@@ -160,32 +160,7 @@ def _tables(found: Outage | Outages) -> Iterator[str]:
 
 def _suite(one: Outage, notes: Sequence[str]) -> Suite:
     from kubescheduler.report.ci_results import Suite
+    from kubescheduler.report.displaced_cases import displaced_cases
 
-    return Suite(one.name, list(_cases(one)), notes)
-
-
-def _cases(one: Outage) -> Iterator[Case]:
-    """A case for every pod that has to run again."""
-    from clusterstate.workload_names import workloads_of
-    from kubescheduler.planning.drain_report import moved_text
-    from kubescheduler.report.ci_results import Case, Standing
-
-    pods = [*(each.pod for each in one.held), *(moved.pod for moved in one.moved)]
-    groups = [f"{pod.metadata.namespace}.{name}" for pod, name in zip(pods, workloads_of(pods, ()), strict=True)]
-    held = zip(groups, one.held, strict=False)
-    for group, each in held:
-        yield Case(group, each.pod.metadata.name, Standing.FAILED, "stays", each.why, each.why)
-    for group, moved in zip(groups[len(one.held) :], one.moved, strict=True):
-        text = moved_text(moved, one.hints)
-        if moved.nowhere:
-            failed = moved.record is not None and moved.record.gave_up
-            standing = Standing.ERROR if failed else Standing.FAILED
-            yield Case(group, moved.pod.metadata.name, standing, "nowhere", _line(moved.message.split()), text)
-        elif moved in one.bare:
-            yield Case(group, moved.pod.metadata.name, Standing.FAILED, "lost", "no controller makes it anew", text)
-        else:
-            yield Case(group, moved.pod.metadata.name)
-
-
-def _line(words: Iterable[str]) -> str:
-    return " ".join(words)
+    kept = [(each.pod, "stays", each.why) for each in one.held]
+    return Suite(one.name, list(displaced_cases(kept, one.moved, one.hints, lost_fails=True)), notes)

@@ -17,7 +17,7 @@ import kubescheduler
 from clusterstate.errors import ClusterStateError, InputError
 from kubescheduler.mcp.tools import Answer, Tools
 
-NAMES = ("decide", "why", "hint", "compare", "capacity", "drain", "nodes", "explain", "registry")
+NAMES = ("decide", "why", "hint", "compare", "capacity", "drain", "outage", "nodes", "explain", "registry")
 """The tools, in the order in which they are listed."""
 INSTRUCTIONS = """\
 Answers are those of Kubernetes' scheduler, exactly as the cluster's release decides, over the cluster that the server

@@ -155,6 +155,41 @@ class Tools:
         how: dict[str, Any] = {"ignore_daemonsets": ignore_daemonsets, "delete_emptydir_data": delete_emptydir_data}
         return ks.drain(there, *nodes, force=force, order=order, batch=batch, **how, **options).to_dict()
 
+    def outage(
+        self,
+        nodes: list[str] | None = None,
+        zone: str | None = None,
+        each: str | None = None,
+        unreachable: bool = False,
+        release: str | None = None,
+        cluster: str | None = None,
+    ) -> Answer:
+        """What happens when nodes, or a zone, are gone at once: what runs again and where, what does not and why.
+
+        each: zone, region, hostname or a label of nodes: every domain in turn, the worst first, instead of ``nodes``
+        and ``zone``. unreachable: the nodes' objects stay, so that StatefulSets make no other pods.
+        """
+        there, options = self._asked(release, None, None, cluster)
+        if each is None:
+            return ks.outage(there, *(nodes or ()), zone=zone, unreachable=unreachable, **options).to_dict()
+        if nodes or zone is not None:
+            raise InputError("each: is asked for instead of nodes and zone")
+        found = ks.outages(there, each, unreachable=unreachable, **options)
+        return {
+            "survives": found.fine,
+            "domains": [
+                {
+                    "name": one.name,
+                    "survives": one.fine,
+                    "nodes": len(one.nodes),
+                    "counts": one.counts(),
+                    "missing": dict(one.missing().most_common(MOST_NAMED)),
+                }
+                for one in found.domains
+            ],
+            "notes": list(found.notes),
+        }
+
     def nodes(
         self,
         shapes: Objects,

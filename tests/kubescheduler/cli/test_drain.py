@@ -67,6 +67,18 @@ def test_a_budget_blocks(drain: Run) -> None:
     assert drain("a", "--disable-eviction", stdin=text).status == 0
 
 
+def test_for_ci(drain: Run) -> None:
+    """What a budget keeps, and what fits nowhere, fails; the exit status is the same."""
+    outcome = drain("a", "-o", "github", stdin=CLUSTER.encode())
+    assert (outcome.status, outcome.out.splitlines()[-1]) == (0, "kubescheduler drain: 1 passed")
+    outcome = drain("a", "-o", "junit", stdin=(CLUSTER + CLOSED).encode())
+    assert outcome.status == 1
+    assert '<failure type="blocked" message="Cannot evict pod as it would violate' in outcome.out
+    outcome = drain("a", "--order", "-o", "github", stdin=(CLUSTER + CLOSED).encode())
+    assert outcome.status == 1
+    assert "::error title=drain::order: There is no order" in outcome.out
+
+
 def test_order(drain: Run) -> None:
     """The steps, or what makes every order impossible."""
     outcome = drain("a", "--order", "--batch", "2", stdin=CLUSTER.encode())

@@ -57,6 +57,10 @@ def test_the_other_questions(tools: Tools) -> None:
     assert (room["pods"], room["orMore"], room["nodes"]) == (9, False, {"b": 4})
     assert "3 Insufficient cpu" in room["stoppedBy"]
     assert tools.drain(["a"], force=True)["counts"]["lost"] == 1
+    assert tools.outage(["a"])["counts"]["lost"] == 1
+    assert {domain["name"]: domain["survives"] for domain in tools.outage(each="hostname")["domains"]}[
+        "hostname=a"
+    ] is False
     assert tools.nodes([{"name": "large", "cpu": 8, "memory": "8Gi"}])["add"] == {"large": 1}
     assert [rule["name"] for rule in tools.explain("NodeResourcesFit", "1.36")["rules"]] == ["NodeResourcesFit"]
     assert "NodeResourcesFit" in tools.registry()["rules"]["plugin"]
