@@ -28,8 +28,10 @@ MOST_STEPS = 3000
 """Steps that fail before the search ends."""
 FAR_BACK = 20
 """Steps that can be taken back, one after another."""
-MOST_REBUILT = 200_000
+MOST_REBUILT = 50_000
 """Pods in clusters that are made anew for steps that are taken back; then the search ends as well."""
+FEW_FAILED = 10
+"""Steps that may fail in any case."""
 
 ORDER_DEPENDENT = frozenset(
     {
@@ -312,7 +314,7 @@ class OrderSearch:
 
     def _ended(self) -> bool:
         rebuilt = self._failed * max(1, self.rehearsal.cache.pod_count)
-        return self._failed >= MOST_STEPS or rebuilt >= MOST_REBUILT
+        return self._failed >= MOST_STEPS or (rebuilt >= MOST_REBUILT and self._failed >= FEW_FAILED)
 
     def _candidates(self, left: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """What may come next: as many nodes as may be at once, the first ones; then fewer; then each alone."""
