@@ -57,7 +57,7 @@ def test_round_trip(folder: Path, kubescheduler: Run, name: str) -> None:
     assert kubescheduler("schedule", name, "--pending", "-o", "name").out == "default/huge <none>\n"
     assert kubescheduler("schedule", "cluster.yaml", "--pod", "again.yaml").lines[1][2:] == ["n2", "2/2"]
     assert kubescheduler("schedule", name, "--pod", "again.yaml").lines[1][2:] == ["n1", "1/2"]
-    assert sorted(p.name for p in folder.iterdir()) == sorted(["again.yaml", "cluster.yaml", "pod.yaml", name])
+    assert {p.name for p in folder.iterdir()} == {"again.yaml", "cluster.yaml", "pod.yaml", "shapes.yaml", name}
 
 
 def test_the_rest_stays_as_it_was(folder: Path, schedule: Run) -> None:

@@ -200,7 +200,7 @@ def interrupted(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[byte
 def judge(process: subprocess.Popen[bytes], folder: Path) -> None:
     out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
-    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {
+    assert {path.name for path in folder.iterdir()} - {"__pycache__", "shapes.yaml"} == {
         *("cluster.yaml", "pod.yaml", "plugin_blocks.py")
     }
 

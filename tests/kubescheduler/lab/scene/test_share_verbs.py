@@ -79,7 +79,7 @@ def test_a_link_is_the_scene(release: str, world: HintWorld) -> None:
 
 def test_a_link_that_would_be_too_long_is_none() -> None:
     """It says how long it would be."""
-    small, large = VERBS["share"](opened(), {}), VERBS["share"](opened(3000), {})
+    small, large = VERBS["share"](opened(), {}), VERBS["share"](opened(1000), {})
     assert not small["tooLong"]
     assert shared_document(small["text"])["kind"] == "LabScene"
     assert large["tooLong"]

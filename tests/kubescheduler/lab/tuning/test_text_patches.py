@@ -86,7 +86,7 @@ documents = st.dictionaries(st.sampled_from(["a", "b", "c"]), plain, min_size=1)
 
 
 @given(before=documents, after=documents, style=st.sampled_from(["block", "mixed", "json"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 def test_the_content_is_always_what_was_wanted(before: Any, after: Any, style: str) -> None:
     """Whatever is written, and however it changes."""
     written = yaml.safe_dump(before, default_flow_style=None if style == "mixed" else False)
