@@ -35,7 +35,7 @@ EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 NO_UID = "cannot get cache key for pod with empty UID"
 
 
-class Fate(enum.Enum):
+class FailedPodFate(enum.Enum):
     """What becomes of a pod whose attempt failed."""
 
     PUT_BACK = "put back"
@@ -74,7 +74,7 @@ class ReleaseCycles(msgspec.Struct, frozen=True, eq=False):
     """The nominatedNodeName that goes into the status; None: it stays."""
     in_memory: Callable[[FailureRecord, Pod], str]
     """The name that the nominator keeps."""
-    fate: Callable[[Pod, Pod | None], Fate]
+    fate: Callable[[Pod, Pod | None], FailedPodFate]
     """Of (the pod as it was tried, as the API has it now, None when it is gone)."""
     expires: float
     """Seconds after which an assumed pod that nobody confirms is dropped."""
@@ -215,19 +215,19 @@ def in_memory_1_36(failure: FailureRecord, pod: Pod) -> str:
     return pod.nominated_node_name if failure.nominated is None else failure.nominated
 
 
-def fate_1_20(tried: Pod, now: Pod | None) -> Fate:  # noqa: ARG001
+def fate_1_20(tried: Pod, now: Pod | None) -> FailedPodFate:  # noqa: ARG001
     """A pod that was bound after all is not tried again.
 
     Upstream 1.4 and 1.16 read the pod to find that out; 1.20 does not look, and tries it in vain.
     """
-    return Fate.LEFT_OUT if now is None or now.node_name else Fate.PUT_BACK
+    return FailedPodFate.LEFT_OUT if now is None or now.node_name else FailedPodFate.PUT_BACK
 
 
-def fate_1_36(tried: Pod, now: Pod | None) -> Fate:
+def fate_1_36(tried: Pod, now: Pod | None) -> FailedPodFate:
     """A pod that was bound after all is not tried again."""
     if now is None or now.node_name:
-        return Fate.LEFT_OUT
-    return Fate.PUT_BACK if tried.metadata.uid == now.metadata.uid else Fate.ANOTHER_ONE
+        return FailedPodFate.LEFT_OUT
+    return FailedPodFate.PUT_BACK if tried.metadata.uid == now.metadata.uid else FailedPodFate.ANOTHER_ONE
 
 
 # --- preemption carried out: by a PostFilter plugin, or by the scheduler itself in 1.16 ----------

@@ -22,7 +22,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.cycle.assumed_pods import AssumedPods
 from kubescheduler.cycle.bindings import ThreadedBindings
-from kubescheduler.cycle.cycle_rules import Fate
+from kubescheduler.cycle.cycle_rules import FailedPodFate
 from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 
@@ -455,9 +455,9 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         self._observe(plugins, record.cause.result, started)
         now = self.latest(record.pod)
         fate = self.rules.fate(record.pod, now)
-        if not self._put_back(entry, now if fate is Fate.PUT_BACK else None, record):
+        if not self._put_back(entry, now if fate is FailedPodFate.PUT_BACK else None, record):
             self.queue.done(record.pod)
-        if fate is Fate.ANOTHER_ONE:
+        if fate is FailedPodFate.ANOTHER_ONE:
             return record
         if now is not None and not now.node_name:
             self.services.cache.nominate(now, self.rules.in_memory(record, now))

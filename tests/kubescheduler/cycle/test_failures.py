@@ -12,7 +12,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_rules import (
-    Fate,
+    FailedPodFate,
     fate_1_20,
     fate_1_36,
     in_memory_1_20,
@@ -200,14 +200,14 @@ def test_the_nominators_memory(name: str | None, own: str, old: str, new: str) -
 @pytest.mark.parametrize(
     ("now", "old", "new"),
     [
-        (None, Fate.LEFT_OUT, Fate.LEFT_OUT),
-        (POD, Fate.PUT_BACK, Fate.PUT_BACK),
-        (POD.on("n1"), Fate.LEFT_OUT, Fate.LEFT_OUT),
-        (make_pod(namespace="other"), Fate.PUT_BACK, Fate.ANOTHER_ONE),
+        (None, FailedPodFate.LEFT_OUT, FailedPodFate.LEFT_OUT),
+        (POD, FailedPodFate.PUT_BACK, FailedPodFate.PUT_BACK),
+        (POD.on("n1"), FailedPodFate.LEFT_OUT, FailedPodFate.LEFT_OUT),
+        (make_pod(namespace="other"), FailedPodFate.PUT_BACK, FailedPodFate.ANOTHER_ONE),
     ],
     ids=["gone", "same", "bound", "another uid"],
 )
-def test_fates(now: Any, old: Fate, new: Fate) -> None:
+def test_fates(now: Any, old: FailedPodFate, new: FailedPodFate) -> None:
     """A pod that is gone or bound is not tried again; 1.36 also looks whether it is the same one."""
     assert fate_1_20(POD, now) is old
     assert fate_1_36(POD, now) is new
