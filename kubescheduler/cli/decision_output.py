@@ -14,7 +14,7 @@ from kubescheduler.sources.sanitize import one_line
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.equal_runs import BulkPlacement
-    from kubescheduler.report.ci_results import Case, Suite
+    from kubescheduler.report.ci_results import CiCase, Suite
 
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
@@ -138,24 +138,24 @@ def decided_suite(
     return Suite(release, cases, tuple(every_note))
 
 
-def _decided_case(decision: Any, workload: str, explaining: Explaining | None) -> Case:
-    from kubescheduler.report.ci_results import Case, Standing
+def _decided_case(decision: Any, workload: str, explaining: Explaining | None) -> CiCase:
+    from kubescheduler.report.ci_results import CiCase, Standing
 
     metadata = decision.pod.metadata
     group = f"{metadata.namespace or 'default'}.{workload}"
     if is_placement(decision):
-        return Case(group, metadata.name)
+        return CiCase(group, metadata.name)
     text = ""
     if explaining is not None:
         from kubescheduler.cli.explanation import explanation
 
         text = explanation(decision, explaining, PLAIN)
     if decision.host is not None:
-        return Case(group, metadata.name, text=text)
+        return CiCase(group, metadata.name, text=text)
     message = message_line(decision)
     if gave_up(decision):
-        return Case(group, metadata.name, Standing.ERROR, "error", message, text or message)
-    return Case(group, metadata.name, Standing.FAILED, "no-node", message, text or message)
+        return CiCase(group, metadata.name, Standing.ERROR, "error", message, text or message)
+    return CiCase(group, metadata.name, Standing.FAILED, "no-node", message, text or message)
 
 
 def explained_document(decision: Decision, explaining: Explaining) -> dict[str, Any]:

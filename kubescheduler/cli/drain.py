@@ -172,7 +172,7 @@ def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
         yield document_text({"kind": "Drain", **document, "notes": [*notes, *document["notes"]]}, output)
         return
     if output != "table":
-        from kubescheduler.report.ci_results import Case, Standing, Suite, rendered_results
+        from kubescheduler.report.ci_results import CiCase, Standing, Suite, rendered_results
         from kubescheduler.report.displaced_cases import displaced_cases
 
         kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
@@ -180,7 +180,7 @@ def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
         if answer.order is not None:
             ways = "\n".join(map(str, answer.order.obstacles))
             standing = Standing.PASSED if answer.order.complete else Standing.FAILED
-            cases.append(Case("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
+            cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
         suite = Suite(", ".join(answer.nodes), cases, [*notes, *answer.notes])
         yield from rendered_results("kubescheduler drain", [suite], output)
         return

@@ -50,7 +50,7 @@ class Health(msgspec.Struct, frozen=True):
         return max(0, self.healthy - self.desired)
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class EvictionRefusal(msgspec.Struct, frozen=True):
     """An eviction that the API server does not allow."""
 
     code: int
@@ -306,7 +306,7 @@ class Budgets:
             return "maxUnavailable: 1"
         return f"minAvailable: {max(0, pods - 1)}"
 
-    def refusal(self, pod: Pod) -> Refusal | None:
+    def refusal(self, pod: Pod) -> EvictionRefusal | None:
         """Why the API server refuses to evict the pod now; None: it would. Upstream: EvictionREST.Create."""
         if pod.phase in WITHOUT_BUDGET or pod.metadata.deletion_timestamp is not None:
             return None
@@ -314,16 +314,16 @@ class Budgets:
         if not over:
             return None
         if len(over) > 1:
-            return Refusal(500, SEVERAL, budgets=tuple(kept.key for kept in over))
+            return EvictionRefusal(500, SEVERAL, budgets=tuple(kept.key for kept in over))
         [kept] = over
         found = self.health(kept.key)
         if found.allowed or self._costs_nothing(pod, kept, found):
             return None
         needs = f"needs {found.desired} healthy pods and has {found.healthy} currently"
         cause = f"The disruption budget {kept.budget.metadata.name} {needs}"
-        return Refusal(429, VIOLATES, cause, (kept.key,))
+        return EvictionRefusal(429, VIOLATES, cause, (kept.key,))
 
-    def evict(self, pod: Pod) -> Refusal | None:
+    def evict(self, pod: Pod) -> EvictionRefusal | None:
         """Takes the eviction off the pod's budget, if it is allowed; else why it is not."""
         refusal = self.refusal(pod)
         if refusal is None:

@@ -22,7 +22,7 @@ from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.planning.expanders import Chooser, Option, chosen, requests
+from kubescheduler.planning.expanders import Chooser, ExpansionOption, chosen, requests
 from kubescheduler.planning.node_trials import Counts, NodeTrials
 from kubescheduler.planning.shapes import Shape
 
@@ -215,13 +215,13 @@ class Estimation:
 class ScaleUp(msgspec.Struct, frozen=True, eq=False):
     """One look of the autoscaler that adds nodes."""
 
-    options: tuple[Option, ...]
-    chosen: Option
+    options: tuple[ExpansionOption, ...]
+    chosen: ExpansionOption
     waiting: int
     """Pods that fitted nowhere before it."""
 
 
-class Scaled(msgspec.Struct, frozen=True, eq=False):
+class ScaledUp(msgspec.Struct, frozen=True, eq=False):
     """What it added in all."""
 
     steps: tuple[ScaleUp, ...]
@@ -231,7 +231,7 @@ class Scaled(msgspec.Struct, frozen=True, eq=False):
     that has as many nodes as it may."""
 
 
-def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Random, most: int) -> Scaled:
+def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Random, most: int) -> ScaledUp:
     """What the autoscaler adds until it adds nothing more. most: nodes at a time, 0 for any number."""
     counts: Counts = (0,) * len(trials.shapes)
     pods = [pod for pod in trials.asked.pods() if not pod.node_name]
@@ -246,7 +246,7 @@ def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Rando
         option = chosen(options, choosers, rng)
         stuck = bool(steps) and len(waiting) >= steps[-1].waiting
         if option is None or stuck:
-            return Scaled(tuple(steps), counts, unhelped)
+            return ScaledUp(tuple(steps), counts, unhelped)
         steps.append(ScaleUp(tuple(options), option, len(waiting)))
         counts = tuple(
             number + (option.nodes if shape.name == option.group else 0)
@@ -265,7 +265,7 @@ def _options(
     counts: Counts,
     unhelped: dict[str, dict[str, tuple[str, ...]]],
     most: int,
-) -> Iterator[Option]:
+) -> Iterator[ExpansionOption]:
     """What each group that may still grow could be expanded by."""
     for at, (shape, number, template) in enumerate(zip(trials.shapes, counts, trials.one_of_each(), strict=True)):
         room = None if shape.most is None else shape.most - number
@@ -276,7 +276,7 @@ def _options(
         estimation = Estimation(there, trials.maker(at), min(limits, default=0))
         nodes = estimation.run(ordered(fitting, shape.node))
         if nodes and estimation.pods:
-            yield Option(shape.name, shape.node, nodes, tuple(estimation.pods))
+            yield ExpansionOption(shape.name, shape.node, nodes, tuple(estimation.pods))
 
 
 def _fitting(

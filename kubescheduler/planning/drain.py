@@ -13,7 +13,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
-from kubescheduler.planning.budgets import Budgets, Refusal, is_counted
+from kubescheduler.planning.budgets import Budgets, EvictionRefusal, is_counted
 from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
 
@@ -58,7 +58,7 @@ class Blocked(msgspec.Struct, frozen=True):
     """A pod whose eviction is refused however long one waits."""
 
     pod: Pod
-    refusal: Refusal
+    refusal: EvictionRefusal
     why: str
     """What keeps the budget from opening."""
     opens: str

@@ -40,7 +40,7 @@ PREFERRED = ((2, 1000), (6, 2000), (20, 4000), (60, 8000), (200, 16000))
 LARGEST_PREFERRED = 32000
 
 
-class Option(msgspec.Struct, frozen=True, eq=False):
+class ExpansionOption(msgspec.Struct, frozen=True, eq=False):
     """A group that could be expanded, by so many nodes, for these pods."""
 
     group: str
@@ -52,7 +52,7 @@ class Option(msgspec.Struct, frozen=True, eq=False):
     """Whether the group is there already; otherwise it would be created."""
 
 
-Chooser = Callable[[Sequence[Option]], Sequence[Option]]
+Chooser = Callable[[Sequence[ExpansionOption]], Sequence[ExpansionOption]]
 """The best of some options; several where they are as good."""
 
 
@@ -71,13 +71,13 @@ def requests(pods: Iterable[Pod], resource: str) -> int:
     return sum(container.requests.get(resource, 0) for pod in pods for container in pod.spec.containers)
 
 
-def most_pods(options: Sequence[Option]) -> list[Option]:
+def most_pods(options: Sequence[ExpansionOption]) -> list[ExpansionOption]:
     """Those for the most pods."""
     most = max((len(option.pods) for option in options), default=0)
     return [option for option in options if len(option.pods) == most]
 
 
-def waste(option: Option) -> float:
+def waste(option: ExpansionOption) -> float:
     """The shares of cpu and memory of the new nodes that the pods do not ask for, added up, by capacity."""
     total = 0.0
     for resource in (CPU, MEMORY):
@@ -86,9 +86,9 @@ def waste(option: Option) -> float:
     return total
 
 
-def least_waste(options: Sequence[Option]) -> list[Option]:
+def least_waste(options: Sequence[ExpansionOption]) -> list[ExpansionOption]:
     """Those that waste least."""
-    best: list[Option] = []
+    best: list[ExpansionOption] = []
     least = 0.0
     for option in options:
         score = waste(option)
@@ -104,7 +104,7 @@ def preferred_cpu(nodes: int) -> int:
     return next((cpu for most, cpu in PREFERRED if nodes <= most), LARGEST_PREFERRED)
 
 
-def price_score(option: Option, prices: Prices, preferred: int) -> float:
+def price_score(option: ExpansionOption, prices: Prices, preferred: int) -> float:
     """What an option costs for what its pods are worth, times how unlike the preferred node its nodes are; that counts
     less the more nodes there are. preferred: millicores. Raises KeyError where somebody has no price."""
     nodes = prices.node(option.node) * option.nodes
@@ -118,9 +118,9 @@ def price_score(option: Option, prices: Prices, preferred: int) -> float:
     return suppressed * ratio * (1.0 if option.exists else NOT_THERE)
 
 
-def cheapest(options: Sequence[Option], prices: Prices, preferred: int) -> list[Option]:
+def cheapest(options: Sequence[ExpansionOption], prices: Prices, preferred: int) -> list[ExpansionOption]:
     """The first with the lowest score; none where nothing has a price."""
-    best: list[Option] = []
+    best: list[ExpansionOption] = []
     lowest = math.inf
     for option in options:
         try:
@@ -132,7 +132,7 @@ def cheapest(options: Sequence[Option], prices: Prices, preferred: int) -> list[
     return best
 
 
-def by_priority(options: Sequence[Option], priorities: Mapping[int, Sequence[str]]) -> list[Option]:
+def by_priority(options: Sequence[ExpansionOption], priorities: Mapping[int, Sequence[str]]) -> list[ExpansionOption]:
     """Those whose name matches an expression of the highest priority that matches any; all where none does.
 
     priorities: as in the ConfigMap cluster-autoscaler-priority-expander, of RE2 expressions that match anywhere.
@@ -150,7 +150,9 @@ def by_priority(options: Sequence[Option], priorities: Mapping[int, Sequence[str
     return [option for option in options if highest == NO_GROUP or found[id(option)] == highest]
 
 
-def chosen(options: Sequence[Option], choosers: Iterable[Chooser], rng: random.Random) -> Option | None:
+def chosen(
+    options: Sequence[ExpansionOption], choosers: Iterable[Chooser], rng: random.Random
+) -> ExpansionOption | None:
     """The one that is left by one chooser after the other, or drawn from those that are; None where none is."""
     left = list(options)
     for choose in choosers:

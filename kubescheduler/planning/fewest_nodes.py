@@ -14,7 +14,7 @@ from itertools import product
 
 import msgspec
 
-from kubescheduler.planning.needs import Bound, Need, Needs, capped, common_price
+from kubescheduler.planning.needs import LowerBound, Needs, NodeNeed, capped, common_price
 from kubescheduler.planning.node_trials import Counts, NodeTrials, Played
 from kubescheduler.planning.shapes import prices_of
 
@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True, eq=False):
 
     played: Played
     cost: Fraction
-    bound: Bound
+    bound: LowerBound
     """Of the needs of what runs."""
     proven: bool
     """Whether no cheaper set does: every one was tried, or the bound says so."""
@@ -54,7 +54,7 @@ class FewestNodes:
         best = self._shrunk(best, needs)
         for start in self._of_one_shape(needs):
             best = self._cheaper(best, self._shrunk(start, needs))
-        bound = self._needs.bound(needs, self._most) or Bound(Fraction(0), "")
+        bound = self._needs.bound(needs, self._most) or LowerBound(Fraction(0), "")
         while True:
             below = self._below(bound.cost, self.cost(best.counts), needs)
             if below is not None and len(below) <= self._trials.left:
@@ -133,7 +133,7 @@ class FewestNodes:
             total if most is None else min(total, max(most, 0)) for total, most in zip(sums, self._most, strict=True)
         )
 
-    def cover(self, needs: Sequence[Need], there: Counts = (), among: Iterable[int] | None = None) -> Counts:
+    def cover(self, needs: Sequence[NodeNeed], there: Counts = (), among: Iterable[int] | None = None) -> Counts:
         """Nodes that meet needs, as far as there may be so many beside those there are: the need that costs most first,
         by the shape that offers most of it for its price, and of such the one that offers most of the others."""
         size = len(self._prices)
@@ -155,18 +155,18 @@ class FewestNodes:
             steps, limit = -(-worst.short(there_now) // worst.each[best]), room[best]
             counts[best] += steps if limit is None else min(steps, limit - counts[best])
 
-    def _rate(self, need: Need, shapes: Iterable[int]) -> Fraction:
+    def _rate(self, need: NodeNeed, shapes: Iterable[int]) -> Fraction:
         """What a unit of a need costs at least."""
         return min(self._prices[at] / need.each[at] for at in shapes if need.each[at])
 
-    def _worth(self, at: int, short: Sequence[Need], counts: Counts) -> Fraction:
+    def _worth(self, at: int, short: Sequence[NodeNeed], counts: Counts) -> Fraction:
         """What a node of a shape meets of the needs, in shares of what is missing, for its price."""
         shares = (
             Fraction(min(need.each[at], missing), missing) for need in short if (missing := need.short(counts)) > 0
         )
         return sum(shares, Fraction(0)) / self._prices[at]
 
-    def _of_one_shape(self, needs: Sequence[Need]) -> Iterator[Played]:
+    def _of_one_shape(self, needs: Sequence[NodeNeed]) -> Iterator[Played]:
         """Sets of a single shape with which everything runs; the number is doubled a few times until it does."""
         for at in range(len(self._prices)) if len(self._prices) > 1 else ():
             counts = self.cover(needs, among=[at])
@@ -183,7 +183,7 @@ class FewestNodes:
 
     # --- fewer -----------------------------------------------------------------------------------------------
 
-    def _shrunk(self, best: Played, needs: Sequence[Need]) -> Played:
+    def _shrunk(self, best: Played, needs: Sequence[NodeNeed]) -> Played:
         """Nodes taken away, many at a time and then fewer, of the dearest shape first."""
         for at in sorted(range(len(self._prices)), key=lambda at: (-self._prices[at], at)):
             step = best.counts[at]
@@ -198,7 +198,7 @@ class FewestNodes:
                 step //= 2
         return best
 
-    def _exchanged(self, best: Played, needs: Sequence[Need]) -> Played | None:
+    def _exchanged(self, best: Played, needs: Sequence[NodeNeed]) -> Played | None:
         """A cheaper set with one or two nodes less of some shapes and one more of another; None: none was found."""
         size = range(len(self._prices))
         away = [{at: -1} for at in size] + [
@@ -222,7 +222,7 @@ class FewestNodes:
         limits = zip(out, self._most, strict=True)
         return out if all(number >= 0 and (most is None or number <= most) for number, most in limits) else None
 
-    def _below(self, least: Fraction, cost: Fraction, needs: Sequence[Need]) -> list[Counts] | None:
+    def _below(self, least: Fraction, cost: Fraction, needs: Sequence[NodeNeed]) -> list[Counts] | None:
         """Every set that costs at least ``least`` and less than ``cost`` and meets the needs, the cheapest first; None:
         there are too many to look at."""
         step = common_price(self._prices)
@@ -251,7 +251,7 @@ class FewestNodes:
         return None
 
 
-def _best_of(need: Need, prices: Sequence[int], begin: int) -> tuple[int, int]:
+def _best_of(need: NodeNeed, prices: Sequence[int], begin: int) -> tuple[int, int]:
     """(what a node offers, its price) of the shape from ``begin`` on that offers most for its price; (0, 1): none."""
     rates = [(each, price) for each, price in zip(need.each[begin:], prices[begin:], strict=True)]
     return max(rates, key=lambda rate: Fraction(*rate), default=(0, 1))

@@ -46,7 +46,7 @@ AFFINITY = frozenset({"MatchInterPodAffinity", "InterPodAffinity"})
 """The checks by which anti-affinity keeps two pods apart; ports are told by the reason."""
 
 
-class Kind(msgspec.Struct, frozen=True, eq=False):
+class AlikePods(msgspec.Struct, frozen=True, eq=False):
     """Pods that no rule can tell apart, and where they may go."""
 
     pods: tuple[Pod, ...]
@@ -60,7 +60,7 @@ class Kind(msgspec.Struct, frozen=True, eq=False):
     """Whether no node takes two of them."""
 
 
-class Need(msgspec.Struct, frozen=True):
+class NodeNeed(msgspec.Struct, frozen=True):
     """``sum(each[s] · x[s]) >= amount``."""
 
     what: str
@@ -78,7 +78,7 @@ class Need(msgspec.Struct, frozen=True):
         return self.amount - sum(each * number for each, number in zip(self.each, counts, strict=True))
 
 
-class Bound(msgspec.Struct, frozen=True):
+class LowerBound(msgspec.Struct, frozen=True):
     """What new nodes cost at least."""
 
     cost: Fraction
@@ -103,19 +103,19 @@ class Needs:
         self.kinds = self._kinds(trials.asked.pods())
         self._enforced = enforced(trials.engine, trials.shapes[0].node, _resources(self.kinds))
 
-    def of_kind(self, key: str) -> Kind:
+    def of_kind(self, key: str) -> AlikePods:
         """That of a pod, by namespace/name."""
         return self._by_pod[key]
 
-    def all_but(self, left: Iterable[str]) -> list[Need]:
+    def all_but(self, left: Iterable[str]) -> list[NodeNeed]:
         """The needs of all pods but those; with them the nodes that the cluster has count."""
         without = frozenset(left)
         pods = {kind: sum(pod.key not in without for pod in kind.pods) for kind in self.kinds}
         return list(self._needs(pods, free=True))
 
-    def only_of(self, keys: Iterable[str]) -> list[Need]:
+    def only_of(self, keys: Iterable[str]) -> list[NodeNeed]:
         """The needs of these pods alone, as if new nodes were all there is."""
-        pods: dict[Kind, int] = {}
+        pods: dict[AlikePods, int] = {}
         for key in keys:
             kind = self._by_pod[key]
             pods[kind] = pods.get(kind, 0) + 1
@@ -123,7 +123,7 @@ class Needs:
 
     # --- where pods may go -----------------------------------------------------------------------------
 
-    def _kinds(self, pods: Iterable[Pod]) -> list[Kind]:
+    def _kinds(self, pods: Iterable[Pod]) -> list[AlikePods]:
         alike: dict[object, list[Pod]] = {}
         for pod in pods:
             alike.setdefault(pod_key(pod), []).append(pod)
@@ -131,7 +131,7 @@ class Needs:
         self._by_pod = {pod.key: kind for kind in kinds for pod in kind.pods}
         return kinds
 
-    def _kind(self, pods: Sequence[Pod]) -> Kind:
+    def _kind(self, pods: Sequence[Pod]) -> AlikePods:
         decision = self._scheduler.decide(pods[0], thorough=True)
         forbidden = np.zeros(len(self._there), np.bool_)
         for check, verdict in decision.verdicts:
@@ -141,11 +141,11 @@ class Needs:
         shapes = frozenset(at for at, row in enumerate(self._rows) if not forbidden[row])
         usage = self._cache.info(pods[0]).usage
         asks = {name: min(number, usage.used.get(name, number)) for name, number in usage.request.items()}
-        kind = Kind(tuple(pods), FrozenMap({**asks, PODS: 1}), shapes, self._there & ~forbidden)
+        kind = AlikePods(tuple(pods), FrozenMap({**asks, PODS: 1}), shapes, self._there & ~forbidden)
         alone = len(pods) > 1 and self._may_be_alone(kind) and all(self._alone(pods[0], at) for at in shapes)
         return msgspec.structs.replace(kind, alone=alone)
 
-    def _may_be_alone(self, kind: Kind) -> bool:
+    def _may_be_alone(self, kind: AlikePods) -> bool:
         """Whether the pods have ports of the node's, or anti-affinity by labels that all their nodes have."""
         spec = kind.pods[0].spec
         if any(port.host_port for container in spec.containers for port in container.ports):
@@ -176,7 +176,7 @@ class Needs:
 
     # --- inequalities -------------------------------------------------------------------------------------
 
-    def _needs(self, pods: dict[Kind, int], *, free: bool) -> Iterator[Need]:
+    def _needs(self, pods: dict[AlikePods, int], *, free: bool) -> Iterator[NodeNeed]:
         groups = {kind.shapes for kind, number in pods.items() if number and kind.shapes}
         everywhere = frozenset[int]().union(*groups)
         for places in dict.fromkeys((everywhere, *sorted(groups, key=sorted))):
@@ -189,9 +189,9 @@ class Needs:
                 if number > there:
                     each = tuple(int(at in kind.shapes) for at in range(len(self._shapes)))
                     text = f"{number} pods like {kind.pods[0].key}, one a node{_nodes_there(there)}"
-                    yield Need(text, number - there, each)
+                    yield NodeNeed(text, number - there, each)
 
-    def _of_resources(self, pods: dict[Kind, int], places: frozenset[int], *, free: bool) -> Iterator[Need]:
+    def _of_resources(self, pods: dict[AlikePods, int], places: frozenset[int], *, free: bool) -> Iterator[NodeNeed]:
         nodes = reduce(np.logical_or, (kind.nodes for kind in pods)) if free else np.zeros_like(self._there)
         for resource in self._enforced:
             asked = sum(kind.asks.get(resource, 0) * number for kind, number in pods.items())
@@ -200,7 +200,7 @@ class Needs:
             if asked > there:
                 each = tuple(int(room[row]) if at in places else 0 for at, row in enumerate(self._rows))
                 shown = f"{_shown(asked, resource)} {resource} asked for, {_shown(there, resource)} free"
-                yield Need(shown if free else resource, asked - there, each)
+                yield NodeNeed(shown if free else resource, asked - there, each)
 
     def _free(self, resource: str) -> IntArray:
         """(N,) int64: of every node what its pods leave, never less than nothing."""
@@ -217,32 +217,32 @@ class Needs:
 
     # --- bounds -----------------------------------------------------------------------------------------------
 
-    def bound(self, needs: Sequence[Need], most: Sequence[int | None]) -> Bound | None:
+    def bound(self, needs: Sequence[NodeNeed], most: Sequence[int | None]) -> LowerBound | None:
         """The largest of what each need alone costs, and of what several cost together; None where one cannot be met.
         Rounded up to what prices add up to."""
         step = common_price(self._prices)
-        best = Bound(Fraction(0), "")
+        best = LowerBound(Fraction(0), "")
         for need in needs:
             cost = self.least(need, most)
             if cost is None:
                 return None
-            best = max(best, Bound(math.ceil(cost / step) * step, need.what), key=lambda each: each.cost)
+            best = max(best, LowerBound(math.ceil(cost / step) * step, need.what), key=lambda each: each.cost)
         widest_first = sorted(needs, key=lambda need: -sum(each > 0 for each in need.each))
         for first in (*widest_first[:ORDERS], *widest_first[ORDERS:][-1:]):
             cost, used = self._together([first, *(need for need in widest_first if need is not first)])
             rounded = math.ceil(cost / step) * step
             if rounded > best.cost:
-                best = Bound(rounded, "; ".join(need.what for need in used))
+                best = LowerBound(rounded, "; ".join(need.what for need in used))
         return best
 
-    def _together(self, needs: Iterable[Need]) -> tuple[Fraction, list[Need]]:
+    def _together(self, needs: Iterable[NodeNeed]) -> tuple[Fraction, list[NodeNeed]]:
         """What needs cost together at least, and which of them add to that.
 
         Each unit of a need is given a worth, one need after the other as much as the prices leave: what a node offers
         of all needs is never worth more than the node costs, so that nodes which meet them all cost no less than what
         they are worth (weak duality of linear programs, where any order of the needs gives a bound).
         """
-        left, total, used = list(self._prices), Fraction(0), list[Need]()
+        left, total, used = list(self._prices), Fraction(0), list[NodeNeed]()
         for need in needs:
             offered = [(left[at], each) for at, each in enumerate(need.each) if each]
             worth = min((price / each for price, each in offered), default=Fraction(0))
@@ -252,7 +252,7 @@ class Needs:
                 used.append(need)
         return total, used
 
-    def least(self, need: Need, most: Sequence[int | None]) -> Fraction | None:
+    def least(self, need: NodeNeed, most: Sequence[int | None]) -> Fraction | None:
         """What meeting a need costs at least, were nodes divisible: by the shapes that offer most for their price."""
         missing, cost = Fraction(need.amount), Fraction(0)
         order = sorted(
@@ -291,7 +291,7 @@ def _held(engine: Engine, node: Node, resource: str) -> bool:
     return any(reason.casefold().startswith(wanted) for reason in reasons)
 
 
-def _resources(kinds: Iterable[Kind]) -> list[str]:
+def _resources(kinds: Iterable[AlikePods]) -> list[str]:
     names = {name for kind in kinds for name, number in kind.asks.items() if number}
     return sorted(names, key=lambda name: (name == PODS, name not in (CPU, MEMORY), name))
 

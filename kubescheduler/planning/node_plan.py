@@ -19,10 +19,10 @@ from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
 from kubescheduler.planning.cluster_autoscaler import scaled_up
-from kubescheduler.planning.expanders import Expander, Option
+from kubescheduler.planning.expanders import Expander, ExpansionOption
 from kubescheduler.planning.fewest_nodes import FewestNodes
-from kubescheduler.planning.needs import Bound, Needs, capped
-from kubescheduler.planning.node_trials import Asked, NodeTrials, Played
+from kubescheduler.planning.needs import LowerBound, Needs, capped
+from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.simulation_report import PodRecord
@@ -34,7 +34,7 @@ TRIES = 200
 """Runs of the scheduler that a search may make, by default."""
 
 
-class NewNode(msgspec.Struct, frozen=True):
+class AddedNode(msgspec.Struct, frozen=True):
     """A node to add."""
 
     name: str
@@ -99,7 +99,7 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     cost: Fraction
     """By the prices, or how many nodes where there are none."""
     priced: bool
-    bound: Bound
+    bound: LowerBound
     """What new nodes cost at least, whatever they are, and why."""
     proven: bool
     """Whether no cheaper set does: every one was tried, or it costs no more than the bound."""
@@ -110,7 +110,7 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     placed: int
     """Those that do."""
     shapes: tuple[ShapeUse, ...]
-    nodes: tuple[NewNode, ...]
+    nodes: tuple[AddedNode, ...]
     placements: Mapping[str, str]
     """Pod, as ``namespace/name`` → its node, new or not."""
     left: tuple[LeftOver, ...] = ()
@@ -252,7 +252,7 @@ def plan_nodes(
     run. tries: so many runs at most, beside those until everything runs. repeatable: whether one run is like the other;
     otherwise nothing is proven. top: at most so many hints a pod.
     """
-    asked = Asked.of(workload, cluster, shapes, engine.release)
+    asked = AskedWorkload.of(workload, cluster, shapes, engine.release)
     trials = NodeTrials(engine, asked, shapes, tie_break, most=tries)
     found = FewestNodes(trials, Needs(trials)).run()
     plan = _shown(trials, found.played, found.bound, top)
@@ -273,22 +273,22 @@ def autoscaled_plan(
 
     The arguments are those of ``plan_nodes``.
     """
-    asked = Asked.of(workload, cluster, shapes, engine.release)
+    asked = AskedWorkload.of(workload, cluster, shapes, engine.release)
     trials = NodeTrials(engine, asked, shapes, tie_break, most=0)
     nodes = sum(isinstance(obj, Node) for obj in asked.objects)
     scaled = scaled_up(trials, expander.choosers(shapes, nodes), random.Random(expander.seed), expander.most)
     needs = Needs(trials)
-    bound = needs.bound(needs.all_but(scaled.unhelped), capped(shapes)) or Bound(Fraction(0), "")
+    bound = needs.bound(needs.all_but(scaled.unhelped), capped(shapes)) or LowerBound(Fraction(0), "")
     plan = _shown(trials, trials.play(scaled.counts), bound, top)
     steps = [ScaleStep(_option(step.chosen), tuple(map(_option, step.options)), step.waiting) for step in scaled.steps]
     return msgspec.structs.replace(plan, steps=tuple(steps))
 
 
-def _option(option: Option) -> GroupOption:
+def _option(option: ExpansionOption) -> GroupOption:
     return GroupOption(option.group, option.nodes, len(option.pods))
 
 
-def _shown(trials: NodeTrials, played: Played, bound: Bound, top: int | None) -> NodePlan:
+def _shown(trials: NodeTrials, played: Played, bound: LowerBound, top: int | None) -> NodePlan:
     """What is to be said of a run; nothing about how good it is."""
     daemons = sorted(
         {f"{pod.metadata.namespace}/{daemon_set_of(pod)}" for pods in trials.asked.daemons for pod in pods}
@@ -319,14 +319,14 @@ def _placed(played: Played) -> list[Pod]:
     return [record.pod for record in played.report.pods if record.outcome == "running"]
 
 
-def _nodes_of(trials: NodeTrials, played: Played) -> Iterator[NewNode]:
+def _nodes_of(trials: NodeTrials, played: Played) -> Iterator[AddedNode]:
     placed: dict[str, list[str]] = {}
     for pod in _placed(played):
         placed.setdefault(pod.node_name, []).append(pod.key)
     for shape, (node, *daemons) in trials.new_nodes(played.counts):
         name = node.metadata.name
         own = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in daemons)
-        yield NewNode(name, shape.name, tuple(placed.get(name, ())), own)
+        yield AddedNode(name, shape.name, tuple(placed.get(name, ())), own)
 
 
 def _ended(trials: NodeTrials, played: Played, *more: ClusterObject) -> ClusterCache:
@@ -337,7 +337,7 @@ def _ended(trials: NodeTrials, played: Played, *more: ClusterObject) -> ClusterC
     return cache_for(trials.engine, [*there, *new, *more, *kept.values()])
 
 
-def _uses(trials: NodeTrials, played: Played, nodes: Sequence[NewNode]) -> Iterator[ShapeUse]:
+def _uses(trials: NodeTrials, played: Played, nodes: Sequence[AddedNode]) -> Iterator[ShapeUse]:
     columns = _ended(trials, played).columns
     for shape in trials.shapes:
         own = [node for node in nodes if node.shape == shape.name]

@@ -29,7 +29,7 @@ def pending_pods(cluster: Iterable[ClusterObject], release: str) -> Workload:
     return Workload(tuple(map(Arrival, release_named(release).queue_order(list(cluster)))))
 
 
-class Asked(msgspec.Struct, frozen=True, eq=False):
+class AskedWorkload(msgspec.Struct, frozen=True, eq=False):
     """What is to run: pods that come at once, pods that follow them, and what the DaemonSets put on each new node."""
 
     arrivals: tuple[Arrival, ...]
@@ -40,7 +40,9 @@ class Asked(msgspec.Struct, frozen=True, eq=False):
     """Of each shape the pods that DaemonSets have on each of its nodes, on none yet."""
 
     @classmethod
-    def of(cls, workload: Workload, cluster: Iterable[ClusterObject], shapes: Sequence[Shape], release: str) -> Asked:
+    def of(
+        cls, workload: Workload, cluster: Iterable[ClusterObject], shapes: Sequence[Shape], release: str
+    ) -> AskedWorkload:
         """All of a workload at once, whatever its times. It was read for the cluster with the template of each shape:
         what its DaemonSets have there they have on every new node, as have those that run in the cluster."""
         objects = [*cluster, *workload.objects, *(arrival.node for arrival in workload.nodes)]
@@ -134,7 +136,7 @@ class NodeTrials:
     def __init__(
         self,
         engine: Engine,
-        asked: Asked,
+        asked: AskedWorkload,
         shapes: Sequence[Shape],
         tie_break: Callable[[], TieBreak],
         *,

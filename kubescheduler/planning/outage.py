@@ -30,7 +30,7 @@ Workload = tuple[str, str]
 """(namespace, ``Kind/name``)."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class StayingPod(msgspec.Struct, frozen=True):
     """A pod that stays, as the API server has it, on a node that is gone."""
 
     pod: Pod
@@ -65,7 +65,7 @@ class Lost(msgspec.Struct, frozen=True):
 
     daemons: int
     """How many pods of DaemonSets and static pods were there; they are for their node."""
-    held: tuple[Held, ...]
+    held: tuple[StayingPod, ...]
     workloads: tuple[WorkloadLoss, ...]
     """Those that had pods there, or whose pods preemption evicts."""
     meanwhile: Mapping[str, Health]
@@ -113,17 +113,17 @@ def lose(rehearsal: Rehearsal, nodes: Collection[str], *, unreachable: bool = Fa
     )
 
 
-def _deleted_in_time(rehearsal: Rehearsal, leaving: Iterable[Pod], seconds: Mapping[str, float]) -> list[Held]:
+def _deleted_in_time(rehearsal: Rehearsal, leaving: Iterable[Pod], seconds: Mapping[str, float]) -> list[StayingPod]:
     """Deletes pods as their tolerations run out, and lets others be made; those that stay."""
-    held: list[Held] = []
+    held: list[StayingPod] = []
     waves: dict[float, list[Pod]] = {}
     for pod in leaving:
         if fate_of(pod) in (Fate.DAEMON, Fate.STATIC):
             continue
         if keeps_name(pod):
-            held.append(Held(pod, STATEFUL))
+            held.append(StayingPod(pod, STATEFUL))
         elif seconds[pod.key] == math.inf:
-            held.append(Held(pod, FOR_EVER))
+            held.append(StayingPod(pod, FOR_EVER))
         else:
             waves.setdefault(seconds[pod.key], []).append(pod)
     rehearsal.settle()

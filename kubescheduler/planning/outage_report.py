@@ -16,7 +16,7 @@ from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain_report import HEADER, moved_dict, moved_place, moved_text
-from kubescheduler.planning.outage import Held, Lost, WorkloadLoss
+from kubescheduler.planning.outage import Lost, StayingPod, WorkloadLoss
 from kubescheduler.planning.rehearsal import LOST_NODE, Moved
 
 NAMED = 5
@@ -56,7 +56,7 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
         return [moved for moved in self.moved if moved.now is None and moved.fate is Fate.BARE]
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def held(self) -> tuple[StayingPod, ...]:
         """The pods that stay on nodes whose objects stay."""
         return self.lost_nodes.held
 

@@ -36,7 +36,7 @@ REPLICATED = frozenset({"ReplicationController", "Job", "ReplicaSet", "StatefulS
 SYSTEM = "kube-system"
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptNode(msgspec.Struct, frozen=True):
     """A node that cannot go, and why."""
 
     node: str
@@ -70,7 +70,7 @@ class Removals(Shown, msgspec.Struct, frozen=True, eq=False):
 
     freed: tuple[Freed, ...]
     """In the order in which they are drained, all cordoned before."""
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptNode, ...]
     moves: tuple[Move, ...]
     threshold: float
     notes: tuple[str, ...] = ()
@@ -129,21 +129,21 @@ class _Search:
         used = {node.name: self._used(node.name) for node in nodes}
         nodes.sort(key=lambda node: any(self._moves_from(self._there, node.name)))
         freed: list[Freed] = []
-        kept: list[Kept] = []
+        kept: list[KeptNode] = []
         for node in nodes:
             share = used[node.name]
             fault = self._eligible(node, share) or self._pods_block(node) or self._no_place(node)
             if fault is None:
                 freed.append(Freed(node.name, share))
             else:
-                kept.append(Kept(node.name, share, *fault))
+                kept.append(KeptNode(node.name, share, *fault))
         while freed:
             last = self._rehearsed(self._objects, [each.node for each in freed])
             if not self._hurts(last):
                 moves = tuple(_move(moved) for moved in last.moved if moved.now is not None)
                 return Removals(tuple(freed), tuple(kept), moves, self._threshold, self._notes(last))
             lost = freed.pop()
-            kept.append(Kept(lost.node, lost.used, "NoPlaceToMovePods", "not together with the nodes before it"))
+            kept.append(KeptNode(lost.node, lost.used, "NoPlaceToMovePods", "not together with the nodes before it"))
         return Removals((), tuple(kept), (), self._threshold, self._notes(self._there))
 
     def _notes(self, rehearsal: Rehearsal) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Standing(StrEnum):
     """It was not tried."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class CiCase(msgspec.Struct, frozen=True):
     """What was found of one pod, or by one check."""
 
     group: str
@@ -51,7 +51,7 @@ class Suite(msgspec.Struct, frozen=True):
     """Cases that were decided by the same schedulers."""
 
     name: str
-    cases: Sequence[Case]
+    cases: Sequence[CiCase]
     notes: Sequence[str] = ()
     """What was remarked on all of them."""
 
@@ -89,7 +89,7 @@ def junit(title: str, suites: Iterable[Suite]) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _case(case: Case) -> str:
+def _case(case: CiCase) -> str:
     head = f"    <testcase classname={_attribute(case.group)} name={_attribute(case.name)}"
     text = escape(_printable(case.text))
     if case.standing is Standing.SKIPPED:
@@ -124,7 +124,7 @@ def github(title: str, suites: Iterable[Suite]) -> Iterator[str]:
     for suite in every:
         where = f"{suite.name}: " if len(every) > 1 else ""
         yield from (_annotation("warning", title, note) for note in suite.notes)
-        same: dict[tuple[str, str, str], list[Case]] = {}
+        same: dict[tuple[str, str, str], list[CiCase]] = {}
         for case in suite.cases:
             if case.standing in (Standing.FAILED, Standing.ERROR):
                 same.setdefault(("error", case.group, case.message), []).append(case)
@@ -136,7 +136,7 @@ def github(title: str, suites: Iterable[Suite]) -> Iterator[str]:
     yield f"{title}: {', '.join(f'{count:,} {standing}' for standing, count in counts if count) or 'nothing asked'}\n"
 
 
-def _said(message: str, cases: Sequence[Case]) -> str:
+def _said(message: str, cases: Sequence[CiCase]) -> str:
     """The message, which cases it is of, and what else is said of the first of them."""
     names = ", ".join(case.name for case in cases[:NAMED])
     more = f" and {len(cases) - NAMED:,} more" if len(cases) > NAMED else ""

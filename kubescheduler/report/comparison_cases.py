@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
-from kubescheduler.report.ci_results import Case, Standing, Suite
+from kubescheduler.report.ci_results import CiCase, Standing, Suite
 
 
 def comparison_suites(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator[Suite]:
@@ -23,20 +23,20 @@ def comparison_suites(comparison: Comparison, tolerated: Collection[Cause] = ())
         yield Suite(f"{comparison.names[0]} and {name}", cases, comparison.notes)
 
 
-def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collection[Cause]) -> Case:
+def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collection[Cause]) -> CiCase:
     change = pod.changes[at]
     namespace, _, name = pod.pod.rpartition("/")
     group = f"{namespace or 'default'}.{pod.workload}"
     if change.cause is Cause.SAME:
         drawn = change.moves is not None and change.moves.moved > 0
-        return Case(group, name, text=_text(comparison, pod, at) if drawn else "")
+        return CiCase(group, name, text=_text(comparison, pod, at) if drawn else "")
     text = _text(comparison, pod, at)
     message = f"{_hosts(pod, at)}: {change.cause}"
     if change.cause is Cause.ERROR:  # nobody can tolerate it: nothing was compared
-        return Case(group, name, Standing.ERROR, change.cause, message, text)
+        return CiCase(group, name, Standing.ERROR, change.cause, message, text)
     if change.cause in tolerated:
-        return Case(group, name, Standing.PASSED, change.cause, f"{message}, tolerated", text)
-    return Case(group, name, Standing.FAILED, change.cause, message, text)
+        return CiCase(group, name, Standing.PASSED, change.cause, f"{message}, tolerated", text)
+    return CiCase(group, name, Standing.FAILED, change.cause, message, text)
 
 
 def _hosts(pod: PodComparison, at: int) -> str:

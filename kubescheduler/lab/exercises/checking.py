@@ -18,7 +18,7 @@ from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule,
 from kubescheduler.lab.exercises.exercise_record import START, Exercise, ExerciseScenario
 from kubescheduler.lab.exercises.file_checks import only_edits
 from kubescheduler.lab.exercises.scenario_runs import student_scheduler
-from kubescheduler.report.ci_results import Case, Standing, Suite
+from kubescheduler.report.ci_results import CiCase, Standing, Suite
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 MANIFESTS = (".yaml", ".yml", ".json")
@@ -173,7 +173,7 @@ def checked_suite(checked: CheckedExercise) -> Suite:
     return Suite(checked.exercise.name, [_case(checked, outcome) for outcome in checked.outcomes])
 
 
-def _case(checked: CheckedExercise, outcome: CheckOutcome) -> Case:
+def _case(checked: CheckedExercise, outcome: CheckOutcome) -> CiCase:
     group = ".".join(filter(None, (checked.exercise.name, outcome.scenario)))
     text = "\n".join(filter(None, (outcome.found, outcome.remark)))
-    return Case(group, outcome.name, outcome.standing, outcome.kind, outcome.found, text)
+    return CiCase(group, outcome.name, outcome.standing, outcome.kind, outcome.found, text)

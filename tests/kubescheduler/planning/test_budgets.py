@@ -10,7 +10,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.objects import Pod
-from kubescheduler.planning.budgets import SEVERAL, VIOLATES, Budgets, Refusal
+from kubescheduler.planning.budgets import SEVERAL, VIOLATES, Budgets, EvictionRefusal
 from tests.support.apiserver.real_server import AT_ONCE, RealServer
 from tests.support.apiserver.storage import StatusError
 from tests.support.budget_cases import CASES, NEVER, NOT_NOW, OK, Case, objects_of
@@ -49,14 +49,16 @@ def test_words() -> None:
     """A refusal has upstream's words and names its budgets."""
     by_rule = {case.rule: case for case in CASES}
     budgets, pods = _counted(by_rule["minAvailable equal to the pods allows none"])
-    assert budgets.refusal(pods["web-0"]) == Refusal(
+    assert budgets.refusal(pods["web-0"]) == EvictionRefusal(
         NOT_NOW,
         VIOLATES,
         "The disruption budget budget-0 needs 3 healthy pods and has 3 currently",
         ("default/budget-0",),
     )
     budgets, pods = _counted(by_rule["several budgets on a pod"])
-    assert budgets.refusal(pods["web-0"]) == Refusal(NEVER, SEVERAL, "", ("default/budget-0", "default/budget-1"))
+    assert budgets.refusal(pods["web-0"]) == EvictionRefusal(
+        NEVER, SEVERAL, "", ("default/budget-0", "default/budget-1")
+    )
 
 
 @pytest.mark.parametrize(

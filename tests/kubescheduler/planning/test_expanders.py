@@ -11,7 +11,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from kubescheduler.planning.expanders import (
-    Option,
+    ExpansionOption,
     Prices,
     by_priority,
     cheapest,
@@ -28,14 +28,14 @@ CPU, MEMORY = 500, 1000 * 1024 * 1024
 
 def option(
     group: str, cpu: int, memory: int, pods: Sequence[tuple[str, int, int]], nodes: int = 1, **more: Any
-) -> Option:
+) -> ExpansionOption:
     """A group whose nodes have millicores and bytes, for pods of (name, millicores, bytes)."""
     manifest = ks.node(group, cpu=f"{cpu}m", memory=memory)
     manifest["status"]["capacity"] = manifest["status"]["allocatable"]
     cluster = ks.Cluster(manifest, release="1.36")
     for name, milli, size in pods:
         cluster = cluster.pod(name.lower(), cpu=f"{milli}m", memory=size)
-    return Option(group, cluster.nodes[0], nodes, tuple(cluster.pods), **more)
+    return ExpansionOption(group, cluster.nodes[0], nodes, tuple(cluster.pods), **more)
 
 
 POD = [("p", CPU, MEMORY)]
@@ -53,7 +53,7 @@ LOW_CPU = option("lowcpu", 8 * CPU, 16 * MEMORY, POD)
         ([BALANCED, HIGH_MEMORY, LOW_CPU], "lowcpu"),
     ],
 )
-def test_least_waste(options: list[Option], best: str) -> None:
+def test_least_waste(options: list[ExpansionOption], best: str) -> None:
     """TestLeastWaste of expander/waste/waste_test.go."""
     assert [each.group for each in least_waste(options)] == [best]
 
@@ -64,7 +64,7 @@ EO0, EO1, EO1B = (option(name, 1, 1, [("p", 1, 1)] * number) for name, number in
 @pytest.mark.parametrize(
     ("options", "best"), [([EO0], ["eo0"]), ([EO0, EO1], ["eo1"]), ([EO0, EO1, EO1B], ["eo1", "eo1b"])]
 )
-def test_most_pods(options: list[Option], best: list[str]) -> None:
+def test_most_pods(options: list[ExpansionOption], best: list[str]) -> None:
     """TestMostPods of expander/mostpods/mostpods_test.go."""
     assert [each.group for each in most_pods(options)] == best
 
@@ -115,7 +115,7 @@ NEW = option("n3", 4000, 1000, [P1, P2], 1, exists=False)
     ],
     ids=["cheaper", "preferred", "many", "second", "two-pods", "no-prices", "existing", "new"],
 )
-def test_price(options: list[Option], prices: dict[str, float], preferred: int, best: list[str]) -> None:
+def test_price(options: list[ExpansionOption], prices: dict[str, float], preferred: int, best: list[str]) -> None:
     """TestPriceExpander of expander/price/price_test.go."""
     pods = {"p1": 20.0, "p2": 10.0}
     model = Prices(lambda node: prices[node.name], lambda pod: pods[pod.metadata.name], 10.0)

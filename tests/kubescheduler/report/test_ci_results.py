@@ -6,20 +6,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kubescheduler.report.ci_results import Case, Standing, Suite, github, junit
+from kubescheduler.report.ci_results import CiCase, Standing, Suite, github, junit
 
 SUITES = [
     Suite(
         "1.36",
         [
-            Case("shop.Deployment/web", "web-1"),
+            CiCase("shop.Deployment/web", "web-1"),
             *(
-                Case("shop.Deployment/web", f"web-{at}", Standing.FAILED, "no-node", "0/2: full", "0/2: full")
+                CiCase("shop.Deployment/web", f"web-{at}", Standing.FAILED, "no-node", "0/2: full", "0/2: full")
                 for at in (2, 3)
             ),
-            Case("shop.Pod/one", "one", Standing.ERROR, "error", "100% gone", "why\nand how"),
-            Case("shop.Pod/two", "two", Standing.SKIPPED),
-            Case("shop.Pod/three", "three", message="tolerated", text="all of it"),
+            CiCase("shop.Pod/one", "one", Standing.ERROR, "error", "100% gone", "why\nand how"),
+            CiCase("shop.Pod/two", "two", Standing.SKIPPED),
+            CiCase("shop.Pod/three", "three", message="tolerated", text="all of it"),
         ],
         ["a node says nothing"],
     )
@@ -61,15 +61,15 @@ def test_github() -> None:
 
 def test_several_suites_are_told_apart() -> None:
     """A title says of which suite a case is; colons and commas of titles are escapes."""
-    one, two = (Suite(name, [Case("a.Pod/b", "b", Standing.FAILED, "k", "m")]) for name in ("1.16, mine", "1.36"))
+    one, two = (Suite(name, [CiCase("a.Pod/b", "b", Standing.FAILED, "k", "m")]) for name in ("1.16, mine", "1.36"))
     first, second, _ = "".join(github("compare", [one, two])).splitlines()
     assert (first, second) == ("::error title=1.16%2C mine%3A a.Pod/b::b: m", "::error title=1.36%3A a.Pod/b::b: m")
 
 
 def test_many_cases_are_counted() -> None:
     """An annotation names five cases and counts the others; most cases come first."""
-    cases = [Case("a.Pod/x", "x", Standing.FAILED, "k", "m")]
-    cases += [Case("a.Job/y", f"y-{at}", Standing.FAILED, "k", "m") for at in range(7)]
+    cases = [CiCase("a.Pod/x", "x", Standing.FAILED, "k", "m")]
+    cases += [CiCase("a.Job/y", f"y-{at}", Standing.FAILED, "k", "m") for at in range(7)]
     first, *_ = "".join(github("schedule", [Suite("1.36", cases)])).splitlines()
     assert first == "::error title=a.Job/y::y-0, y-1, y-2, y-3, y-4 and 2 more: m"
 
@@ -82,7 +82,7 @@ def test_nothing_asked() -> None:
 @pytest.mark.parametrize("text", ["a\x01b<", "a\r\n::error::no", "\u202eturned", "\ud800"], ids=ascii)
 def test_hostile_text(text: str) -> None:
     """Names from elsewhere are no commands, and XML that can be read."""
-    suites = [Suite(text, [Case(text, text, Standing.FAILED, text, text, text)], [text])]
+    suites = [Suite(text, [CiCase(text, text, Standing.FAILED, text, text, text)], [text])]
     assert ElementTree.fromstring("".join(junit("compare", suites))) is not None
     lines = "".join(github("compare", suites)).split("\n")
     assert [line[:9] for line in lines] == ["::warning", "::error t", "compare: ", ""]
