@@ -69,7 +69,7 @@ OPTION_GROUPS = (
             "shape_files",
             "tries",
             *("remove", "threshold", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
-            *("zone", "selector", "names", "each", "unreachable"),
+            *("zone", "names", "each", "unreachable"),
             "validate",
             "no_defaulting",
             "preempt",

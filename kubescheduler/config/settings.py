@@ -79,14 +79,17 @@ _CHANGES = frozenset(
         *("pod", "pending", "workload_files", "pod_files", "mirror", "grace", "old", "new", "mode", "runs", "tolerate"),
         *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
         *("with_new_filters", "cluster", "redact", "dry_run", "real", "running", "ties", "container", "patience"),
-        *("steps", "between", "about", "namespace"),
+        *("steps", "between", "about", "namespace", "watch", "shape_files", "tries", "remove", "threshold", "acting"),
+        *("expander", "priorities", "max_nodes_per_scaleup", "selector", "ignore_daemonsets", "delete_emptydir_data"),
+        *("force", "disable_eviction", "pod_selector", "grace_period", "order", "batch", "zone", "names", "each"),
+        "unreachable",
     )
 )
 """What answers depend on, and which files are read for them: set, and named in a note."""
 
 _RISKS = {
     **dict.fromkeys(("plugin", "kubeconfig", "exercise", "class_folder"), "runs code"),
-    **dict.fromkeys(("listen", "token"), "lets others in"),
+    **dict.fromkeys(("listen", "token", "allow_paths", "http"), "lets others in"),
     **dict.fromkeys(("write_config_to", "save", "out", "plot", "results", "report"), "writes a file"),
     **dict.fromkeys(("run.mirror", "snapshot.output"), "writes a file"),
     **dict.fromkeys(("context", "scheduler", "bind", "grid_files"), "may ask or tell others"),
