@@ -110,6 +110,12 @@ def test_extras_are_installed_from_a_clone() -> None:
         assert not re.search(r"install[^\n]*kubescheduler\[", text_of(path)), path
 
 
+def test_every_block_that_is_compared_is_found() -> None:
+    """An output without a language would be compared with nothing."""
+    with pytest.raises(ValueError, match="has no language"):
+        blocks("<!-- output -->\n```\n5\n```\n")
+
+
 HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 TUTORIALS = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 NEEDS_A_CLUSTER = {"dry-run.md"}

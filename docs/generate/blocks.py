@@ -42,6 +42,7 @@ HOME = "/home/you/shop"
 """How outputs show the folder in which a document is run."""
 
 FENCE = re.compile(r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+UNNAMED = re.compile(r"^<!-- (?:output|file: .*|append: .*) -->\n```$", re.MULTILINE)
 SECONDS = re.compile(r"\bin \d+\.\d+s")
 ANY_LINES = "…"
 EXAMPLES = ("cluster.yaml", "pod.yaml")
@@ -82,6 +83,10 @@ def documents() -> list[Path]:
 
 
 def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a document. Raises ValueError for a comment on a block that has no language: it would be
+    compared with nothing."""
+    if lost := UNNAMED.search(text):
+        raise ValueError(f"a block after {lost[0].splitlines()[0]!r} has no language")
     return [
         Block(
             kind=match["kind"],

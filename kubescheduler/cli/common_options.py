@@ -234,6 +234,16 @@ VALIDATE = click.option(
 )
 
 
+CI_OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=OneOf(["table", "json", "yaml", "junit", "github"]),
+    default="table",
+    show_default=True,
+    help="junit and github are for CI.",
+)
+
+
 def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:
     """While the command runs, a call of a user's own code may take so long."""
     from algorithmprovider.time_limit import limited

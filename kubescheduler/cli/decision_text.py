@@ -6,6 +6,7 @@ That is so where an error ended their attempts, or an extender did not answer.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,6 +14,9 @@ import msgspec
 from kubescheduler.cli.output import NONE
 from kubescheduler.core.decision import Decision, failures, gave_up
 from kubescheduler.sources.sanitize import shown
+
+if TYPE_CHECKING:
+    from kubescheduler.planning.rehearsal import Moved
 
 
 def message_line(decision: Decision) -> str:
@@ -66,6 +70,21 @@ def given_up(failed: Iterable[tuple[str, str]]) -> int:
     if len(pods) > SHOWN:
         click.echo(f"error: {len(pods) - SHOWN} more errors ended attempts", err=True)
     return EXIT_ERROR
+
+
+def displaced_status(nowhere: Iterable[Moved], *, fine: bool) -> int:
+    """The exit status where pods had to leave their nodes; errors that ended attempts are told.
+
+    nowhere: the pods that fit nowhere. fine: whether the answer is yes.
+    """
+    errors = [
+        (moved.now.key, moved.message)
+        for moved in nowhere
+        if moved.now is not None and moved.record is not None and moved.record.gave_up
+    ]
+    if errors:
+        return given_up(errors)
+    return 0 if fine else 1
 
 
 class PassedOverExtenders(msgspec.Struct, eq=False):

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf
+from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -75,14 +75,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
 @engine_options
 @NO_DEFAULTING
 @VALIDATE
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "json", "yaml", "junit", "github"]),
-    default="table",
-    show_default=True,
-    help="junit and github are for CI.",
-)
+@CI_OUTPUT
 def drain(
     cluster: tuple[ClusterPlace, ...],
     nodes: tuple[str, ...],
@@ -116,6 +109,7 @@ def drain(
     from clusterstate.errors import InputError, attempt
     from kubescheduler.api.draining import drain_of, flags_for, named_nodes
     from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.cli.decision_text import displaced_status
     from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
 
     if batch is not None and not order:
@@ -144,20 +138,7 @@ def drain(
     answer = drain_of(configured, there, names, flags, tie_break, (batch or 1) if order else None)
     for piece in _rendered(answer, output, engine.notes(configured)):
         click.echo(piece, nl=False)
-    return _status(answer)
-
-
-def _status(answer: Drain) -> int:
-    from kubescheduler.cli.decision_text import given_up
-
-    errors = [
-        (moved.now.key, moved.message)
-        for moved in answer.nowhere
-        if moved.now is not None and moved.record is not None and moved.record.gave_up
-    ]
-    if errors:
-        return given_up(errors)
-    return 0 if answer.fine else 1
+    return displaced_status(answer.nowhere, fine=answer.fine)
 
 
 def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:

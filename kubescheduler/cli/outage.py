@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf
+from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, NO_DEFAULTING, VALIDATE
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -39,14 +39,7 @@ FEWEST = 2
 @engine_options
 @NO_DEFAULTING
 @VALIDATE
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "json", "yaml", "junit", "github"]),
-    default="table",
-    show_default=True,
-    help="junit and github are for CI.",
-)
+@CI_OUTPUT
 def outage(
     cluster: tuple[ClusterPlace, ...],
     zone: str | None,
@@ -76,6 +69,7 @@ def outage(
     from clusterstate.errors import InputError, attempt
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.outages import lost_nodes, outage_of, outages_of
+    from kubescheduler.cli.decision_text import displaced_status
     from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
     from kubescheduler.cli.progress import progress
 
@@ -99,27 +93,14 @@ def outage(
             found = outages_of(configured, there, each, ties, unreachable=unreachable, progress=tell)
     for piece in _rendered(found, output, engine.notes(configured), configured.release):
         click.echo(piece, nl=False)
-    return _status(found)
+    nowhere = [moved for one in _each(found) for moved in one.nowhere]
+    return displaced_status(nowhere, fine=found.fine)
 
 
 def _each(found: Outage | Outages) -> Sequence[Outage]:
     from kubescheduler.planning.outage_report import Outages
 
     return found.domains if isinstance(found, Outages) else (found,)
-
-
-def _status(found: Outage | Outages) -> int:
-    from kubescheduler.cli.decision_text import given_up
-
-    errors = [
-        (moved.now.key, moved.message)
-        for one in _each(found)
-        for moved in one.nowhere
-        if moved.now is not None and moved.record is not None and moved.record.gave_up
-    ]
-    if errors:
-        return given_up(errors)
-    return 0 if found.fine else 1
 
 
 def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], release: str) -> Iterator[str]:
