@@ -18,7 +18,7 @@ from kubescheduler.sources.sanitize import one_line, shown
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, Outcome, Run, in_a_process
 
 READERS = readers()
-CASES = 200
+CASES = 500
 
 
 @pytest.fixture(scope="module")

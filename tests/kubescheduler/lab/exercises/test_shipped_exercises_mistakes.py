@@ -659,11 +659,13 @@ WRONG: dict[str, dict[str, tuple[list[Replacement], str]]] = {
             "two gangs wait, and one gives up: the other gang keeps its place until its own time is over",
         ),
         "a second too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 31.0")], BACK),
+        "a little too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 44.0")], BACK),
         "nobody is told": ([("gang.py", GIVEN_UP, "pass")], BACK),
         "they are let go instead": (
             [("gang.py", GIVEN_UP, "held.allow(self.name)")],
             "a gang whose third pod never comes: no gang starts in part",
         ),
+        "too patient": ([("gang.py", "SECONDS = 30.0", "SECONDS = 300.0")], BACK),
         "gangs mixed": (
             [("gang.py", "gang is not None and gang_of(held.pod) == gang", "gang_of(held.pod)")],
             "a gang too large for the cluster: no gang starts in part",

@@ -22,7 +22,7 @@ from tests.support.faults.history import PodHistory
 
 REAL, SMALL, IN_PROCESS = 1000, 200, 20
 """Nodes on a real server; there, with releases of before; and in this process."""
-OLD = pytest.mark.parametrize("release", ["1.16"])
+OLD = pytest.mark.parametrize("release", ["1.16", "1.20"])
 
 
 @pytest.fixture
