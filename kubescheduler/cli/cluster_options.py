@@ -58,11 +58,10 @@ class ServerCluster(NamedTuple):
         import os
 
         from clusterstate.errors import InputError
+        from kubescheduler.live.cluster_lists import read_pod_names
+        from kubescheduler.live.transport.api_answers import ApiError
 
         try:
-            from kubescheduler.live.cluster_lists import read_pod_names
-            from kubescheduler.live.transport.api_answers import ApiError
-
             return read_pod_names(self._listed(), os.environ, namespace or self.namespace())
         except (InputError, ApiError):
             return []

@@ -118,12 +118,11 @@ def dry_run(
     newest = max((engine.release, model_engine.release), key=RELEASE_NAMES.index)
     process: DryRunProcess | None = None
     fault: Exception | None = None
+    files = ExitStack()
+    out = files.enter_context(_opened("--results", options.results))
+    results = DryRunResults(RealChoices(model, later, settings.preempts), _writer(out), keep=options.report is not None)
     try:
-        with ExitStack() as files:
-            out = files.enter_context(_opened("--results", options.results))
-            results = DryRunResults(
-                RealChoices(model, later, settings.preempts), _writer(out), keep=options.report is not None
-            )
+        with files:
             mirror = _mirror(files, options)
             metrics = DryRunMetrics(settings.release.metrics, settings.metrics, says)
             process = DryRunProcess(

@@ -263,7 +263,7 @@ class LiveScheduler:
             tried = self._leads.is_set() and self._try_some(listen)
             if not self._bindings.run() and not tried and not len(self._inbox):
                 now = self._around.time.now()
-            self._inbox.wait(math.floor(now) + 1 - now)
+                self._inbox.wait(math.floor(now) + 1 - now)
 
     def close(self) -> None:
         """Ends waits for volumes and for Permit plugins, and waits for the bindings that are under way."""

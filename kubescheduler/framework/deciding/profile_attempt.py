@@ -285,11 +285,11 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 self.tried = row
             elif self.scheduler.compiled.algorithm.extenders:
                 feasible = self._extend(feasible, self.scheduler.cache.snapshot())
+            if len(feasible):
+                self.passed, self.judged, self.only = passed, alone, True
+                return feasible
         except SchedulingError:
-            feasible = NO_ROWS
-        if len(feasible):
-            self.passed, self.judged, self.only = passed, alone, True
-            return feasible
+            pass  # all nodes are looked at, as if it had refused the pod
         if self.filtered is not None:
             self.refused, self.filtered = self.filtered.refused, None
         return None

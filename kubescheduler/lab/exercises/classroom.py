@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -157,8 +158,6 @@ def source_of_package() -> str:
     if (root / "setup.cfg").is_file():
         return f"{root}[lab]"
     try:
-        import json
-
         text = distribution("kubescheduler").read_text("direct_url.json")
     except PackageNotFoundError:
         text = None

@@ -244,13 +244,14 @@ class ApiClient:
 
     async def _repeated(self, asked: _Request) -> ApiAnswer:
         """Sends a request again for as long as the server asks for that."""
-        for last in (*(False,) * RETRIES, True):
-            answer = await self._once(asked)
+        answer = await self._once(asked)
+        for _ in range(RETRIES):
             pause = _retry_after(answer)
-            if pause is None or last:
+            if pause is None:
                 break
             self._observer.retried(asked.method, self.access.host, str(answer.code))
             await self._clock.sleep(pause)
+            answer = await self._once(asked)
         if answer.code > 299:
             raise error_of(answer.code, answer.body)
         return answer
