@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -51,9 +52,9 @@ def nodes(  # noqa: PLR0913
     fits on no shape.
 
     by: ``"cluster-autoscaler"``: instead, what the Cluster Autoscaler adds if shapes are its node groups, and what the
-    scheduler then does. expander: how it chooses: least-waste, most-pods, price, priority, random, or several with
-    commas between. priorities: those of the ConfigMap for ``priority``. max_nodes_per_scaleup: its flag; 0: no limit.
-    seed: also of what it draws.
+    scheduler then does. expander: how it chooses: least-waste, least-nodes, most-pods, price, priority, random, or
+    several with commas between. priorities: those of the ConfigMap for ``priority``. max_nodes_per_scaleup: its flag;
+    0: no limit. seed: also of what it draws.
 
     options: a Scheduler's. Raises DecodeError and ConfigError with every fault.
 
@@ -117,7 +118,7 @@ def removable_nodes(
     """Which nodes can go, all together, as the Cluster Autoscaler's scale-down sees it, where the scheduler puts their
     pods, and why each other node cannot.
 
-    threshold: a node of which that share of cpu or memory is asked for stays. options: a Scheduler's.
+    threshold: a node of which more than that share of cpu or memory is asked for stays. options: a Scheduler's.
 
     >>> from kubescheduler import Cluster, pod
     >>> web = pod("web-x2bcd", node="a", cpu=1)
@@ -139,7 +140,7 @@ def removals_of(engine: Engine, cluster: Cluster, tie_break: Callable[[], TieBre
     """See ``removable_nodes``. cluster: with its manifests, which say what volumes pods have."""
     entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
     local = frozenset(each.key[1] for each in entries if _has_local_storage(each.manifest()))
-    return of_cluster(engine, cluster.objects, tie_break, local_storage=local, threshold=threshold)
+    return of_cluster(engine, cluster.objects, tie_break, now=time.time(), local_storage=local, threshold=threshold)
 
 
 def _has_local_storage(manifest: Mapping[str, Any]) -> bool:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     default=0.5,
     show_default=True,
     metavar="SHARE",
-    help="With --remove: nodes stay of which that share of cpu or memory is asked for.",
+    help="With --remove: nodes stay of which more than that share of cpu or memory is asked for.",
 )
 @click.option(
     "--as",
@@ -76,7 +76,8 @@ if TYPE_CHECKING:
     default="least-waste",
     show_default=True,
     metavar="NAME,NAME",
-    help="How the Cluster Autoscaler chooses: least-waste, most-pods, price, priority, random; --seed is of its draws.",
+    help="How the Cluster Autoscaler chooses: least-waste, least-nodes, most-pods, price, priority, random; --seed is "
+    "of its draws.",
 )
 @click.option(
     "--priorities",

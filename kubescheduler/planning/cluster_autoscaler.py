@@ -4,10 +4,11 @@ It asks no scheduler where a pod goes, only whether the release's predicates (Fi
 packs pods onto new nodes of one group at a time, first fit by decreasing size; an expander chooses the group, and it
 looks again with those nodes there, until nothing is left that a group helps.
 
-Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.35: estimator/binpacking_estimator.go (without the fast path,
+Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.36.1: estimator/binpacking_estimator.go (without the fast path,
 which is off by default), estimator/decreasing_pod_orderer.go, estimator/threshold_based_limiter.go,
 core/scaleup/equivalence/groups.go, core/scaleup/orchestrator/orchestrator.go, core/podlistprocessor/
-filter_out_schedulable.go, simulator/clustersnapshot/predicate/plugin_runner.go.
+filter_out_schedulable.go and filter_out_expendable.go, simulator/scheduling/similar_pods.go, simulator/clustersnapshot/
+predicate/plugin_runner.go. Its estimates are cut after ten seconds (--max-nodegroup-binpacking-duration); here not.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from kubescheduler.planning.node_trials import Counts, NodeTrials
 from kubescheduler.planning.shapes import Shape
 
 GROUPS_OF_A_CONTROLLER = 10
-"""Equivalence groups that are remembered for one controller. Upstream: maxEquivalenceGroupsByController."""
+"""Equivalence groups that are remembered for one controller. Upstream: maxEquivalenceGroupsByController,
+maxPodsPerOwnerRef."""
+EXPENDABLE = -10
+"""Pods of a lower priority get no node and take no room. Upstream: the default of --expendable-pods-priority-cutoff."""
 HOSTNAME = "kubernetes.io/hostname"
 SPREAD_REASON = "node(s) didn't match pod topology spread constraints"
 
@@ -43,7 +47,7 @@ class Predicates:
         self._scheduler = engine.scheduler(self._cache)
         columns = self._cache.columns
         self._names = [name for name, node in zip(columns.names, columns.nodes, strict=True) if node is not None]
-        self._next = 0
+        self._next = 1
         self._put: list[Pod] = []
         self._added: list[list[ClusterObject]] = []
 
@@ -85,7 +89,8 @@ class Predicates:
 
     def put_anywhere(self, pod: Pod, accepted: Callable[[str], bool]) -> str | None:
         """Has a pod on the first node that it fits, of those that are accepted and not cordoned; the search goes round
-        and begins behind the last node that was taken. Upstream: RunFiltersUntilPassingNode."""
+        and begins behind the last node that was taken, at first at the second. Upstream: RunFiltersUntilPassingNode,
+        NewLastIndexOrderMapping."""
         fits = set(self._scheduler.decide(pod).fits())
         columns, count = self._cache.columns, len(self._names)
         for at in range(count):
@@ -121,6 +126,24 @@ def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
         if len(own) < GROUPS_OF_A_CONTROLLER:
             own.append(groups[-1])
     return [tuple(group) for group in groups]
+
+
+def unplaced(there: Predicates, pods: Iterable[Pod]) -> list[Pod]:
+    """The pods that fit nowhere, those of higher priority put first; the others have a node then. Once a controller's
+    pod fits nowhere, those that are like it are not tried. Upstream: filterOutSchedulableByPacking,
+    SimilarPodsScheduling."""
+    waiting: list[Pod] = []
+    known: dict[str, list[Pod]] = {}
+    for pod in sorted(pods, key=lambda pod: -pod.priority):
+        controller = next((owner.uid for owner in pod.metadata.owner_references if owner.controller), None)
+        failed = [] if controller is None else known.setdefault(controller, [])
+        if any(_alike(one, pod) for one in failed):
+            waiting.append(pod)
+        elif there.put_anywhere(pod, lambda _: True) is None:
+            waiting.append(pod)
+            if len(failed) < GROUPS_OF_A_CONTROLLER and not is_daemon_pod(pod):
+                failed.append(pod)
+    return waiting
 
 
 def _alike(one: Pod, other: Pod) -> bool:
@@ -234,12 +257,13 @@ class ScaledUp(msgspec.Struct, frozen=True, eq=False):
 def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Random, most: int) -> ScaledUp:
     """What the autoscaler adds until it adds nothing more. most: nodes at a time, 0 for any number."""
     counts: Counts = (0,) * len(trials.shapes)
-    pods = [pod for pod in trials.asked.pods() if not pod.node_name]
+    pods = [pod for pod in trials.asked.pods() if not pod.node_name and not is_expendable(pod)]
+    objects = [obj for obj in trials.asked.objects if not (isinstance(obj, Pod) and is_expendable(obj))]
     steps: list[ScaleUp] = []
     while True:
         new = (obj for _, objects in trials.new_nodes(counts) for obj in objects)
-        there = Predicates(trials.engine, [*trials.asked.objects, *new])
-        waiting = [pod for pod in _by_priority(pods) if there.put_anywhere(pod, lambda _: True) is None]
+        there = Predicates(trials.engine, [*objects, *new])
+        waiting = unplaced(there, pods)
         groups = pod_groups(waiting)
         unhelped: dict[str, dict[str, tuple[str, ...]]] = {pod.key: {} for pod in waiting}
         options = list(_options(trials, there, groups, counts, unhelped, most))
@@ -254,8 +278,9 @@ def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Rando
         )
 
 
-def _by_priority(pods: Iterable[Pod]) -> list[Pod]:
-    return sorted(pods, key=lambda pod: -pod.priority)
+def is_expendable(pod: Pod) -> bool:
+    """Whether the autoscaler does as if the pod were not there."""
+    return pod.priority < EXPENDABLE
 
 
 def _options(

@@ -1,8 +1,8 @@
 """How the Cluster Autoscaler chooses among node groups that could be expanded: its expanders.
 
-Upstream: kubernetes/autoscaler, cluster-autoscaler/expander of 1.35: random/random.go, mostpods/mostpods.go,
-waste/waste.go, price/price.go with price/preferred.go, priority/priority.go, and factory/chain.go, by which several go
-one after the other and what is left is drawn.
+Upstream: kubernetes/autoscaler, cluster-autoscaler/expander of 1.36.1, the same in 1.35.2: random/random.go,
+mostpods/mostpods.go, leastnodes/leastnodes.go, waste/waste.go, price/price.go with price/preferred.go, priority/
+priority.go, and factory/chain.go, by which several go one after the other and what is left is drawn.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import Node, Pod
-from clusterstate.usage import CPU, MEMORY
+from clusterstate.usage import CPU, MEMORY, as_asked, pod_requests
 from kubescheduler.planning.shapes import Shape
 
-EXPANDERS = ("least-waste", "most-pods", "price", "priority", "random")
+EXPANDERS = ("least-waste", "least-nodes", "most-pods", "price", "priority", "random")
+"""Those of upstream but ``grpc``, which asks a server of the user's."""
 NODES_A_SCALE_UP = 1000
 """Upstream: the default of --max-nodes-per-scaleup."""
-GPU = "nvidia.com/gpu"
+GPUS = ("nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu", "microsoft.com/directx")
+"""Resources of which a node with any has GPUs. Upstream: GPUVendorResourceNames."""
 MIB = 1024**2
 
-NO_GROUP = -1
+LOWEST = -1
 """Upstream: what the highest priority begins with; a lower one counts as none."""
 GPU_UNFITNESS = 1000.0
 """Upstream: gpuUnfitnessOverride. It keeps groups with GPUs for pods that need them."""
@@ -66,9 +68,21 @@ class Prices(msgspec.Struct, frozen=True, eq=False):
 
 
 def requests(pods: Iterable[Pod], resource: str) -> int:
-    """What the containers of pods ask for, in thousandths; init containers do not count here. Upstream:
-    resourcesForPods."""
-    return sum(container.requests.get(resource, 0) for pod in pods for container in pod.spec.containers)
+    """What pods ask for, in thousandths: init containers, overhead and the pod's own resources count, as in the
+    scheduler. Upstream: resourcesForPods, PodRequests."""
+    return sum(pod_requests(pod.spec, pod.spec.in_use or as_asked(pod.spec)).get(resource, 0) for pod in pods)
+
+
+def gpu_of(node: Node) -> str | None:
+    """The first resource by which a node has GPUs. Upstream: NodeHasGpuAllocatable; labels are a cloud provider's."""
+    return next((name for name in GPUS if node.allocatable.get(name, 0) > 0), None)
+
+
+def least_nodes(options: Sequence[ExpansionOption]) -> list[ExpansionOption]:
+    """Those with the fewest nodes."""
+    some = [option for option in options if option.nodes]
+    least = min((option.nodes for option in some), default=0)
+    return [option for option in some if option.nodes == least]
 
 
 def most_pods(options: Sequence[ExpansionOption]) -> list[ExpansionOption]:
@@ -113,23 +127,21 @@ def price_score(option: ExpansionOption, prices: Prices, preferred: int) -> floa
     cpu = option.node.capacity.get(CPU, 0)
     unfitness = max(preferred / cpu, cpu / preferred) if cpu else math.inf
     suppressed = (unfitness - 1.0) * (1.0 - math.tanh((option.nodes - 1) / 15.0)) + 1.0
-    if option.node.allocatable.get(GPU, 0) > 0:
+    if gpu_of(option.node) is not None:
         suppressed = GPU_UNFITNESS
     return suppressed * ratio * (1.0 if option.exists else NOT_THERE)
 
 
 def cheapest(options: Sequence[ExpansionOption], prices: Prices, preferred: int) -> list[ExpansionOption]:
-    """The first with the lowest score; none where nothing has a price."""
-    best: list[ExpansionOption] = []
-    lowest = math.inf
+    """Those with the lowest score; none where nothing has a price."""
+    scores: list[tuple[float, ExpansionOption]] = []
     for option in options:
         try:
-            score = price_score(option, prices, preferred)
+            scores.append((price_score(option, prices, preferred), option))
         except KeyError:
             continue
-        if not best or score < lowest:
-            best, lowest = [option], score
-    return best
+    lowest = min((score for score, _ in scores), default=0.0)
+    return [option for score, option in scores if score == lowest]
 
 
 def by_priority(options: Sequence[ExpansionOption], priorities: Mapping[int, Sequence[str]]) -> list[ExpansionOption]:
@@ -139,15 +151,16 @@ def by_priority(options: Sequence[ExpansionOption], priorities: Mapping[int, Seq
     """
     import re2  # type: ignore[import-untyped]
 
+    counted = {number: texts for number, texts in priorities.items() if number >= LOWEST}
     found = {
         id(option): max(
-            (number for number, texts in priorities.items() if any(re2.search(text, option.group) for text in texts)),
-            default=NO_GROUP,
+            (number for number, texts in counted.items() if any(re2.search(text, option.group) for text in texts)),
+            default=None,
         )
         for option in options
     }
-    highest = max(found.values(), default=NO_GROUP)
-    return [option for option in options if highest == NO_GROUP or found[id(option)] == highest]
+    highest = max((number for number in found.values() if number is not None), default=None)
+    return [option for option in options if found[id(option)] == highest]
 
 
 def chosen(
@@ -177,6 +190,7 @@ class Expander(msgspec.Struct, frozen=True):
         """What chooses among groups of these shapes. nodes: of the cluster, whose size says which node is preferred."""
         known: dict[str, Chooser] = {
             "least-waste": least_waste,
+            "least-nodes": least_nodes,
             "most-pods": most_pods,
             "random": lambda options: options,
             "price": lambda options: cheapest(options, prices_by(shapes), preferred_cpu(nodes)),
@@ -186,8 +200,13 @@ class Expander(msgspec.Struct, frozen=True):
 
 
 def prices_by(shapes: Sequence[Shape]) -> Prices:
-    """Nodes at the price of their shape. What a pod is worth, which upstream a cloud provider says, is half of what its
-    cpu costs where that is cheapest and half of what its memory does."""
+    """Nodes at the price of their shape, and pods at what is our own: half of what their cpu costs where that is
+    cheapest and half of what their memory does.
+
+    Upstream a cloud provider says both (cloudprovider.PricingModel; in 1.36.1 those of gce, equinixmetal, scaleway and
+    externalgrpc do). That of gce is as linear, by its list prices of cpu, memory and local storage: "a theoretical
+    minimum price of running a pod on a perfectly matching machine" (gce_price_model.go).
+    """
     by_name = {shape.name: float(shape.price) for shape in shapes if shape.price is not None}
 
     def rate(resource: str) -> float:
@@ -215,9 +234,8 @@ def checked_expanders(text: str, *, priced: bool, priorities: object) -> tuple[s
         if name not in EXPANDERS
     ]
     problems += [f"expander: {name} is there more than once" for name in dict.fromkeys(names) if names.count(name) > 1]
-    for name in ("random", "price"):
-        if name in names[:-1]:
-            problems.append(f"expander: {name} leaves one group, so that nothing may come after it")
+    if "random" in names[:-1]:
+        problems.append("expander: random leaves one group, so that nothing may come after it")
     if "price" in names and not priced:
         problems.append("expander: price needs shapes with a price")
     if "priority" in names and priorities is None:

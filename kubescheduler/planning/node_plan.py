@@ -18,7 +18,7 @@ from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
-from kubescheduler.planning.cluster_autoscaler import scaled_up
+from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, is_expendable, scaled_up
 from kubescheduler.planning.expanders import Expander, ExpansionOption
 from kubescheduler.planning.fewest_nodes import FewestNodes
 from kubescheduler.planning.needs import LowerBound, Needs, capped
@@ -278,10 +278,14 @@ def autoscaled_plan(
     nodes = sum(isinstance(obj, Node) for obj in asked.objects)
     scaled = scaled_up(trials, expander.choosers(shapes, nodes), random.Random(expander.seed), expander.most)
     needs = Needs(trials)
-    bound = needs.bound(needs.all_but(scaled.unhelped), capped(shapes)) or LowerBound(Fraction(0), "")
+    expendable = [pod.key for pod in asked.pods() if is_expendable(pod)]
+    without = {*scaled.unhelped, *expendable}
+    bound = needs.bound(needs.all_but(without), capped(shapes)) or LowerBound(Fraction(0), "")
     plan = _shown(trials, trials.play(scaled.counts), bound, top)
     steps = [ScaleStep(_option(step.chosen), tuple(map(_option, step.options)), step.waiting) for step in scaled.steps]
-    return msgspec.structs.replace(plan, steps=tuple(steps))
+    left_out = f"no node is added for {_pods(len(expendable))} of a priority below {EXPENDABLE}"
+    notes = (*plan.notes, *((left_out,) if expendable else ()))
+    return msgspec.structs.replace(plan, steps=tuple(steps), notes=notes)
 
 
 def _option(option: ExpansionOption) -> GroupOption:

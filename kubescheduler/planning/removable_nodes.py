@@ -1,12 +1,13 @@
 """Which nodes can go: as the Cluster Autoscaler's scale-down sees it, each node's pods moved by the scheduler itself.
 
-A node is looked at if it is used less than a threshold, nothing forbids it, and no pod on it blocks. Then it is drained
-in a rehearsal; it goes if all its pods run elsewhere, nobody was evicted for them, and no pod that waited before waits
-for it. In the end all nodes that go are drained in one rehearsal, from the cluster as it is.
+A node is looked at if it is used no more than a threshold, nothing forbids it, and no pod on it blocks. Then it is
+drained in a rehearsal; it goes if all its pods run elsewhere, nobody was evicted for them, and no pod that waited
+before waits for it. In the end all nodes that go are drained in one rehearsal, from the cluster as it is.
 
-Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.35: core/scaledown/eligibility/eligibility.go, simulator/
+Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.36.1: core/scaledown/eligibility/eligibility.go, simulator/
 utilization/info.go, simulator/drainability/rules, core/scaledown/planner/planner.go, with the defaults of the flags
---skip-nodes-with-system-pods, --skip-nodes-with-local-storage and --skip-nodes-with-custom-controller-pods, all true.
+--skip-nodes-with-system-pods, --skip-nodes-with-local-storage and --skip-nodes-with-custom-controller-pods, all true,
+and an hour for --blocking-system-pod-distruption-timeout.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.planning.departures import Fate, controller_of, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
-from kubescheduler.planning.expanders import GPU
+from kubescheduler.planning.expanders import gpu_of
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
+from kubescheduler.simulation.workload import moment_of
 
 THRESHOLD = 0.5
 """Upstream: the default of --scale-down-utilization-threshold."""
@@ -34,6 +36,10 @@ SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 REPLICATED = frozenset({"ReplicationController", "Job", "ReplicaSet", "StatefulSet"})
 """Kinds of controllers whose pods may move. Upstream: replicatedKind."""
 SYSTEM = "kube-system"
+SYSTEM_BLOCKS = 3600.0
+"""Seconds for which a pod there without a budget blocks. Upstream: --blocking-system-pod-distruption-timeout."""
+ON_COMPLETION = "on-completion"
+"""What the annotation says of a pod that keeps its node from nothing and runs on there until it ends."""
 
 
 class KeptNode(msgspec.Struct, frozen=True):
@@ -116,10 +122,14 @@ class _Search:
         tie_break: Callable[[], TieBreak],
         local_storage: Collection[str],
         threshold: float,
+        now: float,
     ) -> None:
+        self._now = now
         self._engine, self._objects, self._tie_break = engine, objects, tie_break
         self._local, self._threshold = local_storage, threshold
-        self._flags = DrainFlags(ignore_daemonsets=True, delete_emptydir_data=True, force=True)
+        self._flags = DrainFlags(
+            ignore_daemonsets=True, delete_emptydir_data=True, force=True, selects=lambda pod: not _ends_there(pod)
+        )
         self._there = self._rehearsed(objects, ())
         self._waiting = _unplaced(self._there)
 
@@ -159,8 +169,8 @@ class _Search:
         """Upstream: unremovableReasonAndNodeUtilization."""
         if node.metadata.annotations.get(DISABLED) == "true":
             return "ScaleDownDisabledAnnotation", f"it has the annotation {DISABLED}"
-        if used >= self._threshold:
-            return "NotUnderutilized", f"{used:.0%} is asked for, not less than {self._threshold:.0%}"
+        if used > self._threshold:
+            return "NotUnderutilized", f"{used:.0%} is asked for, more than {self._threshold:.0%}"
         return None
 
     def _used(self, name: str) -> float:
@@ -168,8 +178,9 @@ class _Search:
         columns = self._there.cache.columns
         row = columns.row_of[name]
         node = columns.nodes[row]
-        gpus = node is not None and node.allocatable.get(GPU, 0) > 0
-        rows = [columns.resources[each] for each in ((GPU,) if gpus else (CPU, MEMORY)) if each in columns.resources]
+        gpu = None if node is None else gpu_of(node)
+        wanted = (CPU, MEMORY) if gpu is None else (gpu,)
+        rows = [columns.resources[each] for each in wanted if each in columns.resources]
         shares = [
             float(columns.requested.data[at, row] / columns.allocatable.data[at, row])
             for at in rows
@@ -190,13 +201,15 @@ class _Search:
     def _blocks(self, pod: Pod) -> tuple[str, str] | None:
         said = pod.metadata.annotations.get(SAFE_TO_EVICT)
         leaving = pod.metadata.deletion_timestamp is not None
-        if MIRROR in pod.metadata.annotations or is_daemon_pod(pod) or said == "true" or leaving:
+        if MIRROR in pod.metadata.annotations or is_daemon_pod(pod) or said in ("true", ON_COMPLETION) or leaving:
             return None
         owner, budgets = controller_of(pod), self._there.budgets
         found = ("", "")
         if owner is None or owner.kind not in REPLICATED:
             found = "NotReplicated", f"{pod.key} is not replicated"
         elif pod.metadata.namespace == SYSTEM and not budgets.over(pod):
+            if self._is_old(pod):
+                return None
             text = "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present"
             found = "UnmovableKubeSystemPod", f"{text}: {pod.metadata.name}"
         elif said == "false":
@@ -207,10 +220,19 @@ class _Search:
             found = "NotEnoughPdb", f"not enough pod disruption budget to move {pod.key}"
         return found if found[0] else None
 
+    def _is_old(self, pod: Pod) -> bool:
+        """Whether it was made so long ago that it no longer blocks as one of kube-system. Upstream:
+        isBspPassedDisruptionTimeout."""
+        try:
+            return self._now > moment_of(pod.metadata.creation_timestamp) + SYSTEM_BLOCKS
+        except ValueError:
+            return False
+
     @staticmethod
     def _moves_from(rehearsal: Rehearsal, name: str) -> Iterable[Pod]:
         """The pods of a node that come back elsewhere."""
-        return (pod for pod in rehearsal.pods_on(name) if fate_of(pod) in (Fate.REMADE, Fate.BARE))
+        there = (pod for pod in rehearsal.pods_on(name) if not _ends_there(pod))
+        return (pod for pod in there if fate_of(pod) in (Fate.REMADE, Fate.BARE))
 
     # --- by where these go ---------------------------------------------------------------------------
 
@@ -245,6 +267,10 @@ class _Search:
         return None
 
 
+def _ends_there(pod: Pod) -> bool:
+    return pod.metadata.annotations.get(SAFE_TO_EVICT) == ON_COMPLETION
+
+
 def _unplaced(rehearsal: Rehearsal) -> frozenset[str]:
     """The pods that waited from the start and have no node."""
     records = ((pod.key, rehearsal.record(pod)) for pod in rehearsal.waiting)
@@ -266,9 +292,11 @@ def removable_nodes(
     objects: Iterable[ClusterObject],
     tie_break: Callable[[], TieBreak],
     *,
+    now: float,
     local_storage: Collection[str] = (),
     threshold: float = THRESHOLD,
 ) -> Removals:
-    """Which nodes can go. tie_break: makes the scheduler's of one run. local_storage: ``namespace/name`` of the pods
-    whose volumes are lost with their node. threshold: nodes of which that share is asked for stay."""
-    return _Search(engine, list(objects), tie_break, local_storage, threshold).run()
+    """Which nodes can go. tie_break: makes the scheduler's of one run. now: seconds since 1970. local_storage:
+    ``namespace/name`` of the pods whose volumes are lost with their node. threshold: nodes of which more than that
+    share is asked for stay."""
+    return _Search(engine, list(objects), tie_break, local_storage, threshold, now).run()

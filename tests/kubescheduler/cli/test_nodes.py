@@ -113,9 +113,9 @@ def test_as_cluster_autoscaler(tmp_path: Path, capsys: pytest.CaptureFixture[str
         out = capsys.readouterr().out
         assert "The Cluster Autoscaler adds 2 nodes: 2 small. Then 2 pods run" in out, out
         assert "1   2 small   2 pods   2 that wait" in out, out
-    assert run(["nodes", *arguments, "--as", "cluster-autoscaler", "--expander", "price,random"]) == 2
+    assert run(["nodes", *arguments, "--as", "cluster-autoscaler", "--expander", "random,price"]) == 2
     err = capsys.readouterr().err
-    assert "price leaves one group" in err
+    assert "random leaves one group" in err
     assert "price needs shapes with a price" in err
 
 
@@ -123,13 +123,13 @@ def test_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where each pod goes, and why the other nodes stay; status 1 where none can go."""
     web = agent("a", "1")
     web["metadata"]["ownerReferences"] = [{**AGENT, "kind": "ReplicaSet"}]
-    arguments = written(tmp_path, ks.node("a"), ks.node("b"), web, ks.pod("db", node="b", cpu=2))
+    arguments = written(tmp_path, ks.node("a"), ks.node("b"), web, ks.pod("db", node="b", cpu=3))
     del arguments[1:3]
     assert run(["nodes", *arguments, "--remove"]) == 0
     out = capsys.readouterr().out
     assert "1 of 2 nodes can go: a. 1 pod moves" in out
     assert "system/agent-a   a      b" in out
-    assert "b      50%    NotUnderutilized   50% is asked for, not less than 50%" in out
+    assert "b      75%    NotUnderutilized   75% is asked for, more than 50%" in out
     assert run(["nodes", *arguments, "--remove", "--threshold", "0.1", "-o", "json"]) == 1
     assert [each["reason"] for each in json.loads(capsys.readouterr().out)["kept"]] == ["NotUnderutilized"] * 2
     assert run(["nodes", *arguments]) == 2

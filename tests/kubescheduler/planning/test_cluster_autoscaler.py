@@ -9,7 +9,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.objects import Node
 from kubescheduler.api.engine_choice import engine_spec
-from kubescheduler.planning.cluster_autoscaler import Estimation, PodGroup, Predicates, ordered, pod_groups
+from kubescheduler.planning.cluster_autoscaler import Estimation, PodGroup, Predicates, ordered, pod_groups, unplaced
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -124,3 +124,33 @@ def test_loop() -> None:
     assert [(step.chosen.group, step.chosen.nodes) for step in plan.steps or ()] == [("small", 2), ("large", 1)]
     assert dict(plan.added) == {"small": 2, "large": 1}
     assert not plan.left
+
+
+def test_expendable_pods() -> None:
+    """For pods of a priority below -10 nothing is added, and those that run take no room; the scheduler sees them."""
+    cluster = ks.Cluster(release="1.36").node("old", cpu=4).pod("there", node="old", cpu=4, priority=-11)
+    cluster = cluster.pod("low", cpu=2, priority=-11).pod("web", cpu=2, priority=-10)
+    plan = ks.nodes(cluster, {"name": "small", "cpu": 4, "memory": "8Gi"}, by="cluster-autoscaler")
+    assert (plan.steps, dict(plan.added), sum(1 + len(left.others) for left in plan.left)) == ((), {}, 2)
+    assert plan.notes == ("no node is added for 1 pod of a priority below -10",)
+
+
+def test_pods_like_one_that_fits_nowhere() -> None:
+    """They are not tried, also where they would fit by now; pods of no controller are."""
+
+    def web(name: str, uid: str) -> dict[str, Any]:
+        term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
+        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        made = ks.pod(name, cpu=1, spec={"affinity": affinity})
+        if uid:
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": uid, "controller": True}
+            made["metadata"]["ownerReferences"] = [owner]
+        return made
+
+    engine = engine_spec("1.36").engine(lambda _: None)
+    node = ks.Cluster(release="1.36").node("old", cpu=8).nodes[0]
+    pods = (
+        ks.Cluster(release="1.36").add(web("a", "1"), web("b", "")).pod("db", labels={"app": "db"}).add(web("c", "1"))
+    )
+    waiting = unplaced(Predicates(engine, [node]), [*pods.pods, *ks.Cluster(release="1.36").add(web("d", "")).pods])
+    assert [pod.metadata.name for pod in waiting] == ["a", "b", "c"]

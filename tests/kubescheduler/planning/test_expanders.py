@@ -17,10 +17,12 @@ from kubescheduler.planning.expanders import (
     cheapest,
     checked_expanders,
     chosen,
+    least_nodes,
     least_waste,
     most_pods,
     preferred_cpu,
     priorities_of,
+    requests,
 )
 
 CPU, MEMORY = 500, 1000 * 1024 * 1024
@@ -69,9 +71,35 @@ def test_most_pods(options: list[ExpansionOption], best: list[str]) -> None:
     assert [each.group for each in most_pods(options)] == best
 
 
+@pytest.mark.parametrize(
+    ("nodes", "best"),
+    [
+        ([0], []),
+        ([2], [0]),
+        ([2, 1], [1]),
+        ([6, 2, 2], [1, 2]),
+        ([8, 8, 8], [0, 1, 2]),
+        ([23, 0, 5, 8, 5, 5, 22], [2, 4, 5]),
+    ],
+)
+def test_least_nodes(nodes: list[int], best: list[int]) -> None:
+    """TestLeastNodes of expander/leastnodes/leastnodes_test.go."""
+    options = [option(f"eo{at}", 1, 1, [], number) for at, number in enumerate(nodes)]
+    assert least_nodes(options) == [options[at] for at in best]
+
+
+def test_what_counts_as_asked_for() -> None:
+    """An init container that asks for more than all containers, and what the pod as a whole asks for, count."""
+    init = [{"name": "i", "resources": {"requests": {"cpu": "3"}}}]
+    cluster = ks.Cluster(release="1.36").pod("a", cpu=1, spec={"initContainers": init})
+    cluster = cluster.pod("b", cpu=1, spec={"resources": {"requests": {"cpu": "5"}}, "overhead": {"cpu": "1"}})
+    assert [requests((pod,), "cpu") for pod in cluster.pods] == [3000, 6000]
+
+
 CONFIG = {5: [r".*t2\.micro.*"], 10: [r".*t2\.large.*", r".*t3\.large.*"], 50: [r".*m4\.4xlarge.*"]}
 ONE_ENTRY = {10: [r".*t2\.large.*"]}
 NO_MATCH = {5: [r".*t\.micro.*"], 10: [r".*t\.large.*"]}
+LOW = {-1: [".*t3.*"], -2: [".*t2.*"]}
 WILDCARD = {5: [".*"], 10: [r".t2\.large.*"]}
 
 
@@ -79,6 +107,8 @@ WILDCARD = {5: [".*"], 10: [r".t2\.large.*"]}
     ("config", "groups", "best"),
     [
         (CONFIG, ["t2.large"], ["t2.large"]),
+        (LOW, ["t2.large", "t3.large"], ["t3.large"]),
+        (LOW, ["t2.large"], ["t2.large"]),
         (CONFIG, ["t2.large", "m4.4xlarge"], ["m4.4xlarge"]),
         (WILDCARD, ["t2.large", "t2.micro"], ["t2.large"]),
         (CONFIG, ["t2.large", "t3.large", "t2.micro"], ["t2.large", "t3.large"]),
@@ -112,8 +142,9 @@ NEW = option("n3", 4000, 1000, [P1, P2], 1, exists=False)
         ([ONE_POD, NG2], {}, 2000, []),
         ([ONE_POD, NG2, NEW], {"n1": 200, "n2": 200, "n3": 200}, 2000, ["n2"]),
         ([ONE_POD, NG2, NEW], {"n1": 200, "n2": 200, "n3": 90}, 2000, ["n3"]),
+        ([NG2, NG1, NG2], {"n1": 200, "n2": 100}, 2000, ["n2", "n2"]),
     ],
-    ids=["cheaper", "preferred", "many", "second", "two-pods", "no-prices", "existing", "new"],
+    ids=["cheaper", "preferred", "many", "second", "two-pods", "no-prices", "existing", "new", "equal"],
 )
 def test_price(options: list[ExpansionOption], prices: dict[str, float], preferred: int, best: list[str]) -> None:
     """TestPriceExpander of expander/price/price_test.go."""
@@ -141,7 +172,7 @@ def test_one_after_the_other() -> None:
     [
         ("least-wast", ["did you mean least-waste?"]),
         ("random,least-waste", ["random leaves one group"]),
-        ("price,priority", ["price leaves one group", "price needs shapes", "priority needs --priorities"]),
+        ("price,priority", ["price needs shapes", "priority needs --priorities"]),
         ("most-pods,most-pods", ["more than once"]),
     ],
 )

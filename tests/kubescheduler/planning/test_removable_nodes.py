@@ -25,8 +25,14 @@ def pod(name: str, node: str, cpu: Any = 1, kind: str = "ReplicaSet", **fields: 
 
 def world(*pods: dict[str, Any], **node: Any) -> ks.Cluster:
     """Node a, which is asked about, and two that are used too much, of which one has room."""
-    cluster = ks.Cluster(release="1.36").node("a", cpu=4, **node).node("b", cpu=4).node("c", cpu=4)
-    return cluster.add(pod("full", "b", 4), pod("half", "c", 2), *pods)
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4, **node).node("b", cpu=4).node("c", cpu=8)
+    return cluster.add(pod("full", "b", 4), pod("more", "c", 5), *pods)
+
+
+def made_at(time: str, made: dict[str, Any]) -> dict[str, Any]:
+    """A pod with the time at which it was made."""
+    made["metadata"]["creationTimestamp"] = time
+    return made
 
 
 def volume(**source: Any) -> dict[str, Any]:
@@ -43,10 +49,11 @@ CASES: dict[str, tuple[ks.Cluster, str, str]] = {
     "moves": (world(pod("x", "a")), "", ""),
     "daemon-set": (world(pod("x", "a", kind="DaemonSet")), "", ""),
     "mirror": (world(pod("x", "a", kind="", annotations={"kubernetes.io/config.mirror": "1"})), "", ""),
-    "used": (world(pod("x", "a", 2)), "NotUnderutilized", "50% is asked for, not less than 50%"),
+    "half": (world(pod("x", "a", 2)), "", ""),
+    "used": (world(pod("x", "a", "2001m")), "NotUnderutilized", "50% is asked for, more than 50%"),
     "gpu": (
-        world(pod("x", "a", resources={"nvidia.com/gpu": 1}), resources={"nvidia.com/gpu": 2}),
-        *("NotUnderutilized", "50%"),
+        world(pod("x", "a", resources={"amd.com/gpu": 2}), resources={"amd.com/gpu": 3}),
+        *("NotUnderutilized", "67%"),
     ),
     "gpu-idle": (world(pod("x", "a", 2), resources={"nvidia.com/gpu": 2}), "", ""),
     "disabled": (
@@ -57,6 +64,12 @@ CASES: dict[str, tuple[ks.Cluster, str, str]] = {
     "naked-safe": (world(pod("x", "a", kind="", annotations={SAFE: "true"})), "", ""),
     "custom": (world(pod("x", "a", kind="Foo")), "NotReplicated", "default/x is not replicated"),
     "system": (world(pod("x", "a", namespace="kube-system")), "UnmovableKubeSystemPod", "kube-system pod present: x"),
+    "system-old": (world(made_at("2020-01-31T12:00:00Z", pod("x", "a", namespace="kube-system"))), "", ""),
+    "system-new": (
+        world(made_at("2920-01-31T12:00:00Z", pod("x", "a", namespace="kube-system"))),
+        *("UnmovableKubeSystemPod", "kube-system pod present: x"),
+    ),
+    "on-completion": (world(pod("x", "a", kind="", annotations={SAFE: "on-completion"})), "", ""),
     "not-safe": (world(pod("x", "a", annotations={SAFE: "false"})), "NotSafeToEvictAnnotation", "not safe to evict"),
     "empty-dir": (world(pod("x", "a", spec=volume(emptyDir={}))), "LocalStorageRequested", "local storage present: x"),
     "host-path": (world(pod("x", "a", spec=volume(hostPath={"path": "/x"}))), "LocalStorageRequested", "local storage"),
@@ -71,7 +84,7 @@ CASES: dict[str, tuple[ks.Cluster, str, str]] = {
     "waits": (world().pod("wants", cpu=3), "NotUnderutilized", "75%"),
 }
 """The cases of simulator/drainability/rules/*/rule_test.go, simulator/utilization/info_test.go and core/scaledown/
-eligibility/eligibility_test.go as far as they hold by the defaults of the flags, and what the scheduler adds."""
+eligibility/eligibility_test.go of 1.36.1, as far as they hold by the defaults of the flags; what the scheduler adds."""
 
 
 @pytest.mark.parametrize(("cluster", "reason", "text"), CASES.values(), ids=CASES)
@@ -88,7 +101,7 @@ def test_reasons(cluster: ks.Cluster, reason: str, text: str) -> None:
 
 def test_threshold() -> None:
     """With another threshold fuller nodes go as well, as long as there is room."""
-    found = ks.removable_nodes(world(pod("x", "a", 2)), threshold=0.9)
+    found = ks.removable_nodes(world(pod("x", "a", 3)), threshold=0.9)
     assert ([each.node for each in found.freed], found.moves[0].to_node) == (["a"], "c")
 
 
