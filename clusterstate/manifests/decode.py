@@ -302,7 +302,7 @@ def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -
             yield item
             continue
         try:
-            yield from split(*item)
+            yield from split(*item, problems)
         except DecodeError as error:
             problems += error.problems
 

@@ -95,10 +95,11 @@ def list_kind(kind: object) -> str | None:
     return kind[:-4] if isinstance(kind, str) and kind.endswith("List") else None
 
 
-def split(source: str, document: object, place: str = "") -> Iterator[Item]:
-    """The objects of one parsed document. Raises DecodeError when it is neither object nor collection of objects."""
+def split(source: str, document: object, faults: list[str], place: str = "") -> Iterator[Item]:
+    """The objects of one parsed document. Raises DecodeError when it is neither object nor collection of objects; what
+    is no object in a collection is passed over, and ``faults`` has it with its place."""
     if isinstance(document, list):
-        yield from _split_list(source, document, place, "", "")
+        yield from _split_list(source, document, faults, place, "", "")
         return
     if not isinstance(document, Mapping):
         raise DecodeError(f"{source}: {_at(place, f'must be a Kubernetes object, not {describe(document)}')}")
@@ -107,70 +108,69 @@ def split(source: str, document: object, place: str = "") -> Iterator[Item]:
     if of is not None and "items" in document:
         api_version = document.get("apiVersion") if of else ""
         items = document["items"]
-        yield from _split_list(source, items, _at(place, "items"), of, str(api_version or ""))
+        yield from _split_list(source, items, faults, _at(place, "items"), of, str(api_version or ""))
     elif kind is None and not SECTIONS.keys().isdisjoint(document):
         for key, section in SECTIONS.items():
-            yield from _split_list(source, document.get(key), _at(place, key), section, "")
+            yield from _split_list(source, document.get(key), faults, _at(place, key), section, "")
     else:
         yield Item(source, document, place)
 
 
-def _split_list(source: str, items: object, place: str, kind: str, api_version: str) -> Iterator[Item]:
+def _split_list(
+    source: str, items: object, faults: list[str], place: str, kind: str, api_version: str
+) -> Iterator[Item]:
     if items is None:
         return
     if not isinstance(items, list):
         raise DecodeError(f"{source}: {place}: must be a list, not {describe(items)}")
-    wrong = [
-        f"{source}: {place}[{index}]: must be a Kubernetes object, not {describe(item)}"
-        for index, item in enumerate(items)
-        if not isinstance(item, Mapping)
-    ]
-    if wrong:
-        raise DecodeError(wrong)
     for index, item in enumerate(items):
-        if list_kind(item.get("kind")) is not None:
-            yield from split(source, item, f"{place}[{index}]")
+        if not isinstance(item, Mapping):
+            faults.append(f"{source}: {place}[{index}]: must be a Kubernetes object, not {describe(item)}")
+        elif list_kind(item.get("kind")) is not None:
+            yield from split(source, item, faults, f"{place}[{index}]")
         else:
             yield Item(source, item, f"{place}[{index}]", kind, api_version)
 
 
-def split_json(source: str, data: bytes) -> list[Item]:
+def split_json(source: str, data: bytes, faults: list[str]) -> list[Item]:
     """The objects of one JSON document, each left as its JSON so that it is parsed on its own.
 
-    Raises DecodeError when the document is no JSON (with line and column) or holds no objects.
+    faults: see ``split``. Raises DecodeError when the document is no JSON (with line and column) or holds no objects.
     """
     try:
-        return _split_raw(source, data)
+        return _split_raw(source, data, faults)
     except msgspec.ValidationError:
-        return list(split(source, parse_json(source, data)))
+        return list(split(source, parse_json(source, data), faults))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         parse_json(source, data)
         raise
 
 
-def _split_raw(source: str, data: bytes) -> list[Item]:
+def _split_raw(source: str, data: bytes, faults: list[str]) -> list[Item]:
     if data.lstrip()[:1] == b"[":
-        return _raw_items(source, "", msgspec.json.decode(data, type=list[msgspec.Raw]), "", "")
+        return _raw_items(source, "", msgspec.json.decode(data, type=list[msgspec.Raw]), faults, "", "")
     envelope = msgspec.json.decode(data, type=Envelope)
     of = list_kind(envelope.kind)
     if of is not None and envelope.items is not None:
         api_version = str(envelope.apiVersion or "") if of else ""
-        return _raw_items(source, "items", envelope.items, of, api_version)
+        return _raw_items(source, "items", envelope.items, faults, of, api_version)
     if envelope.kind is None:
         sections = msgspec.json.decode(data, type=_SECTION_LISTS)
         found = [(key, getattr(sections, key)) for key in SECTIONS]
         if any(items is not None for _, items in found):
-            return [i for key, items in found for i in _raw_items(source, key, items or [], SECTIONS[key], "")]
-    return list(split(source, parse_json(source, data)))
+            return [i for key, items in found for i in _raw_items(source, key, items or [], faults, SECTIONS[key], "")]
+    return list(split(source, parse_json(source, data), faults))
 
 
-def _raw_items(source: str, place: str, items: list[msgspec.Raw], kind: str, api_version: str) -> list[Item]:
+def _raw_items(
+    source: str, place: str, items: list[msgspec.Raw], faults: list[str], kind: str, api_version: str
+) -> list[Item]:
     out: list[Item] = []
     for index, raw in enumerate(items):
         header = header_of(raw)
         where = f"{place}[{index}]"
         if list_kind(header.kind) is not None:
-            out += split(source, msgspec.json.decode(raw), where)
+            out += split(source, msgspec.json.decode(raw), faults, where)
         else:
             own = isinstance(header.kind, str)
             out.append(Item(source, raw, where, header.kind if own else kind, _version(header, api_version)))

@@ -88,7 +88,7 @@ def _find(thing: Any, out: Given, what: str, kind: str) -> None:
         out.items.append(thing)
     elif isinstance(thing, Mapping):
         try:
-            out.items.extend(_kinded(split("", thing), kind))
+            out.items.extend(_kinded(split("", thing, out.problems), kind))
         except DecodeError as error:
             out.problems.extend(error.problems)
     elif isinstance(thing, tuple(KINDS.values())):

@@ -26,6 +26,7 @@ PRICE, MOST = "kubescheduler/price", "kubescheduler/max"
 KEYS = ("name", "cpu", "memory", "pods", "resources", "labels", "annotations", "taints", "zones", "price", "max")
 """What a short entry may say; ``cpu`` and ``memory`` it has to."""
 NEEDED = ("cpu", "memory")
+EXAMPLE = "- {name: small, cpu: 4, memory: 16Gi}"
 LARGEST_PRICE = 10**9
 
 
@@ -122,6 +123,9 @@ class _Reading:
 
     def _short(self, where: str, said: Mapping[str, Any]) -> None:
         """A short entry: a shape, or one for each of its zones."""
+        if not any(key in said for key in KEYS):
+            self.problems.append(f"{where}: this is no shape; write a list of entries such as {EXAMPLE}")
+            return
         before = len(self.problems)
         for key in said:
             if key not in KEYS:

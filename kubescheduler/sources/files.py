@@ -33,14 +33,17 @@ def items_in(source: str, data: bytes, problems: list[str]) -> list[Item]:
     source: its name in errors. An object's notes say which keys are set twice.
     """
     try:
-        return _json_or_yaml(source, data)
+        return _json_or_yaml(source, data, problems)
     except DecodeError as error:
         problems += error.problems
         return []
 
 
-def _json_or_yaml(source: str, data: bytes) -> list[Item]:
-    """JSON when the name or the first character says so; a document that is no JSON may still be YAML."""
+def _json_or_yaml(source: str, data: bytes, faults: list[str]) -> list[Item]:
+    """JSON when the name or the first character says so; a document that is no JSON may still be YAML.
+
+    faults: see ``split``.
+    """
     try:
         check_values(data)
     except TooLongError as error:
@@ -49,14 +52,14 @@ def _json_or_yaml(source: str, data: bytes) -> list[Item]:
         raise DecodeError(f"{source}: no objects in it: it is empty")
     named_json = source.removesuffix(COMPRESSED).endswith(".json")
     if not named_json and data.lstrip()[:1] not in (b"{", b"["):
-        return _yaml(source, data)
+        return _yaml(source, data, faults)
     try:
-        return _with_notes(source, data, split_json(source, data))
+        return _with_notes(source, data, split_json(source, data, faults))
     except DecodeError:
         if named_json:
             raise
         try:
-            return _yaml(source, data)
+            return _yaml(source, data, faults)
         except DecodeError:
             pass
         raise
@@ -86,7 +89,7 @@ def _notes(source: str, repeats: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{source}: {each}; the last one counts" for each in repeats)
 
 
-def _yaml(source: str, data: bytes) -> list[Item]:
+def _yaml(source: str, data: bytes, faults: list[str]) -> list[Item]:
     from kubescheduler.sources.yaml_stream import parse_yaml
 
     notes: list[str] = []
@@ -98,11 +101,12 @@ def _yaml(source: str, data: bytes) -> list[Item]:
     problems: list[str] = []
     for index, document in enumerate(documents):
         try:
-            items += split(source, document, f"document {index + 1}" if several else "")
+            items += split(source, document, problems, f"document {index + 1}" if several else "")
         except DecodeError as error:
             problems += error.problems
-    if problems:
+    if problems and not items:
         raise DecodeError(problems)
+    faults += problems
     if len(items) >= MANY:
         notes.append(
             f"{source}: {len(items)} objects in YAML; JSON, as of kubectl get -o json, is read ten times faster"

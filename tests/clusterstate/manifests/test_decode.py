@@ -245,6 +245,7 @@ def test_faults_of_all_objects() -> None:
         decode_all(documents)
     assert caught.value.problems == (
         'a: Pod default/x: spec.priority: must be a whole number, not "1"',
+        'b: Pod default/y: spec.priority: must be a whole number, not "2"',
         "b: items[1]: must be a Kubernetes object, not 7",
         "c: items: must be a list, not 5",
     )
@@ -260,7 +261,9 @@ def test_any_version_of_the_group(version: str | None) -> None:
 def both_ways(document: Any) -> list[Any]:
     """The objects of a document, parsed and as JSON."""
     found = decode_all([("f", document)]).objects
-    again = Decoder().decode_all(split_json("f", msgspec.json.encode(document))).objects
+    faults: list[str] = []
+    again = Decoder().decode_all(split_json("f", msgspec.json.encode(document), faults)).objects
+    assert not faults
     assert found == again
     return found
 
@@ -309,22 +312,29 @@ def test_decode_cluster() -> None:
         (b'{"kind": "List",\n "items": [{"kind": 5 5}]}', "f: line 2, column 23: JSON is malformed: "),
         (b'{"kind": "List",\n', "f: line 2: Input data was truncated"),
         (b"7", "f: must be a Kubernetes object, not 7"),
-        (b'[{"kind": "Pod"}, null]', "f: [1]: must be a Kubernetes object, not null"),
         (b'{"kind": "Pod\xff"}', "f: it is not UTF-8 text: "),
         (b'{"a":' + b"[" * 100_000, "f: nested too deeply to be read"),
     ],
-    ids=["object", "item", "end", "number", "null", "bytes", "deep"],
+    ids=["object", "item", "end", "number", "bytes", "deep"],
 )
 def test_broken_json(text: bytes, problem: str) -> None:
     """Broken JSON is placed by line and column."""
     with pytest.raises(DecodeError) as caught:
-        split_json("f", text)
+        split_json("f", text, [])
     assert caught.value.problems[0].startswith(problem)
+
+
+def test_what_is_no_object_hides_no_other() -> None:
+    """It is told with its place, and the others are read all the same."""
+    faults: list[str] = []
+    items = split_json("f", b'[{"kind": "Pod"}, null, {"kind": "Node"}, 5]', faults)
+    assert [item.place for item in items] == ["[0]", "[2]"]
+    assert faults == ["f: [1]: must be a Kubernetes object, not null", "f: [3]: must be a Kubernetes object, not 5"]
 
 
 def test_broken_text_in_an_item() -> None:
     """An item whose JSON turns out broken only when it is read is a fault of that item."""
-    items = split_json("f", b'{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "\xff"}}]}')
+    items = split_json("f", b'{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "\xff"}}]}', [])
     with pytest.raises(DecodeError, match=r"^f: items\[0\]: it is not UTF-8 text"):
         Decoder().decode_all(items)
 

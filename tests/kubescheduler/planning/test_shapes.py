@@ -36,6 +36,12 @@ def test_short_entries() -> None:
     assert large.node.allocatable["x.io/y"] == large.node.capacity["x.io/y"] == 2000
 
 
+def test_one_mapping_is_one_shape() -> None:
+    """A file or a dict that is no list."""
+    for given in ("cpu: 4\nmemory: 16Gi\n", {"cpu": 4, "memory": "16Gi"}):
+        assert [shape.name for shape in read(given)] == ["4-cpu-16gi"]
+
+
 def test_manifests() -> None:
     """Nodes that differ only in their names are one shape; annotations have price and maximum."""
     annotated = ks.node("c", cpu=8, annotations={"kubescheduler/price": "2", "kubescheduler/max": "5"})
@@ -62,6 +68,9 @@ def test_manifests() -> None:
         ([{"cpu": 1, "memory": 1, "name": "A b"}], ["[0]: name: "]),
         ([{"cpu": 1, "memory": 1}, {"cpu": 1, "memory": 1}], ["[1]: name: there are two shapes 1-cpu-1"]),
         ([{"cpu": 1, "memory": 1, "price": 1}, {"cpu": 2, "memory": 1}], ["give all of them one, or none; 2-cpu-1"]),
+        (["- 7\n- {cpu: 4x, memory: 1Gi}\n- small"], ["text: [0]: must be", "text: [2]: must be", "text: [1]: cpu: "]),
+        ([{"small": {"cpu": 4, "memory": "1Gi"}}, {}], [f"[{at}]: this is no shape; write a list" for at in (0, 1)]),
+        ([3, {"cpu": 1}], ["shapes: expected a file name", "[1]: memory: missing"]),
         ([ks.pod("p")], ["expected a Node, or an entry with cpu and memory, found a Pod"]),
         ([], ["shapes: there are none"]),
     ],

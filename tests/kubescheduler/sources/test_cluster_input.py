@@ -146,6 +146,8 @@ def test_every_fault_of_every_file(tmp_path: Path) -> None:
         "empty: no manifests in this folder; it needs .json, .yaml, .yml files",
         "b.json: [1]: must be a Kubernetes object, not 5",
         "-: there is no standard input to read; name a file or a folder",
+        'b.json: Pod default/web: spec.priority: must be a whole number, not "x"',
+        "b.json: Pod default/y: spec.hostNetwork: must be true or false, not 1",
         'c.json: Pod default/z: spec.priority: must be a whole number, not "x"',
     ]
     assert found[0].startswith(f"{a}: line ")
