@@ -148,10 +148,11 @@ def _blocked(budgets: Budgets, pod: Pod) -> Blocked:
     if not budgets.at_best(key):
         return Blocked(pod, refusal, "it allows no disruption even if all its pods are ready", budgets.opening(key))
     unready = [each.key for each in budgets.pods_of(key) if not is_counted(each)]
-    text = f"{_named(unready)} {'is' if len(unready) == 1 else 'are'} not ready" if unready else "pods are missing"
+    text = f"{named(unready)} {'is' if len(unready) == 1 else 'are'} not ready" if unready else "pods are missing"
     return Blocked(pod, refusal, text, "")
 
 
-def _named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -19,7 +19,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, fate_of
-from kubescheduler.planning.drain import Blocked, DrainFlags, chosen, drained
+from kubescheduler.planning.drain import Blocked, DrainFlags, chosen, drained, named
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
 
 EXHAUSTIVE = 6
@@ -85,11 +85,13 @@ class Order(msgspec.Struct, frozen=True):
         """Whether every node has its place."""
         return not self.left
 
-    def sentence(self) -> str:
-        """The answer in words."""
+    def sentence(self, lost: Sequence[str] = ()) -> str:
+        """The answer in words. lost: the pods that nobody makes anew."""
         if self.complete:
             steps = "1 step" if len(self.batches) == 1 else f"{len(self.batches):,} steps"
-            return f"An order in which every budget holds and every pod runs again: {steps}."
+            every = "every pod that is made anew runs" if lost else "every pod runs"
+            gone = f" Lost, as no controller makes them anew: {named(lost)}." if lost else ""
+            return f"An order in which every budget holds and {every} again: {steps}.{gone}"
         if self.proven:
             return "There is no order in which every budget holds and every pod runs again."
         count = sum(map(len, self.batches))

@@ -70,6 +70,7 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
         return {
             "nodes": list(self.nodes),
             "order": None if self.order is None else self.order.to_dict(),
+            "lost": [moved.pod.key for moved in self.lost],
             "counts": self.counts(),
             "pods": [moved_dict(moved, self.hints) for moved in self.moved],
             "blocked": [
@@ -119,9 +120,12 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
         named = ("evicted", "preempted", "running", "nowhere", "lost", "blocked")
         said = ", ".join(f"{counts[name]:,} {TITLES[name]}" for name in named if counts[name] or name == "evicted")
         text = f"{len(self.nodes):,} node{'s' * (len(self.nodes) != 1)} drained: {said}"
-        if self.order is None or self.order.complete:
-            return text if self.order is None else f"{self.order.sentence()} {text}"
-        return f"{self.order.sentence()} As far as one gets: {text}" if self.nodes else self.order.sentence()
+        if self.order is None:
+            return text
+        sentence = self.order.sentence([moved.pod.key for moved in self.lost])
+        if self.order.complete:
+            return f"{sentence} {text}"
+        return f"{sentence} As far as one gets: {text}" if self.nodes else sentence
 
     def quiet(self) -> list[str]:
         """What is said of pods that drain does not move, and of budgets, a sentence each."""

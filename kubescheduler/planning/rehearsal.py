@@ -19,7 +19,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
-from kubescheduler.hinting.proposals import Hint
+from kubescheduler.hinting.proposals import CONFIGURATION, Hint
 from kubescheduler.planning.budgets import Budgets, is_counted
 from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
 from kubescheduler.releases.lookup import release_named
@@ -263,7 +263,8 @@ class Rehearsal:
 
     def hints(self, pods: Iterable[Pod], most: int = 20) -> dict[str, tuple[Hint, ...]]:
         """``namespace/name`` → the smallest change that would make the pod fit as things are now, and one more node if
-        that would as well; of those that have some. No hint leads to a node that was cordoned here.
+        that would as well; of those that have some. No hint leads to a node that was cordoned here, and none changes
+        the scheduler: a pod that it let away from its volume would not start there.
 
         most: so many kinds of pods are asked about; pods that no rule can tell apart are of one kind.
         """
@@ -283,7 +284,11 @@ class Rehearsal:
 
     def _leading_elsewhere(self, search: HintSearch, kind: list[Pod], *, pairs: bool) -> list[Hint]:
         hints = search.hints(kind[0], others=kind[1:], pairs=pairs)
-        return [hint for hint in hints if hint.host not in self.cordoned]
+        return [hint for hint in hints if hint.host not in self.cordoned and not _is_configured(hint)]
+
+
+def _is_configured(hint: Hint) -> bool:
+    return any(change.target == CONFIGURATION for change in hint.changes)
 
 
 def _cordoned(node: Node, on: bool) -> Node:

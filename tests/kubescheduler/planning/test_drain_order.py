@@ -64,6 +64,17 @@ def test_another_order_than_that_of_the_names() -> None:
     assert order.batches == (("b",), ("a",))
 
 
+def test_what_is_lost_is_said() -> None:
+    """Pods that nobody makes anew, those that preemption evicts too: not every pod runs again."""
+    high = owned("ReplicaSet", "high", "high-1", node="a", cpu=4, priority=9)
+    cluster = ks.Cluster(release="1.36").node("a", cpu=5).node("b", cpu=4)
+    cluster = cluster.add([high, ks.pod("low", node="b", cpu=3), ks.pod("bare", node="a", cpu="100m")])
+    result = ks.drain(cluster, "a", order=True, force=True)
+    assert result.to_dict()["lost"] == ["default/bare", "default/low"]
+    said = "every pod that is made anew runs again: 1 step. Lost, as no controller makes them anew: "
+    assert f"{said}default/bare, default/low. 1 node drained" in result.summary()
+
+
 def test_batches() -> None:
     """As many nodes at once as may be, where that holds."""
     pods = [owned("ReplicaSet", "web", f"web-{at}", node="abcd"[at], cpu=1, labels={"app": "web"}) for at in range(4)]

@@ -151,6 +151,46 @@ def test_where_objects_stay() -> None:
     assert ks.outage(there, zone="b").fine
 
 
+def _with_volume(zone: str, at: int, node: str) -> list[dict[str, Any]]:
+    """A pod of a StatefulSet, its claim, and the volume of one zone that this is bound to."""
+    needs = [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]
+    of_claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "ssd"}
+    volume = {**of_claim, "capacity": {"storage": "1Gi"}, "nodeAffinity": {"required": {"nodeSelectorTerms": needs}}}
+    volume["claimRef"] = {"namespace": "default", "name": f"data-db-{at}"}
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim = {**of_claim, "volumeName": f"pv-{at}", "resources": {"requests": {"storage": "1Gi"}}}
+    mounted = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-db-{at}"}}]}
+    return [
+        {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": {"name": f"pv-{at}"}, "spec": volume},
+        {
+            "kind": "PersistentVolumeClaim",
+            "apiVersion": "v1",
+            "metadata": {"name": f"data-db-{at}", "annotations": bound},
+            "spec": claim,
+            "status": {"phase": "Bound"},
+        },
+        owned("StatefulSet", "db", f"db-{at}", node=node, cpu=1, spec=mounted),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [("1.16", "node(s) had volume node affinity conflict"), ("1.36", "didn't match PersistentVolume's node affinity")],
+)
+def test_volumes_of_a_zone(release: str, said: str) -> None:
+    """A StatefulSet's pod comes back in its volume's zone alone; elsewhere the release says why not, and no hint is
+    one that would let it away from its data."""
+    there = cluster(*_with_volume("a", 0, "a1"), *_with_volume("b", 1, "b1"), release=release)
+    assert places(ks.outage(there, "b1")) == {"db-1": "b2"}
+    for zone, number in (("a", 2), ("b", 1)):
+        found = ks.outage(there, zone=zone)
+        [nowhere] = found.nowhere
+        assert f"{number} {said}" in " ".join(nowhere.message.replace("node(s) didn't", "didn't").split())
+        assert not found.hints
+        assert said in str(found.table().rows[0][-1])
+        assert dict(found.missing()) == {"default/StatefulSet/db": 1}
+
+
 def test_each_domain() -> None:
     """The worst first; a domain that can go says so."""
     pods = [
