@@ -234,14 +234,14 @@ VALIDATE = click.option(
 )
 
 
-CI_OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "json", "yaml", "junit", "github"]),
-    default="table",
-    show_default=True,
-    help="junit and github are for CI.",
-)
+def output_option(*others: str, help: str = "") -> Callable[[Decorated], Decorated]:  # noqa: A002 - as click calls it
+    """``-o`` of a command that answers in sections: table, json, yaml, html, and others. help: on the others."""
+    said = "; ".join(filter(None, (help, "html is a page in one file.")))
+    choices = OneOf(["table", "json", "yaml", "html", *others])
+    return click.option("-o", "--output", type=choices, default="table", show_default=True, help=said)
+
+
+CI_OUTPUT = output_option("junit", "github", help="junit and github are for CI")
 
 
 def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, document_text, noted, table
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, document_text, noted, section_text, table
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
     from kubescheduler.comparison.comparison import WorkloadChange
     from kubescheduler.comparison.outcomes import Outcome
     from kubescheduler.comparison.release_steps import PodTimeline, Timeline
+    from kubescheduler.report.sections import Section
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -235,27 +236,31 @@ def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> s
         return document_text(found.document(), output)
     from kubescheduler.comparison.release_steps import headline
 
-    first, last, moved = found.releases[0], found.releases[-1], found.moved
-    blocks = [screen.filled(f"{headline(found)}.")]
-    if found.notes:
-        blocks.append(noted(found.notes, screen).removesuffix("\n"))
+    notes = [noted(found.notes, screen).removesuffix("\n")] if found.notes else []
+    shown = (section_text(section, screen) for section in timeline_sections(found))
+    return "\n\n".join([screen.filled(f"{headline(found)}."), *notes, *shown]) + "\n"
+
+
+def timeline_sections(found: Timeline) -> Iterator[Section]:
+    """The workloads that move, each with its steps, and the changes that move them."""
+    from kubescheduler.report.sections import Section
+
     rows = [("NAMESPACE", "WORKLOAD", "PODS", "MOVED", "STEPS")]
     for (namespace, workload), pods in found.workloads().items():
         elsewhere = [pod for pod in pods if pod.moves]
         if elsewhere:
             rows.append((namespace, workload, str(len(pods)), str(len(elsewhere)), _steps_of(elsewhere)))
     if len(rows) > 1:
-        blocks.append(table(rows, screen, gives_way=4, keys=2))
-    named = [name for pod in moved for move in pod.moves for name in move.changes]
+        yield Section(rows=rows, gives_way=4, keys=2)
+    named = [name for pod in found.moved for move in pod.moves for name in move.changes]
     if named:
         from kubescheduler.releases.lookup import changes_between
 
         texts = [("CHANGE", "RELEASE", "WHAT IS DIFFERENT")]
-        for release, change in changes_between(first, last):
+        for release, change in changes_between(found.releases[0], found.releases[-1]):
             if change.name in named:
                 texts.append((change.name, release.name, change.text))
-        blocks.append(table(texts, screen, gives_way=2, keys=2))
-    return "\n\n".join(blocks) + "\n"
+        yield Section(rows=texts, gives_way=2, keys=2)
 
 
 def _steps_of(pods: Sequence[PodTimeline]) -> str:

@@ -136,23 +136,22 @@ def drain(
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
     answer = drain_of(configured, there, names, flags, tie_break, (batch or 1) if order else None)
-    for piece in _rendered(answer, output, engine.notes(configured)):
+    for piece in _rendered(answer, output, engine.notes(configured), configured.release):
         click.echo(piece, nl=False)
     return displaced_status(answer.nowhere, fine=answer.fine)
 
 
-def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
-    """The answer in pieces: as JSON or YAML, or the order, if one was asked for, then a line for every pod."""
-    import sys
-
-    from kubescheduler.cli.output import document_text, noted, screen_of, table
+def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Iterator[str]:
+    """The answer in pieces; a table or page has the order, if one was asked for, then a line for every pod."""
+    from kubescheduler.cli.explanation import evidence_of_displaced
+    from kubescheduler.cli.output import document_text, rendered_answer
     from kubescheduler.planning.drain_report import HEADER, STEPS
+    from kubescheduler.report.sections import Section
 
+    notes = [*notes, *answer.notes]
     if output in ("json", "yaml"):
-        document = answer.to_dict()
-        yield document_text({"kind": "Drain", **document, "notes": [*notes, *document["notes"]]}, output)
-        return
-    if output != "table":
+        yield document_text({"kind": "Drain", **answer.to_dict(), "notes": notes}, output)
+    elif output in ("junit", "github"):
         from kubescheduler.report.ci_results import CiCase, Standing, Suite, rendered_results
         from kubescheduler.report.displaced_cases import displaced_cases
 
@@ -162,16 +161,11 @@ def _rendered(answer: Drain, output: str, notes: list[str]) -> Iterator[str]:
             ways = "\n".join(map(str, answer.order.obstacles))
             standing = Standing.PASSED if answer.order.complete else Standing.FAILED
             cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
-        suite = Suite(", ".join(answer.nodes), cases, [*notes, *answer.notes])
-        yield from rendered_results("kubescheduler drain", [suite], output)
-        return
-    screen = screen_of(sys.stdout)
-    yield noted([*notes, *answer.notes], screen)
-    yield screen.paint(screen.filled(answer.summary()), "head") + "\n"
-    steps, rows = list(answer.steps()), list(answer.rows())
-    if steps:
-        yield "\n" + table([STEPS, *steps], screen, gives_way=2, keys=2) + "\n"
-    if rows:
-        yield "\n" + table([HEADER, *rows], screen, gives_way=3, keys=3) + "\n"
-    if quiet := answer.quiet():
-        yield "\n" + "".join(f"{screen.filled(text)}\n" for text in quiet)
+        yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.nodes), cases, notes)], output)
+    else:
+        steps, rows, quiet = list(answer.steps()), list(answer.rows()), answer.quiet()
+        sections = [Section("Order", [STEPS, *steps], gives_way=2, keys=2)] if steps else []
+        sections += [Section("Pods", [HEADER, *rows], gives_way=3, keys=3)] if rows else []
+        sections += [Section("Besides", texts=quiet)] if quiet else []
+        sections += evidence_of_displaced(answer.nowhere)
+        yield from rendered_answer("drain", f"release {release}", answer.summary(), sections, notes, output)

@@ -35,7 +35,7 @@ class EngineOptions(NamedTuple):
     """Field of ``EngineSpec`` → what its option says."""
     plugin: tuple[str, ...]
     """The names of custom plugins."""
-    write_config_to: str | None
+    write_config_to: str | None = None
     """Where the completed configuration is written instead of running the command."""
     tie_break: str = "first"
     """Which of equal nodes is taken: first, random or upstream."""
@@ -200,16 +200,21 @@ def selection_options(command: Callable[..., int]) -> Callable[..., int]:
     return _with_options(command, (*_SELECTION, PLUGIN))
 
 
+def taken(given: dict[str, Any]) -> EngineOptions:
+    """What a command was given that says what decides; it is taken out of what was given."""
+    if given.get("extenders") == "live" and _only_found(click.get_current_context()):
+        from kubescheduler.extender.access import FORBIDDEN
+
+        given["extenders"] = FORBIDDEN
+    said = {each.field: given.pop(each.parameter) for each in SPEC_FIELDS if each.parameter in given}
+    own = [name for name in EngineOptions._fields if name in given]
+    return EngineOptions(said, **{name: given.pop(name) for name in own})
+
+
 def _with_options(command: Callable[..., int], options: Iterable[Callable[..., Any]]) -> Callable[..., int]:
     @functools.wraps(command)
     def called(**given: Any) -> int:
-        if given.get("extenders") == "live" and _only_found(click.get_current_context()):
-            from kubescheduler.extender.access import FORBIDDEN
-
-            given["extenders"] = FORBIDDEN
-        said = {each.field: given.pop(each.parameter) for each in SPEC_FIELDS if each.parameter in given}
-        own = [name for name in EngineOptions._fields if name in given]
-        chosen = EngineOptions(said, **{name: given.pop(name) for name in own})
+        chosen = taken(given)
         if chosen.write_config_to is not None:
             chosen.write_config()
             return 0

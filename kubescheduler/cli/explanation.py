@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kubescheduler.cli.decision_text import fits, would_evict
 from kubescheduler.cli.explaining import by_total
-from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, table
+from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, section_text, table
 from kubescheduler.core.decision import gave_up
+from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
     from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.evidence import RefusalEvidence
+    from kubescheduler.planning.rehearsal import Moved
     from priorities.score_evidence import ScoreEvidence
 
 
@@ -34,8 +38,10 @@ def explanation(decision: Decision, explaining: Explaining, screen: Screen) -> s
     if explaining.nodes:
         parts += [node_evidence(decision, node, screen) for node in dict.fromkeys(explaining.nodes)]
     else:
-        parts += [scores(decision, screen, explaining.top), refusals(decision, screen, explaining.top)]
-        parts += [candidates(decision, screen), _paragraphs(would_evict(decision), screen)]
+        refused, evicted = refusals(decision, explaining.top), candidates(decision)
+        parts += [scores(decision, screen, explaining.top)]
+        parts += [section_text(refused, screen), section_text(evicted, screen)]
+        parts += [_paragraphs(would_evict(decision), screen)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -94,18 +100,27 @@ def scores(decision: Decision, screen: Screen, top: int | None) -> str:
 
 
 def _score_table(decision: Decision, screen: Screen, top: int | None) -> str:
-    columns = _columns(decision)
+    telling, silent = _told(decision)
     order = by_total(decision)
+    below = _below_scores(decision, telling, silent, order[len(order[:top]) :])
+    return "\n".join([_laid_out(decision, telling, order[:top], screen), *map(screen.filled, below)])
+
+
+def _told(decision: Decision) -> tuple[Scores, list[str]]:
+    """The scores of rules that gave some node some, and the other rules."""
+    columns = _columns(decision)
     telling = {name: by_node for name, by_node in columns.items() if set(by_node.values()) != {NOTHING}}
-    silent = [name for name in columns if name not in telling]
-    parts = [_laid_out(decision, telling, order[:top], screen)]
+    return telling, [name for name in columns if name not in telling]
+
+
+def _below_scores(decision: Decision, telling: Scores, silent: Sequence[str], rest: Sequence[str]) -> Iterator[str]:
+    """rest: the nodes that fit and are not shown."""
     if any("(" in score for by_node in telling.values() for score in by_node.values()):
-        parts.append(screen.filled(RAW))
+        yield RAW
     if silent:
-        parts.append(screen.filled(f"0 on every node: {', '.join(silent)}"))
-    if len(rest := order[len(order[:top]) :]):
-        parts.append(screen.filled(_further_scored(decision, rest)))
-    return "\n".join(parts)
+        yield f"0 on every node: {', '.join(silent)}"
+    if rest:
+        yield _further_scored(decision, rest)
 
 
 def _columns(decision: Decision) -> Scores:
@@ -138,17 +153,7 @@ def _further_scored(decision: Decision, rest: Sequence[str]) -> str:
 
 def _laid_out(decision: Decision, found: Scores, order: Sequence[str], screen: Screen) -> str:
     """A line for each node; if that is too wide, one for each rule; if that is too, some for each node."""
-    total = decision.total()
-    highest = max(total.values())
-    rows = [
-        (
-            node,
-            *(by_node.get(node, UNSCORED) for by_node in found.values()),
-            str(total[node]),
-            _mark(chosen=node == decision.host, tied=total[node] == highest),
-        )
-        for node in order
-    ]
+    rows = _score_rows(decision, found, order)
     stacked = list(_stacked(("NODE", *found, "TOTAL", "")))
     if screen.fits(table([*stacked, *rows])):
         return table([*stacked, *rows], screen, heads=len(stacked))
@@ -157,6 +162,21 @@ def _laid_out(decision: Decision, found: Scores, order: Sequence[str], screen: S
         if all(screen.fits(table(block)) for block in turned):
             return "\n\n".join(table(block, screen) for block in turned)
     return table([("NODE", "TOTAL", "", "SCORES"), *_listed(found, rows)], screen, gives_way=3)
+
+
+def _score_rows(decision: Decision, found: Scores, order: Sequence[str]) -> list[tuple[str, ...]]:
+    """For each node its scores, its total, and whether it is the chosen one or as good."""
+    total = decision.total()
+    highest = max(total.values())
+    return [
+        (
+            node,
+            *(by_node.get(node, UNSCORED) for by_node in found.values()),
+            str(total[node]),
+            _mark(chosen=node == decision.host, tied=total[node] == highest),
+        )
+        for node in order
+    ]
 
 
 def _turned(head: Sequence[str], rows: Sequence[Sequence[str]], size: int) -> Iterator[list[tuple[str, ...]]]:
@@ -198,23 +218,20 @@ def _lines(name: str) -> list[str]:
 NOMINATED = "with the pods nominated there"
 
 
-def refusals(decision: Decision, screen: Screen, top: int | None) -> str:
+def refusals(decision: Decision, top: int | None) -> Section:
     """Every reason of every check on its own, for the first ``top`` nodes by name, or for all; those that the release
     reports, as it stops at the first, are marked, in framework releases with the code of the node's status."""
     reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
-    if decision.pre_filter_rejection is not None:
-        return ""
     refused = sorted(reported.keys() | checks.keys(), key=str.encode)
-    if not refused:
-        return ""
+    if not refused or decision.pre_filter_rejection is not None:
+        return Section()
     explained = set(decision.refused_nodes())
     rows: list[tuple[str, ...]] = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in refused[:top]:
         made_of = _evidence(decision, node) if node in explained else {}
         rows += _rows_of(decision, node, made_of, codes.get(node, "yes"))
-    shown = table(rows, screen, gives_way=2)
     rest = refused[len(refused[:top]) :]
-    return f"{shown}\n{screen.filled(_further_refused(decision, rest))}" if rest else shown
+    return Section("Refusals", rows, [_further_refused(decision, rest)] if rest else [], gives_way=2)
 
 
 def _rows_of(
@@ -260,11 +277,11 @@ def _outside(decision: Decision, reason: str) -> str:
 # --- preemption ----------------------------------------------------------------------------
 
 
-def candidates(decision: Decision, screen: Screen) -> str:
+def candidates(decision: Decision) -> Section:
     """Whom preemption would evict on each node where that would help."""
     preemption = decision.preemption
     if preemption is None or not preemption.candidates:
-        return ""
+        return Section()
     rows = [
         (
             node,
@@ -276,7 +293,43 @@ def candidates(decision: Decision, screen: Screen) -> str:
         )
         for node, victims in sorted(preemption.candidates.items(), key=lambda item: item[0].encode())
     ]
-    return table([("NODE", "WOULD EVICT (PRIORITY)", "BUDGETS VIOLATED", ""), *rows], screen, gives_way=1)
+    return Section("Preemption", [("NODE", "WOULD EVICT (PRIORITY)", "BUDGETS VIOLATED", ""), *rows], gives_way=1)
+
+
+# --- pages ---------------------------------------------------------------------------------
+
+MOST_EVIDENCE = 50
+"""Messages whose evidence is shown."""
+EVIDENCE_NODES = 20
+"""Of a message so many nodes are shown with what refused it."""
+
+
+def score_section(decision: Decision, top: int | None) -> Section:
+    """What ``scores`` shows, a line a node."""
+    scored = decision.thorough()
+    if not len(decision.feasible) or not len(scored.totals):
+        return Section()
+    telling, silent = _told(scored)
+    order = by_total(scored)
+    alone = [] if scored is decision else [f"{decision.host} is the only node that fits, so nothing was scored."]
+    rows = [("NODE", *telling, "TOTAL", ""), *_score_rows(scored, telling, order[:top])]
+    texts = [*alone, *_below_scores(scored, telling, silent, order[len(order[:top]) :])]
+    return Section("Scores", rows, texts)
+
+
+def evidence_of_displaced(nowhere: Iterable[Moved]) -> Iterator[Section]:
+    """Why pods that came back fit nowhere: what refused them on which node, once for pods of which the same is said."""
+    alike: dict[str, list[Moved]] = {}
+    for moved in nowhere:
+        if moved.decision is not None:
+            alike.setdefault(moved.message, []).append(moved)
+    for message, pods in list(alike.items())[:MOST_EVIDENCE]:
+        more = f" and {len(pods) - 1:,} more" if len(pods) > 1 else ""
+        decision = pods[0].decision
+        assert decision is not None
+        found = refusals(decision, EVIDENCE_NODES)
+        title = f"{pods[0].pod.key}{more}: {' '.join(message.split())}"
+        yield msgspec.structs.replace(found, title=title, detail=True)
 
 
 def node_evidence(decision: Decision, node: str, screen: Screen) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.output import Screen
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.hinting.proposals import PodHints
+    from kubescheduler.report.sections import Section
 
 
 @click.command(
@@ -164,24 +165,25 @@ def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
     if one.reached:
         yield f"{screen.filled(f'{one.pod.key}: goes to {one.host}; nothing needs to change')}\n"
         return
+    from kubescheduler.cli.output import section_text
+
     message = " ".join(one.message.split()) or f"goes to {one.host}, not to {one.goal.node}"
     alike = f" and {len(one.others)} more alike" if one.others else ""
     yield f"{screen.filled(f'{one.pod.key}{alike}: {message}')}\n"
-    yield from hint_table(one, screen)
+    yield section_text(hint_section(one), screen) + "\n"
 
 
-def hint_table(one: PodHints, screen: Screen) -> Iterator[str]:
+def hint_section(one: PodHints, title: str = "Hints") -> Section:
     """The hints for one pod, a row each, or that there are none."""
-    from kubescheduler.cli.output import ERROR, NONE, table
+    from kubescheduler.cli.output import ERROR, NONE
+    from kubescheduler.report.sections import Section
 
     if not one.hints:
         text = f"{ERROR}: see below" if one.errors else f"{NONE}: no change that is searched does it"
-        yield f"{screen.filled(text)}\n"
-        return
+        return Section(title, texts=[text])
     rows = [(str(at), hint.text, hint.host, hint.effect) for at, hint in enumerate(one.hints, 1)]
-    yield table([("#", "CHANGE", "THEN GOES TO", "AND"), *rows], screen, gives_way=1, keys=1) + "\n"
-    if one.left_out:
-        yield f"{screen.filled(f'! {one.left_out}')}\n"
+    left_out = [f"! {one.left_out}"] if one.left_out else []
+    return Section(title, [("#", "CHANGE", "THEN GOES TO", "AND"), *rows], left_out, gives_way=1, keys=1)
 
 
 def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], output: str) -> Iterator[str]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import (
+    ERROR_STATUS,
+    FILE,
+    NO_DEFAULTING,
+    VALIDATE,
+    OneOf,
+    output_option,
+    pod_files_option,
+)
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -18,12 +26,12 @@ if TYPE_CHECKING:
     from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.cli.output import Screen
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.planning.expanders import Expander
     from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
     from kubescheduler.planning.removable_nodes import Removals
     from kubescheduler.planning.shapes import Shape
+    from kubescheduler.report.sections import Section
     from kubescheduler.simulation.workload import Workload
 
 
@@ -99,14 +107,7 @@ if TYPE_CHECKING:
 )
 @NO_DEFAULTING
 @VALIDATE
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "wide", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="wide has a line for each new node.",
-)
+@output_option("wide", help="wide has a line for each new node")
 def nodes(
     cluster: tuple[ClusterPlace, ...],
     shape_files: tuple[str, ...],
@@ -164,7 +165,7 @@ def nodes(
             raise InputError(problems)
         workload = _workload(there, shapes, workload_files, engine, validate, pending=pending, raw=no_defaulting)
     plan = _planned(configured, there, shapes, workload, engine, tries, top, groups)
-    for piece in rendered_plan(plan, output, engine.notes(configured)):
+    for piece in rendered_plan(plan, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
     return _status(plan)
 
@@ -273,28 +274,29 @@ def _remove(
     tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
     with progress("running the scheduler", sys.stderr, smallest=1):
         found = removals_of(configured, there, tie_break, threshold)
-    for piece in rendered_removals(found, output, engine.notes(configured)):
+    for piece in rendered_removals(found, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
     return 0 if found.freed else 1
 
 
-def rendered_removals(found: Removals, output: str, notes: list[str]) -> Iterator[str]:
-    """The answer in pieces; output: table, wide, json or yaml."""
-    from kubescheduler.cli.output import document_text, noted, screen_of, table
+def rendered_removals(found: Removals, output: str, notes: list[str], release: str) -> Iterator[str]:
+    """The answer in pieces; output: table, wide, json, yaml or html."""
+    from kubescheduler.cli.output import document_text, rendered_answer
+    from kubescheduler.report.sections import Section
 
     if output in ("json", "yaml"):
         yield document_text({"kind": "Removals", **found.to_dict(), **({"notes": notes} if notes else {})}, output)
         return
-    screen = screen_of(sys.stdout)
-    yield noted((*notes, *found.notes), screen)
-    parts = [screen.paint(screen.filled(text), "head") for text in found.sentences()]
+    first, *rest = found.sentences()
+    sections = [Section(texts=[text]) for text in rest]
     if found.moves:
         moves = [(move.pod, move.from_node, move.to_node, move.now) for move in found.moves]
-        parts.append(table([("POD", "FROM", "TO", "AS"), *moves], screen, keys=1))
+        sections.append(Section("Pods that move", [("POD", "FROM", "TO", "AS"), *moves], keys=1))
     if found.kept:
         kept = [(each.node, f"{each.used:.0%}", each.reason, " ".join(each.text.split())) for each in found.kept]
-        parts.append(table([("NODE", "USED", "STAYS", "WHY"), *kept], screen, gives_way=3, keys=1))
-    yield "\n\n".join(parts) + "\n"
+        sections.append(Section("Nodes that stay", [("NODE", "USED", "STAYS", "WHY"), *kept], gives_way=3, keys=1))
+    every = [*notes, *found.notes]
+    yield from rendered_answer("nodes --remove", f"release {release}", first, sections, every, output)
 
 
 def _status(plan: NodePlan) -> int:
@@ -305,27 +307,33 @@ def _status(plan: NodePlan) -> int:
     return 0 if plan.everything_runs else 1
 
 
-def rendered_plan(plan: NodePlan, output: str, notes: list[str]) -> Iterator[str]:
-    """The answer in pieces; output: table, wide, json or yaml."""
-    from kubescheduler.cli.output import document_text, noted, screen_of, table
+def rendered_plan(plan: NodePlan, output: str, notes: list[str], release: str) -> Iterator[str]:
+    """The answer in pieces; output: table, wide, json, yaml or html."""
+    from kubescheduler.cli.output import document_text, rendered_answer
 
     if output in ("json", "yaml"):
         yield document_text({"kind": "NodePlan", **plan.to_dict(), **({"notes": notes} if notes else {})}, output)
         return
-    screen = screen_of(sys.stdout)
-    yield noted((*notes, *plan.notes), screen)
-    first, *rest = plan.sentences()
-    parts = [screen.paint(screen.filled(first), "head"), *(screen.filled(text) for text in rest)]
+    sections = list(_sections(plan, each_node=output != "table"))
+    every = [*notes, *plan.notes]
+    yield from rendered_answer("nodes", f"release {release}", plan.sentences()[0], sections, every, output)
+
+
+def _sections(plan: NodePlan, *, each_node: bool) -> Iterator[Section]:
+    from kubescheduler.report.sections import Section
+
+    if plan.steps:
+        rows = [("", "ADDS", "FOR", "OF", "INSTEAD OF"), *_steps(plan.steps)]
+        yield Section("What the Cluster Autoscaler does", rows, gives_way=4)
     if plan.shapes:
         shown = plan.table()
-        parts.insert(1, table([[str(cell).upper() for cell in shown.header], *_texts(shown.rows)], screen))
-    if plan.steps:
-        parts.insert(1, table([("", "ADDS", "FOR", "OF", "INSTEAD OF"), *_steps(plan.steps)], screen, gives_way=4))
-    if plan.nodes and output == "wide":
+        yield Section("Shapes", [[str(cell).upper() for cell in shown.header], *_texts(shown.rows)])
+    yield from (Section(texts=[text]) for text in plan.sentences()[1:])
+    if plan.nodes and each_node:
         rows = [(node.name, node.shape, ", ".join((*node.pods, *node.daemons))) for node in plan.nodes]
-        parts.append(table([("NODE", "SHAPE", "PODS"), *rows], screen, gives_way=2, keys=2))
-    parts += (text for left in plan.left for text in _left_over(left, screen))
-    yield "\n\n".join(parts) + "\n"
+        yield Section("New nodes", [("NODE", "SHAPE", "PODS"), *rows], gives_way=2, keys=2)
+    for at, left in enumerate(plan.left):
+        yield from _left_over(left, "" if at else "Pods that stay behind")
 
 
 def _steps(steps: Sequence[ScaleStep]) -> Iterator[tuple[str, ...]]:
@@ -343,15 +351,16 @@ def _texts(rows: object) -> Iterator[list[str]]:
     return ([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows)
 
 
-def _left_over(left: LeftOver, screen: Screen) -> Iterator[str]:
+def _left_over(left: LeftOver, title: str) -> Iterator[Section]:
     """A pod that stays behind: the message, each shape's reasons, and what would help."""
-    from kubescheduler.cli.hint import hint_table
-    from kubescheduler.cli.output import NONE, table
+    from kubescheduler.cli.hint import hint_section
+    from kubescheduler.cli.output import NONE
+    from kubescheduler.report.sections import Section
 
     alike = f" and {len(left.others)} more alike" if left.others else ""
-    yield screen.filled(f"{left.pod.key}{alike}: {' '.join(left.message.split())}")
+    yield Section(title, texts=[f"{left.pod.key}{alike}: {' '.join(left.message.split())}"])
     if left.by_shape:
         rows = [(shape, "; ".join(reasons) or NONE) for shape, reasons in left.by_shape.items()]
-        yield table([("SHAPE", "WHY NOT"), *rows], screen, gives_way=1, keys=1)
+        yield Section(rows=[("SHAPE", "WHY NOT"), *rows], gives_way=1, keys=1)
     if left.hints is not None:
-        yield "".join(hint_table(left.hints, screen)).rstrip("\n")
+        yield hint_section(left.hints, "")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.outage_report import Outage, Outages
     from kubescheduler.report.ci_results import Suite
+    from kubescheduler.report.sections import Section
 
 FEWEST = 2
 """Domains that take long enough for a progress bar."""
@@ -104,39 +105,42 @@ def _each(found: Outage | Outages) -> Sequence[Outage]:
 
 
 def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], release: str) -> Iterator[str]:
-    from kubescheduler.cli.output import document_text, noted, screen_of
+    from kubescheduler.cli.output import document_text, rendered_answer
 
     notes = [*notes, *found.notes]
     if output in ("json", "yaml"):
         document = {"kind": type(found).__name__, "release": release, **found.to_dict(), "notes": notes}
         yield document_text(document, output)
-    elif output != "table":
+    elif output in ("junit", "github"):
         from kubescheduler.report.ci_results import rendered_results
 
         suites = (_suite(one, notes if at == 0 else ()) for at, one in enumerate(_each(found)))
         yield from rendered_results("kubescheduler outage", suites, output)
     else:
-        screen = screen_of(sys.stdout)
-        yield noted(notes, screen)
-        yield screen.paint(screen.filled(found.summary()), "head") + "\n"
-        yield from _tables(found)
+        sections = list(_sections(found, paged=output == "html"))
+        yield from rendered_answer("outage", f"release {release}", found.summary(), sections, notes, output)
 
 
-def _tables(found: Outage | Outages) -> Iterator[str]:
-    from kubescheduler.cli.output import screen_of, table
+def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
+    """Of all domains a table; a page has the pods of each that does not survive too."""
+    from kubescheduler.cli.explanation import evidence_of_displaced
     from kubescheduler.planning.drain_report import HEADER
     from kubescheduler.planning.outage_report import DOMAINS, WORKLOADS, Outages
+    from kubescheduler.report.sections import Section
 
-    screen = screen_of(sys.stdout)
     if isinstance(found, Outages):
-        yield "\n" + table([DOMAINS, *found.rows()], screen, gives_way=len(DOMAINS) - 1, keys=1) + "\n"
+        yield Section("Domains", [DOMAINS, *found.rows()], gives_way=len(DOMAINS) - 1, keys=1)
+        for one in found.domains if paged else ():
+            if not one.fine:
+                yield Section(one.name, [HEADER, *one.rows()], one.quiet(), detail=True)
         return
     if quiet := found.quiet():
-        yield "".join(f"{screen.filled(text)}\n" for text in quiet)
+        yield Section("In the end", texts=quiet)
     if workloads := found.workload_rows():
-        yield "\n" + table([WORKLOADS, *workloads], screen, gives_way=len(WORKLOADS) - 1, keys=1) + "\n"
+        yield Section("Workloads", [WORKLOADS, *workloads], gives_way=len(WORKLOADS) - 1, keys=1)
     if rows := list(found.rows()):
-        yield "\n" + table([HEADER, *rows], screen, gives_way=3, keys=3) + "\n"
+        yield Section("Pods", [HEADER, *rows], gives_way=3, keys=3)
+    yield from evidence_of_displaced(found.nowhere)
 
 
 def _suite(one: Outage, notes: Sequence[str]) -> Suite:

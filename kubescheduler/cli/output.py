@@ -5,12 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from clusterstate.errors import listed
 from kubescheduler.sources.sanitize import escaped, json_text, one_line, yaml_dumper
+
+if TYPE_CHECKING:
+    from kubescheduler.report.sections import Section
 
 TONES: dict[str, dict[str, str | bool]] = {
     "head": {"bold": True},
@@ -267,6 +270,54 @@ def _wrapped_below(lines: Sequence[Sequence[str]], screen: Screen, column: int, 
 def noted(notes: Iterable[str], screen: Screen) -> str:
     """A line for each note that is above a table; of a long list the first, and how many more there are."""
     return "".join(f"{screen.filled(f'! {note}')}\n" for note in listed(notes))
+
+
+def section_text(section: Section, screen: Screen, *, titled: bool = False) -> str:
+    """A section as text; empty for details, which are for pages alone. titled: whether its title stands above."""
+    if section.detail:
+        return ""
+    shown = section.laid_out
+    if section.rows and not shown:
+        shown = table(section.rows, screen, gives_way=section.gives_way, keys=section.keys)
+    said = [_point(text, screen) if section.listed else _paragraph(text, screen) for text in section.texts]
+    title = f"{section.title}\n" if titled and section.title else ""
+    return "\n".join(part for part in (title, shown, *said) if part)
+
+
+def _point(text: str, screen: Screen) -> str:
+    """A point of a list."""
+    return "- " + screen.filled(text, "  ").removeprefix("  ")
+
+
+def _paragraph(text: str, screen: Screen) -> str:
+    return "\n".join(screen.filled(line) for line in text.split("\n"))
+
+
+def rendered_answer(
+    command: str,
+    about: str,
+    headline: str,
+    sections: Sequence[Section],
+    notes: Sequence[str],
+    output: str,
+    *,
+    titled: bool = False,
+) -> Iterator[str]:
+    """An answer in pieces; output: html, or any other for a table on standard output.
+
+    about: by what was decided. headline: the answer in a sentence. titled: see ``section_text``.
+    """
+    if output == "html":
+        from kubescheduler.report.answer_page import answer_page
+
+        yield answer_page(f"kubescheduler {command}", about, headline, sections, notes)
+        return
+    import sys
+
+    screen = screen_of(sys.stdout)
+    yield noted(notes, screen)
+    parts = (section_text(section, screen, titled=titled) for section in sections)
+    yield "\n\n".join([screen.paint(_paragraph(headline, screen), "head"), *filter(None, parts)]) + "\n"
 
 
 def list_document(head: Mapping[str, Any], items: Iterable[Any], output: str) -> Iterator[str]:

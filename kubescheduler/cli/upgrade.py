@@ -17,11 +17,13 @@ from kubescheduler.cli.common_options import (
     PREEMPT,
     RUNNING,
     VALIDATE,
-    OneOf,
     ReleaseName,
+    output_option,
     pod_files_option,
+    providers,
+    spec_option,
 )
-from kubescheduler.cli.engine_options import remark
+from kubescheduler.cli.engine_options import remark, taken
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
@@ -49,17 +51,12 @@ MANY = 200
     "--from", "from_release", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that runs now."
 )
 @click.option("--to", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that it is to become.")
-@click.option("--algorithm-provider", metavar="NAME", help="The provider that it runs by.")
-@click.option("--policy-config-file", type=FILE, metavar="FILE", help="The Policy that it runs by.")
-@click.option("--policy-configmap", type=FILE, metavar="FILE", help="The same in a ConfigMap's manifest.")
-@click.option("--config", type=FILE, metavar="FILE", help="The KubeSchedulerConfiguration that it runs by.")
+@spec_option("provider", shell_complete=providers)
+@spec_option("policy_file")
+@spec_option("policy_configmap")
+@spec_option("config_file")
 @FEATURE_GATES
-@click.option(
-    "--hard-pod-affinity-symmetric-weight",
-    type=int,
-    metavar="0-100",
-    help="What it was started with, if no configuration says.",
-)
+@spec_option("hard_pod_affinity_symmetric_weight")
 @pod_files_option("pod_files", "--pods", "Pods to decide: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Decide every pending pod of the cluster.")
 @RUNNING
@@ -75,14 +72,7 @@ MANY = 200
     metavar="DIR",
     help="Write every configuration that it has to become into this folder, as RELEASE.yaml.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="json and yaml have the configurations and every pod's way.",
-)
+@output_option(help="json and yaml have the configurations and every pod's way")
 def upgrade(
     cluster: tuple[ClusterPlace, ...],
     from_release: str,
@@ -114,7 +104,6 @@ def upgrade(
     """
     from kubescheduler.cli.decision_text import given_up
     from kubescheduler.cli.inputs import nothing_collected
-    from kubescheduler.cli.output import screen_of
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.upgrade_output import rendered_upgrade
     from kubescheduler.comparison.upgrading import upgrade as run
@@ -126,37 +115,17 @@ def upgrade(
         raise click.UsageError(f"--from {from_release} --to {to}: an upgrade leads to a later release")
     check_standard_input(cluster, pod_files)
     with nothing_collected():
-        old = _spec(from_release, said)
+        old = taken({**said, "release": from_release}).spec()
         old.engine(remark)
-        inputs = _inputs(cluster, pod_files, running, pending, [old, EngineSpec(release=to)], no_defaulting, validate)
+        specs = [old, EngineSpec(release=to)]
+        objects, pods = _inputs(cluster, pod_files, running, pending, specs, no_defaulting, validate)
         with progress("deciding", sys.stderr, smallest=MANY) as tell:
-            found = run(*inputs[:1], inputs[1][:limit], old, to, preempt=preempt, progress=tell)
-    files = _written(found, write_config_to) if write_config_to is not None else {}
-    click.echo(rendered_upgrade(found, output, files, screen_of(sys.stdout)), nl=False)
+            found = run(objects, pods[:limit], old, to, preempt=preempt, progress=tell)
+    files = {} if write_config_to is None else _written(found, write_config_to)
+    for piece in rendered_upgrade(found, output, files):
+        click.echo(piece, nl=False)
     errors = found.timeline.errors
     return given_up(errors) if errors else int(bool(found.timeline.moved))
-
-
-def _spec(release: str, said: dict[str, Any]) -> EngineSpec:
-    """What the old scheduler runs by. Raises ConfigError with every fault."""
-    import os
-
-    from kubescheduler.engine.engine_flags import max_pd_volumes
-    from kubescheduler.engine.plugin_options import plugins_for
-    from kubescheduler.engine.spec import EngineSpec
-
-    return EngineSpec(
-        release=release,
-        provider=said["algorithm_provider"],
-        policy_file=said["policy_config_file"],
-        policy_configmap=said["policy_configmap"],
-        config_file=said["config"],
-        feature_gates=said["feature_gates"] or "",
-        hard_pod_affinity_symmetric_weight=said["hard_pod_affinity_symmetric_weight"],
-        extenders=said["extenders"],
-        max_pd_volumes=max_pd_volumes(os.environ),
-        plugins=plugins_for(release, said["plugin"]),
-    )
 
 
 def _inputs(

@@ -1,42 +1,51 @@
-"""What ``upgrade`` shows: a report for people, or all of it as data."""
+"""What ``upgrade`` shows: a report for people, as text or as a page, or all of it as data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from kubescheduler.cli.compare_output import rendered_timeline
-from kubescheduler.cli.output import PLAIN, document_text, table
+from clusterstate.errors import listed
+from kubescheduler.cli.compare_output import timeline_sections
+from kubescheduler.cli.output import document_text, rendered_answer
+from kubescheduler.comparison.release_steps import headline
+from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
-    from kubescheduler.cli.output import Screen
     from kubescheduler.comparison.carried_configuration import ConfigurationStep
     from kubescheduler.comparison.upgrading import Upgrade
 
 
-def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str], screen: Screen = PLAIN) -> str:
-    """output: table, json or yaml. files: release → where its configuration was written."""
-    if output != "table":
+def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str]) -> Iterator[str]:
+    """The report in pieces; output: table, json, yaml or html. files: release → where its configuration was written."""
+    if output in ("json", "yaml"):
         document = found.document()
         for step in document["configurations"]:
             step["file"] = files.get(step["release"])
-        return document_text(document, output)
+        yield document_text(document, output)
+        return
+    about = f"releases {found.before} to {found.to}"
+    yield from rendered_answer(
+        "upgrade", about, _summary(found), list(_sections(found, files)), (), output, titled=True
+    )
+
+
+def _sections(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
+    yield from _configuration(found, files)
     said = {step.text for step in found.configurations}
-    others = tuple(note for note in found.timeline.notes if note not in said)
-    blocks = [
-        screen.filled(_summary(found)),
-        "Configuration",
-        *_configuration(found, files, screen),
-        "Pods",
-        rendered_timeline(msgspec.structs.replace(found.timeline, notes=others), "table", screen).removesuffix("\n"),
-        "What comes and goes",
-        _appearances(found, screen),
-        "What no tool can know",
-        "\n".join(_listed(text, screen) for text in found.unknown),
-    ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    notes = [f"! {note}" for note in found.timeline.notes if note not in said]
+    yield Section("Pods", texts=[f"{headline(found.timeline)}."])
+    yield Section(texts=list(listed(notes)))
+    yield from timeline_sections(found.timeline)
+    rows = [(each.release, each.what, ", ".join(each.names)) for each in found.appearances]
+    if rows:
+        yield Section("What comes and goes", [("RELEASE", "WHAT", "NAMES"), *rows], gives_way=2, keys=2)
+    else:
+        yield Section("What comes and goes", texts=["No plugin and no feature gate comes or goes."])
+    yield Section("What no tool can know", texts=found.unknown, listed=True)
+    for step in found.configurations:
+        if step.yaml:
+            yield Section(f"The configuration from {step.release} on", code=step.yaml, detail=True)
 
 
 def _summary(found: Upgrade) -> str:
@@ -48,23 +57,21 @@ def _summary(found: Upgrade) -> str:
     return f"From {found.before} to {found.to}: the configuration {where}; {pods} would go elsewhere at some step."
 
 
-def _configuration(found: Upgrade, files: Mapping[str, str], screen: Screen) -> Iterator[str]:
+def _configuration(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
     if not found.configurations:
-        yield screen.filled(f"Every release up to {found.to} takes what configures {found.before}.")
+        yield Section("Configuration", texts=[f"Every release up to {found.to} takes what configures {found.before}."])
         return
     rows = [("RELEASE", "REFUSED, BECAUSE", "INSTEAD")]
     rows += [(step.release, step.refused, _instead(step, files)) for step in found.configurations]
-    yield table(rows, screen, gives_way=1, keys=1)
-    inexact = [(step, note) for step in found.configurations for note in step.notes if note.kind.inexact]
-    seen: set[str] = set()
-    lines = []
-    for step, note in inexact:
-        if str(note) not in seen:
-            seen.add(str(note))
-            lines.append(_listed(f"{step.release}: {note}", screen))
-    if lines:
-        yield screen.filled("Not carried over exactly:")
-        yield "\n".join(lines)
+    yield Section("Configuration", rows, gives_way=1, keys=1)
+    inexact: dict[str, str] = {}
+    for step in found.configurations:
+        for note in step.notes:
+            if note.kind.inexact:
+                inexact.setdefault(str(note), f"{step.release}: {note}")
+    if inexact:
+        yield Section(texts=["Not carried over exactly:"])
+        yield Section(texts=list(inexact.values()), listed=True)
 
 
 def _instead(step: ConfigurationStep, files: Mapping[str, str]) -> str:
@@ -72,16 +79,3 @@ def _instead(step: ConfigurationStep, files: Mapping[str, str]) -> str:
         return step.by
     version = str(step.translation.plain()["apiVersion"]).rpartition("/")[2]
     return files.get(step.release, f"{version}, by kubescheduler migrate --to {step.release}")
-
-
-def _appearances(found: Upgrade, screen: Screen) -> str:
-    if not found.appearances:
-        return screen.filled("No plugin and no feature gate comes or goes.")
-    rows = [("RELEASE", "WHAT", "NAMES")]
-    rows += [(each.release, each.what, ", ".join(each.names)) for each in found.appearances]
-    return table(rows, screen, gives_way=2, keys=2)
-
-
-def _listed(text: str, screen: Screen) -> str:
-    """A point of a list."""
-    return "- " + screen.filled(text, "  ").removeprefix("  ")

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, OneOf, ReleaseName, server_version
+from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, ReleaseName, output_option, server_version
 from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from kubescheduler.api.why import Why
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.cli.output import Screen
 
     Answered = tuple[Why, list[str]]
     """An answer, with what every output has to say of it."""
@@ -54,7 +53,7 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
     "-w", "--watch", is_flag=True, help="Ask the API server again every 5 seconds, say what is new, end with a node."
 )
 @NO_DEFAULTING
-@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+@output_option()
 def why(
     pod: str,
     cluster: tuple[ClusterPlace, ...],
@@ -79,6 +78,8 @@ def why(
       kubectl why web-1 -n shop --watch
     """
     check_standard_input(cluster)
+    if watch and output == "html":
+        raise click.UsageError("--watch says one answer after another: -o html is a page of one")
     places = cluster or (ServerCluster(),)
     if isinstance(places[0], ServerCluster):
         engine = _as_the_server(engine, places[0])
@@ -87,7 +88,7 @@ def why(
         raise click.UsageError("--watch asks an API server: name no files")
     asked = partial(_asked, pod, places, namespace or "default", engine, top, defaulting=not no_defaulting)
     for answer, notes in followed(asked, time.sleep) if watch else (asked(),):
-        for piece in _rendered(answer, output, top, notes):
+        for piece in _rendered(answer, output, top, notes, engine.release):
             click.echo(piece, nl=False)
     return _status(answer)
 
@@ -152,28 +153,22 @@ def _status(answer: Why) -> int:
     return 0 if answer.placed else 1
 
 
-def _rendered(answer: Why, output: str, top: int, notes: list[str]) -> Iterator[str]:
-    from kubescheduler.cli.explanation import candidates, refusals, scores
-    from kubescheduler.cli.hint import hint_table
-    from kubescheduler.cli.output import document_text, noted, screen_of
+def _rendered(answer: Why, output: str, top: int, notes: list[str], release: str) -> Iterator[str]:
+    from kubescheduler.cli.decision_text import would_evict
+    from kubescheduler.cli.explanation import candidates, refusals, score_section, scores
+    from kubescheduler.cli.hint import hint_section
+    from kubescheduler.cli.output import document_text, rendered_answer, screen_of
+    from kubescheduler.report.sections import Section
 
-    if output != "table":
+    if output in ("json", "yaml"):
         yield document_text({"kind": "Why", **answer.to_dict(), **({"notes": notes} if notes else {})}, output)
         return
-    screen = screen_of(sys.stdout)
-    yield noted(notes, screen)
-    decision = answer.decision
-    parts = [*_paragraphs(answer, screen)]
-    parts += [scores(decision, screen, top), refusals(decision, screen, top), candidates(decision, screen)]
-    if answer.hints is not None:
-        parts.append("".join(hint_table(answer.hints, screen)).rstrip("\n"))
-    yield "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _paragraphs(answer: Why, screen: Screen) -> Iterator[str]:
-    from kubescheduler.cli.decision_text import would_evict
-
-    first, *rest = answer.sentences()
-    yield screen.paint(screen.filled(first), "head")
-    for text in (*rest, would_evict(answer.decision)):
-        yield "\n".join(screen.filled(line) for line in text.split("\n"))
+    decision, (first, *rest) = answer.decision, answer.sentences()
+    sections = [Section(texts=[text]) for text in (*rest, would_evict(decision)) if text]
+    if output == "html":
+        sections.append(score_section(decision, top))
+    else:
+        sections.append(Section(laid_out=scores(decision, screen_of(sys.stdout), top)))
+    sections += [refusals(decision, top), candidates(decision)]
+    sections += [] if answer.hints is None else [hint_section(answer.hints)]
+    yield from rendered_answer("why", f"release {release}", first, sections, notes, output)

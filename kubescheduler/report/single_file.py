@@ -50,7 +50,7 @@ def _asset(name: str) -> str:
 
 def _policy(style: str, scripts: list[str]) -> str:
     """Names the styles and scripts of this page by their digests; everything else is refused, addresses too."""
-    runs = " ".join(_digest(script) for script in scripts)
+    runs = " ".join(_digest(script) for script in scripts) or "'none'"
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {runs}; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -41,9 +41,9 @@ def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
     faults: list[str] = []
     contexts: list[Any] = []
 
-    def opened(found: Comparison | Timeline, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
+    def opened(found: Comparison | Timeline | str, viewport: dict[str, int] = WIDE, **options: Any) -> Page:
         file = tmp_path / f"report-{len(contexts)}.html"
-        file.write_text(render_timeline(found) if isinstance(found, Timeline) else render(found), encoding="utf-8")
+        file.write_text(_document(found), encoding="utf-8")
         contexts.append(browser.new_context(viewport=viewport, offline=True, **options))
         page = contexts[-1].new_page()
         page.set_default_timeout(MILLISECONDS)
@@ -63,6 +63,12 @@ def report(browser: Any, tmp_path: Path) -> Iterator[Opens]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+def _document(found: Comparison | Timeline | str) -> str:
+    if isinstance(found, str):
+        return found
+    return render_timeline(found) if isinstance(found, Timeline) else render(found)
 
 
 @pytest.fixture

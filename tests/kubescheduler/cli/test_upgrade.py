@@ -10,6 +10,7 @@ import yaml
 
 from kubescheduler import Cluster, pod
 from kubescheduler import upgrade as asked
+from kubescheduler.cli import output
 from kubescheduler.cli.output import Screen, columns
 from kubescheduler.cli.upgrade_output import rendered_upgrade
 from kubescheduler.config.component import component_config_from
@@ -128,11 +129,12 @@ def test_a_cluster_without_pods(upgrade: Run, folder: Path) -> None:
     assert "no pod of the cluster runs or waits" in outcome.err
 
 
-def test_eighty_columns() -> None:
+def test_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """No line is wider than the terminal; in Python the report has the same parts."""
     cluster = Cluster(release="1.22").node("a", cpu=4, memory="4Gi").node("b", cpu=4, memory="8Gi")
     found = asked(cluster, pod("web", cpu=1), old={"release": "1.22", "policy": yaml.safe_load(POLICY)}, to="1.24")
-    text = rendered_upgrade(found, "table", {}, Screen(80))
+    monkeypatch.setattr(output, "screen_of", lambda _: Screen(80))
+    text = "".join(rendered_upgrade(found, "table", {}))
     assert [line for line in text.split("\n") if columns(line) > 80] == []
     assert [step.release for step in found.configurations] == ["1.23"]
     assert found.configurations[0].yaml.startswith("# policy, as release 1.22 reads it, for release 1.23.")

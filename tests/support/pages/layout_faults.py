@@ -93,7 +93,7 @@ Page = Any
 """playwright.sync_api.Page"""
 
 Opens = Callable[..., Page]
-"""Opens a comparison as a page: ``(comparison, viewport, **options of the browser's context)``."""
+"""Opens a comparison, a time line or a document: ``(it, viewport, **options of the browser's context)``."""
 
 
 def shown(page: Page) -> list[str]:

@@ -1,0 +1,67 @@
+"""A command's answer as a page: everything escaped, nothing from elsewhere, details apart."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from kubescheduler.report.answer_page import MOST_ROWS, answer_page
+from kubescheduler.report.sections import Section
+
+EVIL = "<script>alert(1)</script>\" onload='x' &amp; </title></pre>\u202e"
+HOSTILE = [
+    Section(EVIL, [(EVIL, "WHY"), (EVIL, EVIL)], [EVIL, f"! {EVIL}"]),
+    Section(texts=[EVIL], listed=True),
+    Section(EVIL, [("POD",), (EVIL,)], detail=True, code=EVIL),
+]
+
+
+class Tags(HTMLParser):
+    """Every tag, every attribute and the text between them."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.text = ""
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        self.ids |= {value or "" for name, value in attrs if name == "id"}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_hostile_texts_are_texts() -> None:
+    """In each place where a text can stand; no script is there, none may run, and no text turns its direction."""
+    document = answer_page(EVIL, EVIL, EVIL, HOSTILE, [EVIL])
+    found = Tags(document)
+    assert "script" not in found.tags
+    assert not {name for name in found.attributes if name.startswith("on")}
+    assert "script-src 'none'" in document
+    shown = EVIL.replace("\u202e", "\\u202e")
+    assert found.text.count(shown) == 17
+    assert "\u202e" not in document
+
+
+def test_links_lead_to_sections() -> None:
+    """Each title once, and the details, of which there is one heading."""
+    details = [Section(f"pod-{at}", [("NODE",), ("n",)], detail=True) for at in range(2)]
+    found = Tags(answer_page("c", "a", "h", [Section("One", texts=["x"]), *details, Section("Two", texts=["y"])], ()))
+    assert found.links == ["data:,", "#part-0", "#part-1", "#part-2"]
+    assert found.ids == {"part-0", "part-1", "part-2"}
+    assert found.text.index("Two") < found.text.index("Details") < found.text.rindex("pod-1")
+
+
+def test_rows_that_are_left_out_are_counted() -> None:
+    """A page of tens of thousands of rows would not open."""
+    rows = [("POD", "N"), *((f"p-{at}", str(at)) for at in range(MOST_ROWS + 7))]
+    document = answer_page("c", "a", "h", [Section("Pods", rows)], ())
+    assert f"p-{MOST_ROWS - 1}<" in document
+    assert f"p-{MOST_ROWS}<" not in document
+    assert "7 more rows are not shown" in document
