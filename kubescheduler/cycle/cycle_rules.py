@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.objects import Pod
     from kubescheduler.core.decision import Decision
-    from kubescheduler.cycle.cycle_plugins import CyclePlugins
     from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 

@@ -28,10 +28,10 @@ from kubescheduler.framework.contract.cycle_state import Cancellation, CycleStat
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.bindings import Binding, BindingCycle, Bindings, Outcome
-    from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.cycle.failures import FailureCause
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 Decide = Callable[[Any, Pod, CycleState], Decision]
@@ -48,8 +48,8 @@ def never_turns(_: Pod) -> None:
 class LoopParts(msgspec.Struct, frozen=True, eq=False):
     """What a scheduler brings to its loop."""
 
-    plugins: PluginsByPod
-    """What the cycles run at their points, by pod."""
+    plugins_of: Callable[[Pod], CyclePlugins | None]
+    """What the cycles run at their points for a pod; None: it is another scheduler's."""
     services: Services
     queue: SchedulingQueue
     rules: ReleaseCycles
@@ -123,7 +123,7 @@ class SchedulerLoop:
         (upstream: one attempt in ten).
         """
         self.cycles = Cycles.of(parts.services, parts.queue, parts.rules, latest, bound)
-        self._plugins = parts.plugins
+        self._plugins_of = parts.plugins_of
         self._services = parts.services
         self._queue = parts.queue
         self._decide = parts.decide
@@ -153,7 +153,7 @@ class SchedulerLoop:
 
     def _tried(self, entry: Any, started: float) -> PodAttempt:
         pod: Pod = entry.pod
-        plugins = self._plugins.of(pod)
+        plugins = self._plugins_of(pod)
         if plugins is None:
             text = f"profile not found for scheduler name {go_quote(pod.spec.scheduler_name)}"
             self._services.observer.trouble(text)
@@ -539,7 +539,7 @@ def refused_binding(parts: LoopParts, pod: Pod, node_name: str) -> str | None:
 
     Raises KeyError for a pod of another scheduler.
     """
-    plugins = parts.plugins.of(pod)
+    plugins = parts.plugins_of(pod)
     if plugins is None:
         raise KeyError(pod.spec.scheduler_name)
     status = ask_to_bind(parts.rules, parts.services, plugins, CycleState(), pod.on(node_name))

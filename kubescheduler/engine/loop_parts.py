@@ -15,11 +15,11 @@ from kubescheduler.releases.lookup import release_named
 if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.core.decision import Decision
-    from kubescheduler.cycle.cycle_plugins import CyclePlugins
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_runtime import Framework
+    from kubescheduler.framework.running.profile_plugins import CyclePlugins
 
 Adapt = Callable[[Services], Services]
 """The services of a decision turned into those of a loop: with a client, a clock, and so on."""
@@ -67,7 +67,8 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
 
     loop = record.legacy_rules.loop()
     queue = loop.queue(services.time.now, services.cache, loop.policy)
-    return LoopParts(loop.steps(services), services, queue, loop.cycle, decide)
+    steps = loop.steps(services)
+    return LoopParts(lambda _: steps, services, queue, loop.cycle, decide)
 
 
 def _time_steps(scheduler: PodScheduler, services: Services) -> None:
@@ -101,7 +102,7 @@ def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool
         hints=QueueingHints(events_by_plugin(made.rules.plugins) if policy.events is None else policy.events),
     )
     turns = partial(_turns, made)
-    return LoopParts(made.profiles, services, queue, made.rules.cycle(), decide, turns)
+    return LoopParts(made.profiles.of, services, queue, made.rules.cycle(), decide, turns)
 
 
 def _turns(scheduler: ProfiledScheduler, pod: Pod) -> float | None:

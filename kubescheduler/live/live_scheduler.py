@@ -19,7 +19,6 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.bindings import Binding, LoopBindings
-from kubescheduler.cycle.cycle_plugins import CyclePlugins, PluginsByPod
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop, never
 from kubescheduler.engine.engine_contract import PodScheduler
@@ -29,6 +28,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import Answerable, Services
+from kubescheduler.framework.running.profile_plugins import CyclePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from kubescheduler.live.informers.inbox import Inbox, ObjectChange
 from kubescheduler.live.informers.stored_objects import StoredObjects
@@ -49,7 +49,11 @@ def contained(parts: LoopParts, report: Report) -> LoopParts:
             report(f"scheduling pod {pod.key}", error)
             return given_up(parts, pod, raised_text(error))
 
-    return msgspec.structs.replace(parts, plugins=ContainedProfiles(parts.plugins, report), decide=decide)
+    def plugins_of(pod: Pod) -> ContainedPlugins | None:
+        plugins = parts.plugins_of(pod)
+        return None if plugins is None else ContainedPlugins(plugins, report)
+
+    return msgspec.structs.replace(parts, plugins_of=plugins_of, decide=decide)
 
 
 def given_up(parts: LoopParts, pod: Pod, text: str) -> Decision:
@@ -67,19 +71,7 @@ def raised_text(error: BaseException) -> str:
     return str(error) if isinstance(error, KubeSchedulerError) else exception_text(error)
 
 
-class ContainedProfiles(msgspec.Struct, frozen=True, eq=False):
-    """The profiles of a scheduler, none of whose plugins raises."""
-
-    profiles: PluginsByPod
-    report: Report
-
-    def of(self, pod: Pod) -> ContainedPlugins | None:
-        """What a pod's attempt runs; None: it is another scheduler's pod."""
-        plugins = self.profiles.of(pod)
-        return None if plugins is None else ContainedPlugins(plugins, self.report)
-
-
-class ContainedPlugins(msgspec.Struct, frozen=True, eq=False):
+class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
     """The plugins of one profile; what they raise becomes an error status. See CyclePlugins."""
 
     plugins: CyclePlugins

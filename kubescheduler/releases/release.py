@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.legacy_behaviour import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.cycle.cycle_plugins import NoPlugins
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.profile import Point, Profile, SchedulerConfig
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.default_plugins import InTree, Providers
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.queue.entry import Clock
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -206,7 +206,7 @@ class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
     """How they do."""
     cycle: ReleaseCycles
     """What happens to a pod between its decision and its node."""
-    steps: Callable[[Services], NoPlugins]
+    steps: Callable[[Services], CyclePlugins]
     """What is done about the pod at the points of the cycle."""
 
 

@@ -117,7 +117,6 @@ class Simulation:
         parts = loop_parts(scheduler, adapt, preempt=preempt)
         custom = scheduler.has_custom_plugins or bool(scheduler.algorithm.extenders)
         self._known = KnownVerdicts(parts.decide, self._cache, lambda: self._changes, reuses=not custom)
-        self._plugins = parts.plugins
         self._waiting = parts.services.waiting
         self._tried = LastAttempts(parts.turns, parts.services.today, lambda: self._changes)
         self._queue = parts.queue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 
 from clusterstate.errors import SchedulingError
@@ -79,18 +79,6 @@ class Framework(ProfilePlugins, eq=False, dict=True, weakref=True):
     def run_filter_with_nominated(self, state: CycleState, pod: Pod, there: Snapshot) -> Status | None:
         """Filter that must pass beside the pods nominated to the node as well as without them."""
         return plugin_runners.filter_with_nominated(self, self.run_filter, state, pod, there)
-
-    def run_post_filter(
-        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-    ) -> tuple[str | None, Status | None]:
-        """(the node the pod is nominated to, status). "": it is no longer nominated; None: nothing is said."""
-
-        def run() -> tuple[Status | None, str | None]:
-            nominee, status = self.reactions.post_filter(self, state, pod, statuses)
-            return status, nominee
-
-        status, nominee = self.watch.point("PostFilter", run)
-        return nominee, status
 
     def run_pre_score(self, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:
         """The PreScore plugins; the first that fails ends it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,6 @@ from kubescheduler.framework.contract.runner_results import (
 from kubescheduler.framework.deciding.adapters import (
     SKIP,
     ask_filter,
-    ask_post_filter,
     ask_pre_filter,
     ask_pre_score,
     ask_status,
@@ -50,8 +49,6 @@ from kubescheduler.framework.deciding.adapters import (
     status_of,
 )
 from kubescheduler.framework.deciding.find_nodes import Answer, narrow_1_20, narrow_1_36
-from kubescheduler.framework.deciding.post_filter_plugins import Answer as Nomination
-from kubescheduler.framework.deciding.post_filter_plugins import Nominee, collect_1_20, collect_1_36
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from priorities.types import MAX_NODE_SCORE
@@ -201,32 +198,6 @@ def filter_with_nominated(
         if status is not None:
             return status
     return run_filter(state, pod, there)
-
-
-# --- PostFilter --------------------------------------------------------------------------------
-
-
-def post_filter_1_20(
-    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-) -> tuple[Nominee, Status | None]:
-    """See ``collect_1_20``."""
-    return collect_1_20(_post_filters(framework, state, pod, statuses), state)
-
-
-def post_filter_1_36(
-    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-) -> tuple[Nominee, Status | None]:
-    """See ``collect_1_36``."""
-    return collect_1_36(_post_filters(framework, state, pod, statuses), state)
-
-
-def _post_filters(
-    framework: ProfilePlugins, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
-) -> Iterator[Nomination]:
-    for plugin in framework.at(Point.POST_FILTER):
-        ask = framework.watch.plugin
-        status, nominee = ask("PostFilter", plugin.name, state, ask_post_filter, plugin, state, pod, statuses)
-        yield plugin.name, nominee, status
 
 
 def pre_score(framework: ProfilePlugins, state: CycleState, pod: Pod, feasible: Snapshot) -> Status | None:

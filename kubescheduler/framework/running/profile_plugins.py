@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -15,12 +16,10 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.observer import Observer, Watch
 from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.contract.profile import Point, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.adapters import binding_by
 from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
-
-RunPostFilter = Callable[["ProfilePlugins", CycleState, Pod, Mapping[str, Status]], tuple[str | None, Status | None]]
 
 
 class RunnerReactions(msgspec.Struct, frozen=True, eq=False):
@@ -34,9 +33,6 @@ class RunnerReactions(msgspec.Struct, frozen=True, eq=False):
     """Codes by which a PreScore plugin says that it gives no score."""
     pre_filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], PreFilterOutcome]
     filter: Callable[[ProfilePlugins, CycleState, Pod, Snapshot], Status | None]
-    filter_error: Callable[[str, Pod, Status], Status]
-    """Of (plugin, pod, status), what becomes of an answer that rejects nothing."""
-    post_filter: RunPostFilter
     permit_rejected: Callable[[str, Pod, Status], Status]
     """Of (plugin, pod, status): what is reported of a pod that a Permit plugin rejects."""
     permit_waits: Callable[[Pod, Status], Status]
@@ -45,7 +41,71 @@ class RunnerReactions(msgspec.Struct, frozen=True, eq=False):
     """Of (pod, status): what is reported of a pod that is rejected while it is held."""
 
 
-class ProfilePlugins(msgspec.Struct, eq=False, dict=True):
+class CyclePlugins:
+    """What the cycles run at their points from Reserve on: here nothing. A status of None is Success. See Framework."""
+
+    __slots__ = ()
+
+    @property
+    def profile_name(self) -> str:
+        """The ``schedulerName`` of the pods it is for."""
+        return DEFAULT_SCHEDULER_NAME
+
+    @property
+    def rejected(self) -> frozenset[Code]:
+        """The codes that refuse a pod; others give the attempt up."""
+        return frozenset()
+
+    @property
+    def post_filters(self) -> tuple[Any, ...]:
+        """The PostFilter plugins."""
+        return ()
+
+    def held(self, pod: Pod) -> HeldPod | None:  # noqa: ARG002
+        """The waiting pod, while Permit plugins hold it."""
+        return None
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """The Reserve plugins; the first that fails ends it."""
+        return None
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Takes back what Reserve plugins did, the last one first."""
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """The Permit plugins. A Wait status: the pod is among the waiting pods, and ``wait_on_permit`` waits for it."""
+        return None
+
+    def wait_on_permit(self, pod: Pod) -> Status | None:  # noqa: ARG002
+        """Waits until the pod, if it is held, is let go or rejected."""
+        return None
+
+    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """Whether PreBind plugins have work to do; Skip: none has (1.36)."""
+        return None
+
+    def binds_at_once(self, pod: Pod) -> bool:  # noqa: ARG002
+        """Whether nothing but one request to the API can hold up the binding of a pod."""
+        return True
+
+    def is_idle_for(self, pod: Pod) -> bool:
+        """Whether a pod that has its node is only to be bound: Reserve, Permit, PreBind and PostBind have nothing to do
+        for it, and nobody measures them."""
+        return self.binds_at_once(pod)
+
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
+        """The PreBind plugins; the first that fails ends it."""
+        return None
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Binds; Skip: no Bind plugin bound the pod."""
+        raise NotImplementedError
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """The PostBind plugins, after the pod is bound."""
+
+
+class ProfilePlugins(CyclePlugins, msgspec.Struct, eq=False, dict=True):
     """The plugins of one profile. Upstream: the fields of frameworkImpl."""
 
     release: str
@@ -75,7 +135,7 @@ class ProfilePlugins(msgspec.Struct, eq=False, dict=True):
         return self.reactions.rejected
 
     @property
-    def post_filters(self) -> tuple[Plugin, ...]:
+    def post_filters(self) -> tuple[Any, ...]:
         """The PostFilter plugins."""
         return self.at(Point.POST_FILTER)
 
@@ -98,7 +158,7 @@ class ProfilePlugins(msgspec.Struct, eq=False, dict=True):
         """A 1.20 policy's alwaysCheckAllPredicates."""
         return self.profile.run_all_filters
 
-    def at(self, point: Point) -> tuple[Plugin, ...]:
+    def at(self, point: Point) -> tuple[Any, ...]:
         """The plugins of a point in the order they run."""
         return self.plugins.get(point, ())
 

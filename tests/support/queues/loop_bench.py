@@ -86,7 +86,7 @@ def bench(release: str, *plugins: Any, writes: bool = False, **fields: Any) -> I
     profile = profile_of(all_plugins)
     profiles = build_profiles([profile], registry_of(all_plugins), rules.profiles, services)
     queue = SimpleQueue(profiles.less, services.time.now, profiles.pre_enqueue)
-    parts = LoopParts(profiles, services, cast("Any", queue), rules.cycle(), decide)
+    parts = LoopParts(profiles.of, services, cast("Any", queue), rules.cycle(), decide)
 
     def confirm(pod: Pod) -> None:
         if not writes:
