@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, NeededOption, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, NeededOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
@@ -47,9 +46,7 @@ FEW_NODES = 3
     metavar="NUMBER",
     help="Stop after so many of each.",
 )
-@engine_options
-@NO_DEFAULTING
-@VALIDATE
+@question_options
 @click.option(
     "-o",
     "--output",
@@ -63,8 +60,6 @@ def capacity(
     pod_files: tuple[str, ...],
     limit: int,
     engine: EngineOptions,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
 ) -> int:
     """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
@@ -85,12 +80,13 @@ def capacity(
     from kubescheduler.cli.output import screen_of
 
     check_standard_input(cluster, pod_files)
-    defaulting, release, gates = not no_defaulting, engine.release, engine.gates
+    reading = engine.reading
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, cluster, release, defaulting, validate=validate, gates=gates)
-        asked = attempt(problems, read_pods_for, there, pod_files, release, defaulting, validate)
+        there = attempt(problems, read_shown, cluster, **reading)
+        how = (reading["release"], reading["defaulting"], reading["validate"])
+        asked = attempt(problems, read_pods_for, there, pod_files, *how)
         if configured is None or there is None or asked is None or problems:
             raise InputError(problems)
         there = there.with_accompanying(asked.accompanying)

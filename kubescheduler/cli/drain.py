@@ -10,14 +10,13 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster
-from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
+from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.drain_report import Drain
 
@@ -72,9 +71,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
     metavar="NUMBER",
     help="With --order: at most so many nodes at once.  [default: 1]",
 )
-@engine_options
-@NO_DEFAULTING
-@VALIDATE
+@question_options
 @CI_OUTPUT
 def drain(
     cluster: tuple[ClusterPlace, ...],
@@ -89,8 +86,6 @@ def drain(
     order: bool,
     batch: int | None,
     engine: EngineOptions,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
 ) -> int:
     """Say what happens when the NODEs of CLUSTER are drained, as kubectl drain does it.
@@ -106,31 +101,24 @@ def drain(
       kubescheduler drain cluster.yaml -l pool=old --ignore-daemonsets --order --batch 2
       kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
     """
-    from clusterstate.errors import InputError, attempt
     from kubescheduler.api.draining import drain_of, flags_for, named_nodes
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.decision_text import displaced_status
-    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.inputs import notes_on_cluster, read_question
 
     if batch is not None and not order:
         raise click.UsageError("--batch says how many nodes of an order are drained at once: give --order as well")
-    problems: list[str] = []
-    how: dict[str, Any] = {"keep_manifests": True, "validate": validate, "gates": engine.gates}
-    with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, cluster, engine.release, not no_defaulting, **how)
-        if configured is None or there is None:
-            raise InputError(problems)
-        names = named_nodes(there, nodes, selector)
-        flags = flags_for(
-            there,
-            names,
-            pod_selector,
-            ignore_daemonsets=ignore_daemonsets,
-            delete_emptydir_data=delete_emptydir_data,
-            force=force,
-            disable_eviction=disable_eviction,
-        )
+    configured, there = read_question(engine, cluster, keep_manifests=True)
+    names = named_nodes(there, nodes, selector)
+    flags = flags_for(
+        there,
+        names,
+        pod_selector,
+        ignore_daemonsets=ignore_daemonsets,
+        delete_emptydir_data=delete_emptydir_data,
+        force=force,
+        disable_eviction=disable_eviction,
+    )
     remarks(notes_on_cluster(there))
     if grace_period is not None:
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")

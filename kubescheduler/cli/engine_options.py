@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import click
 
@@ -14,8 +14,10 @@ from kubescheduler.cli.common_options import (
     FEATURE_GATES,
     FILE,
     FOUND,
+    NO_DEFAULTING,
     PLUGIN,
     RELEASE,
+    VALIDATE,
     OneOf,
     providers,
     spec_option,
@@ -23,9 +25,19 @@ from kubescheduler.cli.common_options import (
 from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
 if TYPE_CHECKING:
+    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.spec import EngineSpec
+
+
+class Reading(TypedDict):
+    """How manifests are read for a scheduler."""
+
+    release: str
+    defaulting: bool
+    validate: Judgement | None
+    gates: Mapping[str, bool]
 
 
 class EngineOptions(NamedTuple):
@@ -41,6 +53,10 @@ class EngineOptions(NamedTuple):
     """Which of equal nodes is taken: first, random or upstream."""
     seed: int | None = None
     """Makes random ties repeatable."""
+    no_defaulting: bool = False
+    """Manifests are taken as they are."""
+    validate: Judgement | None = None
+    """How they are judged; None: by where they come from."""
 
     @property
     def release(self) -> str:
@@ -59,6 +75,13 @@ class EngineOptions(NamedTuple):
             return known.parse(self.said["feature_gates"] or "")
         except ConfigError:
             return known.resolve({})
+
+    @property
+    def reading(self) -> Reading:
+        """How the cluster and its pods are read."""
+        return Reading(
+            release=self.release, defaulting=not self.no_defaulting, validate=self.validate, gates=self.gates
+        )
 
     def spec(self) -> EngineSpec:
         """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
@@ -193,6 +216,11 @@ def _only_found(ctx: click.Context) -> bool:
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     """Gives a command the options, as one argument ``engine``. With --write-config-to the command does not run."""
     return _with_options(command, (*_SELECTION, *_CHOICE, PLUGIN))
+
+
+def question_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The same with how manifests are read: what every command has that asks a scheduler about a cluster."""
+    return _with_options(command, (*_SELECTION, *_CHOICE, PLUGIN, NO_DEFAULTING, VALIDATE))
 
 
 def selection_options(command: Callable[..., int]) -> Callable[..., int]:

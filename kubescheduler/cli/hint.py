@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Node, Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 @pod_files_option("pod", "--pod", "Pods to ask about: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Ask about every pending pod of the cluster, in queue order.")
 @click.option("--node", metavar="NAME", help="What would make each pod go to this node.")
-@engine_options
+@question_options
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
 )
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Only write the changed manifests of the hint of this number, as YAML or with -o json as JSON.",
 )
-@NO_DEFAULTING
-@VALIDATE
 @click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
 def hint(
     cluster: tuple[ClusterPlace, ...],
@@ -59,8 +56,6 @@ def hint(
     top: int,
     pairs: bool,
     applied: int | None,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
 ) -> int:
     """What would make pods fit in CLUSTER: files, folders, or - for standard input.
@@ -82,22 +77,9 @@ def hint(
         raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")
     check_standard_input(cluster, pod)
     problems: list[str] = []
-
-    def read() -> Inputs:
-        return read_inputs(
-            cluster,
-            pod,
-            pending=pending,
-            defaulting=not no_defaulting,
-            keep_manifests=False,
-            release=engine.release,
-            validate=validate,
-            gates=engine.gates,
-        )
-
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        inputs = attempt(problems, read)
+        inputs = attempt(problems, read_inputs, cluster, pod, pending=pending, keep_manifests=False, **engine.reading)
     if configured is None or inputs is None or problems:
         raise InputError(problems)
     remarks(inputs.notes)

@@ -11,14 +11,15 @@ from typing import Any
 import click
 import msgspec
 
-from clusterstate.errors import DecodeError, attempt
+from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
-from kubescheduler.cli.engine_options import remarks
+from kubescheduler.cli.engine_options import EngineOptions, remarks
 from kubescheduler.cli.progress import progress
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cross_objects import uid_problems
@@ -98,6 +99,19 @@ def read_shown(
             validate=validate,
             gates=gates,
         )
+
+
+def read_question(
+    engine: EngineOptions, places: Sequence[ClusterPlace], *, keep_manifests: bool = False
+) -> tuple[Engine, Cluster]:
+    """(what decides, the cluster that it is asked about). Raises InputError with every fault of both."""
+    problems: list[str] = []
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        there = attempt(problems, read_shown, places, **engine.reading, keep_manifests=keep_manifests)
+    if configured is None or there is None:
+        raise InputError(problems)
+    return configured, there
 
 
 def read_pods_for(

@@ -5,25 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import (
-    ERROR_STATUS,
-    FILE,
-    NO_DEFAULTING,
-    VALIDATE,
-    OneOf,
-    output_option,
-    pod_files_option,
-)
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, output_option, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.engine_contract import Engine
@@ -101,12 +92,10 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Its flag of this name; 0: no limit.",
 )
-@engine_options
+@question_options
 @click.option(
     "--top", type=click.IntRange(min=1), default=5, show_default=True, metavar="NUMBER", help="Show so many hints."
 )
-@NO_DEFAULTING
-@VALIDATE
 @output_option("wide", help="wide has a line for each new node")
 def nodes(
     cluster: tuple[ClusterPlace, ...],
@@ -122,8 +111,6 @@ def nodes(
     max_nodes_per_scaleup: int,
     engine: EngineOptions,
     top: int,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
 ) -> int:
     """Which nodes to add to CLUSTER so that everything runs: files, folders, or - for standard input.
@@ -147,13 +134,11 @@ def nodes(
         raise click.UsageError("say what to find out: either --shapes FILE, which nodes to add, or --remove")
     check_standard_input(cluster, shape_files, workload_files)
     if remove:
-        return _remove(cluster, engine, threshold, no_defaulting, validate, output)
+        return _remove(cluster, engine, threshold, output)
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        there = attempt(
-            problems, read_shown, cluster, engine.release, not no_defaulting, validate=validate, gates=engine.gates
-        )
+        there = attempt(problems, read_shown, cluster, **engine.reading)
         shapes = attempt(problems, _shapes, shape_files, engine.release)
         priced = shapes is not None and shapes[0].price is not None
         groups = (
@@ -163,7 +148,7 @@ def nodes(
         )
         if there is None or shapes is None or configured is None or problems:
             raise InputError(problems)
-        workload = _workload(there, shapes, workload_files, engine, validate, pending=pending, raw=no_defaulting)
+        workload = _workload(there, shapes, workload_files, engine, pending=pending)
     plan = _planned(configured, there, shapes, workload, engine, tries, top, groups)
     for piece in rendered_plan(plan, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
@@ -182,10 +167,8 @@ def _workload(
     shapes: list[Shape],
     files: tuple[str, ...],
     engine: EngineOptions,
-    validate: Judgement | None,
     *,
     pending: bool,
-    raw: bool,
 ) -> Workload:
     """What is to run. Raises DecodeError with every fault."""
     from kubescheduler.cli.inputs import judged_like
@@ -199,10 +182,10 @@ def _workload(
         files,
         [*there.objects, *(shape.template for shape in shapes)],
         stdin=sys.stdin.buffer,
-        defaulting=not raw,
+        defaulting=not engine.no_defaulting,
         pending=pending,
         release=engine.release,
-        strictness=judged_like(there, validate),
+        strictness=judged_like(there, engine.validate),
     )
     remarks((*there.notes, *notes))
     return workload
@@ -249,27 +232,13 @@ def _expander(names: str, file: str | None, seed: int | None, most: int, priced:
     return Expander(checked, priorities_of(document, file), seed, most)
 
 
-def _remove(
-    cluster: tuple[ClusterPlace, ...],
-    engine: EngineOptions,
-    threshold: float,
-    raw: bool,
-    validate: Judgement | None,
-    output: str,
-) -> int:
-    from clusterstate.errors import InputError, attempt
+def _remove(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, threshold: float, output: str) -> int:
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.nodes import removals_of
-    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.inputs import notes_on_cluster, read_question
     from kubescheduler.cli.progress import progress
 
-    problems: list[str] = []
-    how: dict[str, Any] = {"keep_manifests": True, "validate": validate, "gates": engine.gates}
-    with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, cluster, engine.release, not raw, **how)
-        if configured is None or there is None:
-            raise InputError(problems)
+    configured, there = read_question(engine, cluster, keep_manifests=True)
     remarks(notes_on_cluster(there))
     tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
     with progress("running the scheduler", sys.stderr, smallest=1):

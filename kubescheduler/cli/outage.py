@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, NO_DEFAULTING, VALIDATE
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.outage_report import Outage, Outages
     from kubescheduler.report.ci_results import Suite
@@ -37,9 +36,7 @@ FEWEST = 2
 @click.option("--node", "names", multiple=True, metavar="NODE", help="A node by its name.  [repeatable]")
 @click.option("--each", metavar="LABEL", help="Every domain in turn, the worst first: zone, region, hostname, a label.")
 @click.option("--unreachable", is_flag=True, help="The nodes' objects stay; StatefulSets make no other pods then.")
-@engine_options
-@NO_DEFAULTING
-@VALIDATE
+@question_options
 @CI_OUTPUT
 def outage(
     cluster: tuple[ClusterPlace, ...],
@@ -49,8 +46,6 @@ def outage(
     each: str | None,
     unreachable: bool,
     engine: EngineOptions,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
 ) -> int:
     """Say what happens when nodes of CLUSTER are gone at once: files, folders, or - for standard input.
@@ -67,23 +62,16 @@ def outage(
       kubescheduler outage cluster.yaml -l rack=r7 --unreachable
       kubescheduler outage --context prod --each zone -o junit
     """
-    from clusterstate.errors import InputError, attempt
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.outages import lost_nodes, outage_of, outages_of
     from kubescheduler.cli.decision_text import displaced_status
-    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.inputs import notes_on_cluster, read_question
     from kubescheduler.cli.progress import progress
 
     if (each is not None) == (zone is not None or selector is not None or bool(names)):
         raise click.UsageError("say which nodes: --zone, --selector or --node, or --each")
     check_standard_input(cluster)
-    problems: list[str] = []
-    with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        how: dict[str, Any] = {"validate": validate, "gates": engine.gates}
-        there = attempt(problems, read_shown, cluster, engine.release, not no_defaulting, **how)
-        if configured is None or there is None:
-            raise InputError(problems)
+    configured, there = read_question(engine, cluster)
     remarks(notes_on_cluster(there))
     ties = partial(tie_break_of, configured, engine.tie_break, engine.seed)
     if each is None:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.explaining import Explaining, explain_options
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from clusterstate.manifests.strictness import Judgement
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
@@ -37,11 +36,9 @@ MANY = 200
 @cluster_options
 @pod_files_option("pod", "--pod", "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Schedule every pending pod of the cluster, in queue order.")
-@engine_options
+@question_options
 @click.option("--preempt", is_flag=True, help="Say which pods would have to go for one that fits nowhere.")
 @click.option("--bind", is_flag=True, help="Have extenders with a bindVerb bind the pods.")
-@NO_DEFAULTING
-@VALIDATE
 @click.option(
     "-o",
     "--output",
@@ -62,8 +59,6 @@ def schedule(
     engine: EngineOptions,
     preempt: bool,
     bind: bool,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
     explaining: Explaining | None,
     save: str | None,
@@ -86,22 +81,18 @@ def schedule(
     from kubescheduler.cli.inputs import nothing_collected, read_inputs
 
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
-
-    def read() -> Inputs:
-        return read_inputs(
+    problems: list[str] = []
+    with nothing_collected():
+        configured = attempt(problems, engine.engine)
+        inputs = attempt(
+            problems,
+            read_inputs,
             cluster,
             pod,
             pending=pending,
-            defaulting=not no_defaulting,
             keep_manifests=save is not None,
-            release=engine.release,
-            validate=validate,
-            gates=engine.gates,
+            **engine.reading,
         )
-
-    problems: list[str] = []
-    with nothing_collected():
-        configured, inputs = attempt(problems, engine.engine), attempt(problems, read)
         attempt(problems, _check_target, save)
         if configured is None or inputs is None or problems:
             raise InputError(problems)

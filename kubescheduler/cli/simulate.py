@@ -13,14 +13,13 @@ from kubescheduler.cli.cluster_options import (
     check_standard_input,
     cluster_options,
 )
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, NO_DEFAULTING, VALIDATE, OneOf, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, pod_files_option
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterstate.manifests.strictness import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
@@ -49,9 +48,7 @@ LONG = 2000
     metavar="SECONDS",
     help="How long preempted pods take to leave.",
 )
-@engine_options
-@NO_DEFAULTING
-@VALIDATE
+@question_options
 @click.option(
     "-o",
     "--output",
@@ -70,8 +67,6 @@ def simulate(
     preempt: bool,
     grace: float,
     engine: EngineOptions,
-    no_defaulting: bool,
-    validate: Judgement | None,
     output: str,
     plot: str | None,
 ) -> int:
@@ -98,11 +93,7 @@ def simulate(
         configured = attempt(problems, engine.engine)
         inputs = attempt(
             problems,
-            lambda: (
-                _inputs(cluster, workload_files, pending, not no_defaulting, engine, validate)
-                if mirror is None
-                else _mirrored(mirror, engine)
-            ),
+            lambda: _inputs(cluster, workload_files, pending, engine) if mirror is None else _mirrored(mirror, engine),
         )
         attempt(problems, _check_plot, plot)
         if configured is None or inputs is None or problems:
@@ -195,9 +186,7 @@ def _inputs(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
     pending: bool,
-    defaulting: bool,
     engine: EngineOptions,
-    validate: Judgement | None,
 ) -> tuple[Cluster, Workload]:
     """The cluster and the workload. Raises DecodeError with every fault."""
     import sys
@@ -205,15 +194,15 @@ def _inputs(
     from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
-    there = read_shown(cluster, engine.release, defaulting, validate=validate, gates=engine.gates)
+    there = read_shown(cluster, **engine.reading)
     workload, notes = read_workload(
         files,
         there,
         stdin=sys.stdin.buffer,
-        defaulting=defaulting,
+        defaulting=not engine.no_defaulting,
         pending=pending,
         release=engine.release,
-        strictness=judged_like(there, validate),
+        strictness=judged_like(there, engine.validate),
     )
     nodes = [arrival.node for arrival in workload.nodes]
     remarks((*(there.notes if nodes else notes_on_cluster(there)), *notes, *workload.controllers))

@@ -11,8 +11,8 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, NO_DEFAULTING, ReleaseName, output_option, server_version
-from kubescheduler.cli.engine_options import EngineOptions, engine_options, remark, remarks
+from kubescheduler.cli.common_options import ERROR_STATUS, ReleaseName, output_option, server_version
+from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
@@ -45,14 +45,13 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
 @click.option(
     "-n", "--namespace", metavar="NAME", help="The pod's namespace.  [default: the context's; of files default]"
 )
-@engine_options
+@question_options
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
 )
 @click.option(
     "-w", "--watch", is_flag=True, help="Ask the API server again every 5 seconds, say what is new, end with a node."
 )
-@NO_DEFAULTING
 @output_option()
 def why(
     pod: str,
@@ -61,7 +60,6 @@ def why(
     engine: EngineOptions,
     top: int,
     watch: bool,
-    no_defaulting: bool,
     output: str,
 ) -> int:
     """Say why POD of CLUSTER is where it is, or nowhere.
@@ -86,31 +84,21 @@ def why(
         namespace = namespace or places[0].namespace()
     elif watch:
         raise click.UsageError("--watch asks an API server: name no files")
-    asked = partial(_asked, pod, places, namespace or "default", engine, top, defaulting=not no_defaulting)
+    asked = partial(_asked, pod, places, namespace or "default", engine, top)
     for answer, notes in followed(asked, time.sleep) if watch else (asked(),):
         for piece in _rendered(answer, output, top, notes, engine.release):
             click.echo(piece, nl=False)
     return _status(answer)
 
 
-def _asked(
-    pod: str, places: tuple[ClusterPlace, ...], namespace: str, engine: EngineOptions, top: int, *, defaulting: bool
-) -> Answered:
+def _asked(pod: str, places: tuple[ClusterPlace, ...], namespace: str, engine: EngineOptions, top: int) -> Answered:
     """Of the cluster as it is now. Raises InputError."""
-    from clusterstate.errors import InputError, attempt
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.why import named_pod, why_of
-    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
+    from kubescheduler.cli.inputs import notes_on_cluster, read_question
 
-    problems: list[str] = []
-    with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        there = attempt(
-            problems, read_shown, places, engine.release, defaulting, keep_manifests=True, gates=engine.gates
-        )
-        if configured is None or there is None:
-            raise InputError(problems)
-        asked = named_pod(there, pod, namespace)
+    configured, there = read_question(engine, places, keep_manifests=True)
+    asked = named_pod(there, pod, namespace)
     remarks(notes_on_cluster(there))
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
     return why_of(configured, there, asked, tie_break, top=top), engine.notes(configured)
