@@ -71,6 +71,8 @@ def answers(scenario: Row, release: str) -> dict[str, Row]:
         faults := [result for result in results if "a fault in kubescheduler" in (result["error"] or "")]
     ):
         raise click.ClickException(f"release {release}, {faults[0]['scenario']}: {faults[0]['error']}")
+    for result in results:
+        result["error"] = result["error"] and result["error"].replace(release, "RELEASE")  # which names itself
     return {
         result["query"]: {part: said for part, said in result.items() if part not in NOT_COMPARED and said}
         for result in results

@@ -35,6 +35,16 @@ def test_what_is_the_same_needs_no_change() -> None:
     assert attributed(scenario, "1.33", TINY, Counter()) == {}
 
 
+def test_a_release_may_name_itself_in_its_answer() -> None:
+    """What it does not read is the same fault in the release that has all changes taken back."""
+    config = {"apiVersion": "kubescheduler.config.k8s.io/v1alpha2", "kind": "KubeSchedulerConfiguration"}
+    query = {"id": "q", "pod": {"metadata": {"name": "p"}}, "componentConfig": config}
+    scenario: dict[str, Any] = {"id": "s", "cluster": {}, "queries": [query]}
+    changes = attributed(scenario, "1.16", "1.18", Counter())["q"]
+    assert changes is not None
+    assert {"configurations-of-v1alpha2", "plugins-in-profiles"} < set(changes)
+
+
 def test_a_sequence_is_explained_as_one() -> None:
     """All that differs in it has the same changes."""
     witness = witnesses(TINY)["nodes-too-small-are-unresolvable"]
