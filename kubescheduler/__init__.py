@@ -31,7 +31,7 @@ True
 'ask for 2 cpu instead of 3'
 
 Clusters and manifests: Cluster, node, pod. Deciding: Scheduler, Decision, why. Whole runs: compare, Comparison,
-timeline, simulate, capacity, hints. Questions about nodes: drain, outage, outages, nodes, removable_nodes.
+timeline, simulate, capacity, hints. Questions about nodes: drain, outage, outages, nodes, removable_nodes, rebalance.
 From one release to another: migrate, upgrade. In notebooks: scene. Everything that is raised on purpose is in the
 module errors; RELEASES are the releases' names.
 """
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster as Cluster
     from kubescheduler.api.draining import drain as drain
     from kubescheduler.api.nodes import nodes as nodes
+    from kubescheduler.api.nodes import rebalance as rebalance
     from kubescheduler.api.nodes import removable_nodes as removable_nodes
     from kubescheduler.api.outages import outage as outage
     from kubescheduler.api.outages import outages as outages
@@ -85,6 +86,7 @@ __all__ = [
     "outage",
     "outages",
     "pod",
+    "rebalance",
     "removable_nodes",
     "scene",
     "simulate",
@@ -107,6 +109,7 @@ _PLACES = {
     "migrate": "kubescheduler.api.whole_runs",
     "node": "kubescheduler.inputs.manifest_builders",
     "nodes": "kubescheduler.api.nodes",
+    "rebalance": "kubescheduler.api.nodes",
     "removable_nodes": "kubescheduler.api.nodes",
     "outage": "kubescheduler.api.outages",
     "outages": "kubescheduler.api.outages",

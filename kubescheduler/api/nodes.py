@@ -1,4 +1,4 @@
-"""Which nodes to add to a cluster, and which can go, from Python."""
+"""Which nodes to add to a cluster, which can go, and which moves empty nodes or let a pod in, from Python."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
-from kubescheduler.inputs.given import NUMBER, WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
+from kubescheduler.inputs.given import NUMBER, TEXT, WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
+from kubescheduler.planning import rebalance as moves
 from kubescheduler.planning.expanders import EXPANDERS, NODES_A_SCALE_UP, Expander, checked_expanders, priorities_of
 from kubescheduler.planning.node_plan import BY, TRIES, NodePlan, autoscaled_plan, plan_nodes
 from kubescheduler.planning.node_trials import pending_pods
+from kubescheduler.planning.rebalance import Rebalanced
 from kubescheduler.planning.removable_nodes import THRESHOLD, Removals
 from kubescheduler.planning.removable_nodes import removable_nodes as of_cluster
 from kubescheduler.planning.shapes import shapes_in
@@ -125,7 +127,7 @@ def removable_nodes(
     >>> web["metadata"]["ownerReferences"] = [
     ...     {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
     ... ]
-    >>> found = removable_nodes(Cluster().node("a").node("b").pod("db", node="b", cpu=2).add(web))
+    >>> found = removable_nodes(Cluster().node("a").node("b").pod("db", node="b", cpu=3).add(web))
     >>> [each.node for each in found.freed], found.moves[0].to_node, found.kept[0].reason
     (['a'], 'b', 'NotUnderutilized')
     """
@@ -141,6 +143,74 @@ def removals_of(engine: Engine, cluster: Cluster, tie_break: Callable[[], TieBre
     entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
     local = frozenset(each.key[1] for each in entries if _has_local_storage(each.manifest()))
     return of_cluster(engine, cluster.objects, tie_break, now=time.time(), local_storage=local, threshold=threshold)
+
+
+def rebalance(
+    cluster: Cluster,
+    *,
+    empty: int | None = None,
+    let_in: str | None = None,
+    tries: int = moves.TRIES,
+    tie_break: str = "first",
+    seed: int | None = None,
+    **options: Any,
+) -> Rebalanced:
+    """The fewest moves of running pods that empty so many nodes, or let a pending pod in; each is played.
+
+    empty: nodes that are to have no pods but those of DaemonSets and static ones. let_in: ``namespace/name`` of a
+    pending pod, or its name in ``default``. One of both. tries: so many plans are played at most. options: a
+    Scheduler's.
+
+    A move: the pod's node is cordoned, the pod evicted if its budgets allow that now, and the scheduler places what its
+    controller makes in its place; nobody is evicted for it. Not moved are pods that the descheduler would not evict:
+    of no controller, with local storage, or system critical. Raises InputError where the pod does not wait.
+
+    >>> from kubescheduler import Cluster, pod
+    >>> web = pod("web-x2bcd", node="a", cpu=1)
+    >>> web["metadata"]["ownerReferences"] = [
+    ...     {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
+    ... ]
+    >>> found = rebalance(Cluster().node("a", cpu=4).node("b", cpu=2).pod("big", cpu=4).add(web), let_in="big")
+    >>> [(move.pod, move.to_node) for move in found.moves], found.node, found.proven
+    ([('default/web-x2bcd', 'b')], 'a', True)
+    """
+    checked_cluster(cluster, Cluster)
+    wanted = empty if empty is not None else let_in
+    faults = [*wrong_type("tries", tries, WHOLE, "a whole number")]
+    if wanted is None or (empty is not None and let_in is not None):
+        faults.append("say what to find out: either empty=NUMBER or let_in=POD")
+    elif empty is not None:
+        faults += wrong_type("empty", empty, WHOLE, "a whole number")
+    else:
+        faults += wrong_type("let_in", let_in, TEXT, "a pod's name")
+    refuse(faults)
+    assert wanted is not None
+    refuse([f"empty: expected 1 or more, found {empty}"] if empty is not None and empty < 1 else [])
+    refuse([f"tries: expected 1 or more, found {tries}"] if tries < 1 else [])
+    engine = engine_spec(cluster.release, **options).engine(lambda _: None)
+    repeatable = is_repeatable(tie_break, seed)
+    return rebalanced(engine, cluster, wanted, partial(tie_break_of, engine, tie_break, seed), tries, repeatable)
+
+
+def rebalanced(
+    engine: Engine, cluster: Cluster, wanted: int | str, tie_break: Callable[[], TieBreak], tries: int, repeatable: bool
+) -> Rebalanced:
+    """See ``rebalance``. cluster: with its manifests, which say what volumes pods have."""
+    entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
+    local = frozenset(each.key[1] for each in entries if _has_volume_of_its_node(each.manifest()))
+    pod = wanted if isinstance(wanted, int) or "/" in wanted else f"default/{wanted}"
+    return moves.fewest_moves(
+        engine, cluster.objects, pod, tie_break, local_storage=local, tries=tries, repeatable=repeatable
+    )
+
+
+def _has_volume_of_its_node(manifest: Mapping[str, Any]) -> bool:
+    """Upstream: the descheduler's IsPodWithLocalStorage."""
+    volumes = (manifest.get("spec") or {}).get("volumes") or ()
+    return any(
+        isinstance(volume, Mapping) and (volume.get("hostPath") is not None or volume.get("emptyDir") is not None)
+        for volume in volumes
+    )
 
 
 def _has_local_storage(manifest: Mapping[str, Any]) -> bool:

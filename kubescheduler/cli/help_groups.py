@@ -68,7 +68,7 @@ OPTION_GROUPS = (
             "batch",
             "shape_files",
             "tries",
-            *("remove", "threshold", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
+            *("remove", "threshold", "rebalance", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
             *("zone", "names", "each", "unreachable"),
             "validate",
             "no_defaulting",

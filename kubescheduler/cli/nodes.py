@@ -1,9 +1,9 @@
-"""``kubescheduler nodes``: which nodes to add so that everything runs, and which can go."""
+"""``kubescheduler nodes``: which nodes to add so that everything runs, which can go, and which moves empty some."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,11 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.planning.expanders import Expander
     from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
+    from kubescheduler.planning.rebalance import Rebalanced
     from kubescheduler.planning.removable_nodes import Removals
     from kubescheduler.planning.shapes import Shape
     from kubescheduler.report.sections import Section
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=GroupedCommand,
     short_help="Which nodes to add so that everything runs, or which can go.",
-    epilog=f"Exit status: 0 everything runs with these nodes, or some can go, 1 not, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 everything runs with these nodes, some can go, or moves were found, 1 not, {ERROR_STATUS}",
 )
 @cluster_options
 @click.option(
@@ -61,6 +63,12 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="SHARE",
     help="With --remove: nodes stay of which more than that share of cpu or memory is asked for.",
+)
+@click.option(
+    "--rebalance",
+    metavar="NUMBER|POD",
+    help="Say instead which fewest moves of running pods empty so many nodes, or let that pending pod in "
+    "([NAMESPACE/]NAME); --tries plans are played at most.",
 )
 @click.option(
     "--as",
@@ -105,6 +113,7 @@ def nodes(
     tries: int,
     remove: bool,
     threshold: float,
+    rebalance: str | None,
     acting: str,
     expander: str,
     priorities: str | None,
@@ -118,7 +127,7 @@ def nodes(
     The fewest, or with prices the cheapest, with which every pod gets a node where the scheduler puts it: the answer is
     a run of its own loop in the cluster with the new nodes, on which DaemonSets have their pods. It says whether it is
     proven best, and what new nodes cost at least whatever the scheduler does. With --remove it is which nodes can go,
-    and where each of their pods then runs.
+    and where each of their pods then runs; with --rebalance the fewest moves that empty nodes or let a pod in.
 
     \b
     Examples:
@@ -126,15 +135,18 @@ def nodes(
       kubescheduler nodes cluster.yaml --shapes shapes.yaml --workload deployment.yaml --release 1.36
       kubescheduler nodes cluster.yaml --shapes shapes.yaml --as cluster-autoscaler --expander most-pods
       kubescheduler nodes cluster.yaml --remove
+      kubescheduler nodes cluster.yaml --rebalance 2
     """
     from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.inputs import nothing_collected, read_shown
 
-    if remove == bool(shape_files):
-        raise click.UsageError("say what to find out: either --shapes FILE, which nodes to add, or --remove")
+    if [bool(shape_files), remove, rebalance is not None].count(True) != 1:
+        raise click.UsageError("say what to find out: --shapes FILE, which nodes to add, --remove or --rebalance")
     check_standard_input(cluster, shape_files, workload_files)
     if remove:
         return _remove(cluster, engine, threshold, output)
+    if rebalance is not None:
+        return _rebalance(cluster, engine, rebalance, tries, output)
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
@@ -233,19 +245,62 @@ def _expander(names: str, file: str | None, seed: int | None, most: int, priced:
 
 
 def _remove(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, threshold: float, output: str) -> int:
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.nodes import removals_of
-    from kubescheduler.cli.inputs import notes_on_cluster, read_question
     from kubescheduler.cli.progress import progress
 
-    configured, there = read_question(engine, cluster, keep_manifests=True)
-    remarks(notes_on_cluster(there))
-    tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    configured, there, tie_break = _world(cluster, engine)
     with progress("running the scheduler", sys.stderr, smallest=1):
         found = removals_of(configured, there, tie_break, threshold)
     for piece in rendered_removals(found, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
     return 0 if found.freed else 1
+
+
+def _rebalance(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, said: str, tries: int, output: str) -> int:
+    from kubescheduler.api.nodes import is_repeatable, rebalanced
+    from kubescheduler.cli.progress import progress
+
+    wanted = int(said) if said.isdecimal() else said
+    if not wanted or not tries:
+        fault = "--tries: give 1 or more" if wanted else "--rebalance: give a number of nodes from 1 on, or a pod"
+        raise click.UsageError(fault)
+    configured, there, tie_break = _world(cluster, engine)
+    with progress("running the scheduler", sys.stderr, smallest=1):
+        found = rebalanced(configured, there, wanted, tie_break, tries, is_repeatable(engine.tie_break, engine.seed))
+    for piece in rendered_moves(found, output, engine.notes(configured), engine.release):
+        click.echo(piece, nl=False)
+    return 1 if found.moves is None else 0
+
+
+def _world(cluster: tuple[ClusterPlace, ...], engine: EngineOptions) -> tuple[Engine, Cluster, Callable[[], TieBreak]]:
+    """The engine, the cluster with its manifests, and what makes the tie-break of a run. Raises InputError."""
+    from kubescheduler.api.engine_choice import tie_break_of
+    from kubescheduler.cli.inputs import notes_on_cluster, read_question
+
+    configured, there = read_question(engine, cluster, keep_manifests=True)
+    remarks(notes_on_cluster(there))
+    return configured, there, partial(tie_break_of, configured, engine.tie_break, engine.seed)
+
+
+def rendered_moves(found: Rebalanced, output: str, notes: list[str], release: str) -> Iterator[str]:
+    """The answer in pieces; output: table, wide, json, yaml or html."""
+    from kubescheduler.cli.output import document_text, rendered_answer
+    from kubescheduler.report.sections import Section
+
+    if output in ("json", "yaml"):
+        yield document_text({"kind": "Rebalancing", **found.to_dict(), **({"notes": notes} if notes else {})}, output)
+        return
+    first, *rest = found.sentences()
+    sections: list[Section] = []
+    if found.moves:
+        moves = [(str(at), each.pod, each.from_node, each.to_node, each.now) for at, each in enumerate(found.moves, 1)]
+        sections.append(Section("Moves, in order", [("", "POD", "FROM", "TO", "AS"), *moves], keys=2))
+    sections += (Section(texts=[text]) for text in rest)
+    if found.full:
+        full = [(each.node, f"{each.pod}: {each.why}") for each in found.full]
+        sections.append(Section("Nodes that stay full", [("NODE", "STAYS FULL"), *full], gives_way=1, keys=1))
+    every = [*notes, *found.notes]
+    yield from rendered_answer("nodes --rebalance", f"release {release}", first, sections, every, output)
 
 
 def rendered_removals(found: Removals, output: str, notes: list[str], release: str) -> Iterator[str]:

@@ -49,6 +49,7 @@ class FewestNodes:
         first = self._trials.play(nothing)
         self._left = frozenset(key for key, record in first.pending.items() if not record.attempts)
         best = self._grown(first)
+        self._trials.begin()
         self._left &= best.pending.keys()
         needs = self._needs.all_but(self._left)
         best = self._shrunk(best, needs)
@@ -99,14 +100,15 @@ class FewestNodes:
 
     def _more(self, played: Played, waiting: Iterable[str], times: int) -> Played | None:
         """With nodes more, so that more pods run; None: neither what these need does it, so many times or 16 times as
-        many, nor any one node more, nor one of each shape."""
+        many, nor any one node more, nor one of each shape, nor a quarter more nodes or twice as many."""
         counts = played.counts
         useful = {at for key in waiting for at in self._needs.of_kind(key).shapes}
         needed = self.cover(self._needs.only_of(waiting), counts)
         one_each = tuple(int(at in useful) for at in range(len(counts)))
         singles = [tuple(int(at == one) for at in range(len(counts))) for one in sorted(useful)]
         several = ([tuple(times * factor * each for each in needed)] for factor in (1, 4, 16))
-        for attempts in (*several, singles, [one_each]):
+        many = ([tuple(-(-number // part) for number in counts)] for part in (4, 1))
+        for attempts in (*several, singles, [one_each], *many):
             tried = [self._trials.play(sums) for more in attempts if (sums := self._added(counts, more)) != counts]
             if tried:
                 best = min(tried, key=lambda each: (-each.placed, self.cost(each.counts)))
@@ -230,24 +232,23 @@ class FewestNodes:
         low, high = int(least / step), int(cost / step) - 1
         best = [[_best_of(need, prices, at) for at in range(len(prices) + 1)] for need in needs]
         found: list[Counts] = []
-        stack: list[tuple[Counts, int]] = [((), 0)]
+        stack: list[tuple[Counts, int, tuple[int, ...]]] = [((), 0, tuple(need.amount for need in needs))]
         for _ in range(MOST_STEPS):
             if not stack:
                 return sorted(found, key=lambda counts: (self.cost(counts), [-number for number in counts]))
-            begun, spent = stack.pop()
+            begun, spent, short = stack.pop()
             at, left = len(begun), high - spent
-            padded = (*begun, *(0,) * (len(prices) - at))
-            if any(
-                need.short(padded) * price > each * left
-                for need, (each, price) in zip(needs, (rates[at] for rates in best), strict=True)
-            ):
+            rates = (of_need[at] for of_need in best)
+            if any(missing * price > each * left for missing, (each, price) in zip(short, rates, strict=True)):
                 continue
             if at == len(prices):
                 found += [begun] if spent >= low else []
                 continue
             limit = self._most[at]
-            numbers = range(1 + (left // prices[at] if limit is None else min(left // prices[at], limit)))
-            stack += [((*begun, number), spent + number * prices[at]) for number in numbers]
+            each_here = [need.each[at] for need in needs]
+            for number in range(1 + (left // prices[at] if limit is None else min(left // prices[at], limit))):
+                missing = tuple(was - number * each for was, each in zip(short, each_here, strict=True))
+                stack.append(((*begun, number), spent + number * prices[at], missing))
         return None
 
 

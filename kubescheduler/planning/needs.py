@@ -233,7 +233,9 @@ class Needs:
             rounded = math.ceil(cost / step) * step
             if rounded > best.cost:
                 best = LowerBound(rounded, "; ".join(need.what for need in used))
-        return best
+        cost, used = relaxed(needs, self._prices, most)
+        rounded = math.ceil(cost / step) * step
+        return LowerBound(rounded, "; ".join(need.what for need in used)) if rounded > best.cost else best
 
     def _together(self, needs: Iterable[NodeNeed]) -> tuple[Fraction, list[NodeNeed]]:
         """What needs cost together at least, and which of them add to that.
@@ -268,6 +270,43 @@ class Needs:
             cost += number * self._prices[at]
             missing -= number * need.each[at]
         return cost if missing <= 0 else None
+
+
+def relaxed(
+    needs: Sequence[NodeNeed], prices: Sequence[Fraction], most: Sequence[int | None]
+) -> tuple[Fraction, list[NodeNeed]]:
+    """What needs cost together at least, were nodes divisible, and which of them add to that: the linear relaxation,
+    solved by SciPy's HiGHS; nothing where SciPy is not installed.
+
+    Its floats are not trusted: they are the worth of a unit of each need, of which any that is not negative proves a
+    bound (weak duality), added up here exactly. What nodes of a shape offer beyond their price is taken off again, as
+    often as there may be such nodes; where there may be any number, all worth is made less.
+    """
+    try:
+        from scipy.optimize import linprog  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ImportError:
+        return Fraction(0), []
+    if not needs:
+        return Fraction(0), []
+    rows = [[-each / need.amount for each in need.each] for need in needs]
+    limits = [(0, limit) for limit in most]
+    solved = linprog([float(price) for price in prices], A_ub=rows, b_ub=[-1.0] * len(needs), bounds=limits)
+    if solved.status != 0:
+        return Fraction(0), []
+    shares = [max(Fraction(0), Fraction(-float(share))) for share in solved.ineqlin.marginals]
+    offered = [
+        sum((share * need.each[at] / need.amount for share, need in zip(shares, needs, strict=True)), Fraction(0))
+        for at in range(len(prices))
+    ]
+    unlimited = [(price, worth) for price, worth, limit in zip(prices, offered, most, strict=True) if limit is None]
+    scale = min((price / worth for price, worth in unlimited if worth > price), default=Fraction(1))
+    beyond = (
+        max(worth * scale - price, Fraction(0)) * limit
+        for price, worth, limit in zip(prices, offered, most, strict=True)
+        if limit is not None
+    )
+    cost = sum(shares, Fraction(0)) * scale - sum(beyond, Fraction(0))
+    return cost, [need for share, need in zip(shares, needs, strict=True) if share]
 
 
 def enforced(engine: Engine, node: Node, resources: Iterable[str]) -> list[str]:

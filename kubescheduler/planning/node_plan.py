@@ -89,6 +89,8 @@ class LeftOver(msgspec.Struct, frozen=True, eq=False):
     """What would make it fit there; None where nobody tried it, as another scheduler's."""
     error: bool = False
     """Whether an error ended its attempt."""
+    would_fit: bool = False
+    """Whether one more node of some shape would take it as things are at the end: when it came, others did."""
 
 
 class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
@@ -201,8 +203,13 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
         yield "No node of any shape helps."
     if number:
         yield _how_good(plan)
+    refused = sum(1 + len(each.others) for each in plan.left if not each.would_fit)
     if left and plan.steps is None:
-        yield f"{_pods(left)} {'fit' if left != 1 else 'fits'} on no node of any shape."
+        if refused:
+            yield f"{_pods(refused)} {'fit' if refused != 1 else 'fits'} on no node of any shape."
+        if refused < left:
+            waits = "wait" if left - refused != 1 else "waits"
+            yield f"{_pods(left - refused)} {waits} with every set of nodes that was tried."
     elif left:
         yield f"{_pods(left)} still {'wait' if left != 1 else 'waits'}."
     if behind > 0:
@@ -379,4 +386,4 @@ def _left_overs(trials: NodeTrials, played: Played, top: int | None) -> Iterator
         fits = decision.host is not None
         hints = None if fits or first.gave_up else HintSearch(trials.engine, cache).hints(first.pod, top=top)
         message = first.message if fits else decision.message
-        yield LeftOver(first.pod, names, message, by_shape, hints, first.gave_up)
+        yield LeftOver(first.pod, names, message, by_shape, hints, first.gave_up, fits)

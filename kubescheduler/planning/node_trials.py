@@ -142,17 +142,21 @@ class NodeTrials:
         *,
         most: int,
     ) -> None:
-        """tie_break: makes the one of a run, so that all are alike. most: so many runs."""
+        """tie_break: makes the one of a run, so that all are alike. most: so many runs to find something better."""
         self.engine, self.asked, self.shapes = engine, asked, shapes
         self.count = 0
-        self._tie_break, self._most = tie_break, most
+        self._tie_break, self._most, self._before = tie_break, most, 0
         self._known: dict[Counts, Played] = {}
         self._taken = {obj.name for obj in asked.objects if isinstance(obj, Node)}
 
     @property
     def left(self) -> int:
         """How many more runs there may be."""
-        return max(self._most - self.count, 0)
+        return max(self._before + self._most - self.count, 0)
+
+    def begin(self) -> None:
+        """From here on runs count: there is something that does."""
+        self._before = self.count
 
     def play(self, counts: Counts) -> Played:
         """The run with so many nodes of each shape; made once."""

@@ -129,6 +129,10 @@ class Rehearsal:
         row = self.cache.columns.row_of.get(name)
         return [] if row is None else sorted(self.cache.columns.pods[row].values(), key=lambda pod: pod.key)
 
+    def pod(self, key: str) -> Pod | None:
+        """The pod of that ``namespace/name`` as it is now, running or waiting; None: there is none."""
+        return self._pods.get(key)
+
     def finished_on(self, name: str) -> list[Pod]:
         """The pods on a node that have finished."""
         return [pod for pod in self._finished if pod.node_name == name]

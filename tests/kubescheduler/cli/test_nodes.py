@@ -133,7 +133,27 @@ def test_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["nodes", *arguments, "--remove", "--threshold", "0.1", "-o", "json"]) == 1
     assert [each["reason"] for each in json.loads(capsys.readouterr().out)["kept"]] == ["NotUnderutilized"] * 2
     assert run(["nodes", *arguments]) == 2
-    assert "either --shapes FILE, which nodes to add, or --remove" in capsys.readouterr().err
+    assert "--shapes FILE, which nodes to add, --remove or --rebalance" in capsys.readouterr().err
+
+
+def test_rebalance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which pods move, in order, and what stays; status 1 where no moves do, 2 where the pod does not wait."""
+    web = agent("a", "1")
+    web["metadata"]["ownerReferences"] = [{**AGENT, "kind": "ReplicaSet"}]
+    items = (ks.node("a", cpu=4), ks.node("b", cpu=4), web, ks.pod("db", node="b", cpu=2), ks.pod("big", cpu=4))
+    arguments = written(tmp_path, *items)
+    del arguments[1:3]
+    assert run(["nodes", *arguments, "--rebalance", "big"]) == 0
+    out = capsys.readouterr().out
+    assert "Make 1 move to let default/big in: it goes to a." in out
+    assert "1   system/agent-a   a      b" in out
+    assert run(["nodes", *arguments, "--rebalance", "2", "-o", "json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["moves"], said["proven"]) == (None, True)
+    assert said["full"] == [{"node": "b", "pod": "default/db", "why": "no controller makes it anew"}]
+    for wrong, fault in (("0", "a number of nodes from 1 on"), ("db", "it does not wait for a node")):
+        assert run(["nodes", *arguments, "--rebalance", wrong]) == 2
+        assert fault in capsys.readouterr().err
 
 
 def test_faults_of_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubescheduler as ks
+from kubescheduler.planning.needs import NodeNeed, relaxed
 
 ZONE = "topology.kubernetes.io/zone"
 MOST = 3
@@ -143,6 +144,36 @@ def test_what_is_needed(cluster: ks.Cluster, shapes: list[dict[str, Any]], added
     plan = ks.nodes(cluster, shapes)
     assert (dict(plan.added), plan.left, plan.proven) == (added, (), True)
     assert why in plan.bound.why
+
+
+RATED = [Fraction(1), Fraction(1)]
+
+
+@pytest.mark.parametrize(
+    ("needs", "prices", "most", "least"),
+    [
+        ([(10, (4, 1)), (10, (1, 4))], RATED, [None, None], 4),
+        ([(10, (4, 1)), (10, (1, 4))], [Fraction(1), Fraction(3)], [None, None], 8),
+        ([(12, (4, 1))], RATED, [2, None], 6),
+        ([(12, (4, 1))], RATED, [None, 2], 3),
+        (
+            [(10**15, (3 * 10**14, 10**14)), (7, (1, 3))],
+            [Fraction(7, 10), Fraction(1, 3)],
+            [None, 5],
+            Fraction(593, 240),
+        ),
+        ([], RATED, [None, None], 0),
+    ],
+    ids=["two-needs", "prices", "few-large", "few-small", "bytes", "none"],
+)
+def test_linear_relaxation(
+    needs: list[tuple[int, tuple[int, ...]]], prices: list[Fraction], most: list[int | None], least: Fraction
+) -> None:
+    """What nodes cost at least were they divisible, within what floats lose, and never more than that."""
+    pytest.importorskip("scipy")
+    cost, used = relaxed([NodeNeed(str(each), amount, each) for amount, each in needs], prices, most)
+    assert least - Fraction(1, 10**6) <= cost <= least
+    assert len(used) <= len(needs)
 
 
 def test_more_than_the_bound() -> None:
