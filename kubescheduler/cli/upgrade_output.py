@@ -61,7 +61,7 @@ def _configuration(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section
     if not found.configurations:
         yield Section("Configuration", texts=[f"Every release up to {found.to} takes what configures {found.before}."])
         return
-    rows = [("RELEASE", "REFUSED, BECAUSE", "INSTEAD")]
+    rows = [("RELEASE", "WHY", "INSTEAD")]
     rows += [(step.release, step.refused, _instead(step, files)) for step in found.configurations]
     yield Section("Configuration", rows, gives_way=1, keys=1)
     inexact: dict[str, str] = {}

@@ -13,7 +13,7 @@ from clusterstate.manifests.strictness import Accepted
 from clusterstate.node_order import zone_key_stable
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import V1ALPHA2
+from kubescheduler.config.component.config_schema import V1ALPHA1, V1ALPHA2
 from kubescheduler.config.component.decode_config import unknown_text_1_20
 from kubescheduler.config.component.format_1_20 import (
     construction_problems_1_20,
@@ -418,7 +418,11 @@ CHANGES = (
         "configurations-of-v1alpha2",
         "Component configurations are v1alpha2, with profiles.",
         ChangeKind.CONFIGURATION,
-        component(versions=(V1ALPHA2,)),
+        component(
+            versions=(V1ALPHA2,),
+            left_out=(V1ALPHA1,),
+            refused={V1ALPHA2: frozenset({default_preemption.NAME})},  # it is no plugin yet
+        ),
         source="KEP-1451",
     ),
     Change(

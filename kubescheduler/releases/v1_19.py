@@ -91,6 +91,8 @@ CHANGES = (
             component(
                 native=V1BETA1,
                 versions=(V1BETA1,),
+                left_out=(),
+                refused={},
                 reads_any_args=False,
                 finish=finish_1_20,
             ),

@@ -35,6 +35,8 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The apiVersion that it writes."""
     versions: tuple[str, ...]
     """The apiVersions that it reads."""
+    left_out: tuple[str, ...] = ()
+    """The apiVersions that the release reads, and that are not read here."""
     later: frozenset[str] = frozenset()
     """Keys that its apiVersions got in later releases, such as ``profiles.plugins.multiPoint``."""
     refused: Mapping[str, frozenset[str]] = {}
