@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from clusterstate.errors import InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
+from kubescheduler.api.nodes import as_shapes
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
-from kubescheduler.planning.drain import Chosen, DrainFlags, chosen, drained, every
-from kubescheduler.planning.drain_order import OrderSearch
+from kubescheduler.planning.departures import controller_of
+from kubescheduler.planning.drain import Chosen, DrainFlags, check_flags, chosen, drained, every
+from kubescheduler.planning.drain_order import Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.drain_report import Drain
+from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
+from kubescheduler.planning.node_trials import nodes_beside
 from kubescheduler.planning.rehearsal import Rehearsal
+from kubescheduler.planning.shapes import one_shape
 
 AT_ONCE = "pods end at once, and those that come back are taken to be ready as soon as they have a node"
 """Said of every drain."""
@@ -33,6 +41,9 @@ def drain(  # noqa: PLR0913
     pod_selector: str | None = None,
     order: bool = False,
     batch: int = 1,
+    surge: int = 0,
+    shape: Any = None,
+    kubernetes_upgrade: str | None = None,
     tie_break: str = "first",
     seed: int | None = None,
     **options: Any,
@@ -45,6 +56,10 @@ def drain(  # noqa: PLR0913
     kubectl's words. order: also finds an order of the nodes, in batches of at most ``batch``, in which every budget
     holds and every pod runs again before the next begins; ``order.obstacles`` says why there is none. options: a
     Scheduler's. Raises InputError for nodes that are not there.
+
+    Of an order besides: surge: so many nodes of a ``shape`` (as ``ks.nodes`` takes it) come first; ``surge.leave`` says
+    whether they can go again. kubernetes_upgrade: ``"A:B"``: each node is cordoned for its own step alone, and comes
+    back after it with a kubelet of B instead of A.
 
     >>> from kubescheduler import Cluster, pod
     >>> web = pod("web-x2bcd", node="a", cpu=1)
@@ -61,13 +76,21 @@ def drain(  # noqa: PLR0913
             *wrong_type("selector", selector, TEXT, "a label selector"),
             *wrong_type("pod_selector", pod_selector, TEXT, "a label selector"),
             *wrong_type("batch", batch, WHOLE, "a whole number"),
+            *wrong_type("surge", surge, WHOLE, "a whole number"),
+            *wrong_type("kubernetes_upgrade", kubernetes_upgrade, TEXT, "two versions such as 1.30:1.31"),
         ]
     )
-    refuse([f"batch: expected 1 or more, found {batch}"] if batch < 1 else [])
+    refuse(_of_no_order(order, batch, surge, shape, kubernetes_upgrade))
+    options_of_order = OrderOptions(
+        batch,
+        None if shape is None else one_shape(as_shapes(shape), cluster.release),
+        surge,
+        None if kubernetes_upgrade is None else KubeletUpgrade.parse(kubernetes_upgrade, "kubernetes_upgrade"),
+    )
     names = named_nodes(cluster, list(flat(nodes)), selector)
     flags = flags_for(
         cluster,
-        names,
+        None if kubernetes_upgrade is not None else names,
         pod_selector,
         ignore_daemonsets=ignore_daemonsets,
         delete_emptydir_data=delete_emptydir_data,
@@ -75,7 +98,20 @@ def drain(  # noqa: PLR0913
         disable_eviction=disable_eviction,
     )
     engine = engine_spec(cluster.release, **options).engine(lambda _: None)
-    return drain_of(engine, cluster, names, flags, tie_break_of(engine, tie_break, seed), batch if order else None)
+    ties = tie_break_of(engine, tie_break, seed)
+    return drain_of(engine, cluster, names, flags, ties, options_of_order if order else None)
+
+
+def _of_no_order(order: bool, batch: int, surge: int, shape: object, upgrade: str | None) -> Iterator[str]:
+    """What is wrong with the arguments that say what sort of order is looked for."""
+    if batch < 1:
+        yield f"batch: expected 1 or more, found {batch}"
+    if surge < 0:
+        yield f"surge: expected 0 or more, found {surge}"
+    if (surge > 0) != (shape is not None):
+        yield "surge: say how many nodes come first, and of which shape: surge=2, shape=…"
+    if not order and (surge or upgrade is not None):
+        yield f"{'surge' if surge else 'kubernetes_upgrade'}: it is of an order; say order=True as well"
 
 
 def named_nodes(cluster: Cluster, names: Iterable[str], selector: str | None) -> list[str]:
@@ -97,16 +133,24 @@ def named_nodes(cluster: Cluster, names: Iterable[str], selector: str | None) ->
     return list(found)
 
 
-def flags_for(cluster: Cluster, nodes: Iterable[str], pod_selector: str | None, **flags: bool) -> DrainFlags:
+def flags_for(cluster: Cluster, nodes: Iterable[str] | None, pod_selector: str | None, **flags: bool) -> DrainFlags:
     """kubectl's flags for nodes of a cluster, whose manifests say which pods have emptyDir volumes.
 
-    pod_selector: a label selector; None: every pod. Raises ConfigError for a text that is none.
+    nodes: on which pods are looked at; None: all. A pod that its controller has made in another one's place has what
+    that one had. pod_selector: a label selector; None: every pod. Raises ConfigError for a text that is none.
     """
-    there = set(nodes)
-    entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name in there)
-    local = frozenset(each.key[1] for each in entries if _has_empty_dir(each.manifest()))
+    there = None if nodes is None else set(nodes)
+    pods = {each.obj.key: (each.obj, each) for each in cluster.entries() if isinstance(each.obj, Pod)}
+    looked_at = ((pod, entry) for pod, entry in pods.values() if there is None or pod.node_name in there)
+    local = {pod.key: pod for pod, entry in looked_at if _has_empty_dir(entry.manifest())}
+    owners = {owner.uid for pod in local.values() if (owner := controller_of(pod)) is not None}
+
+    def has_local_storage(pod: Pod) -> bool:
+        owner = controller_of(pod)
+        return pod.key in local or (pod.key not in pods and owner is not None and owner.uid in owners)
+
     matches = every if pod_selector is None else _of_labels(label_selector(pod_selector))
-    return DrainFlags(selects=matches, has_local_storage=lambda pod: pod.key in local, **flags)
+    return DrainFlags(selects=matches, has_local_storage=has_local_storage, **flags)
 
 
 def _of_labels(matches: Callable[[Mapping[str, str]], bool]) -> Callable[[Pod], bool]:
@@ -124,31 +168,60 @@ def drain_of(
     nodes: list[str],
     flags: DrainFlags,
     tie_break: TieBreak | None = None,
-    batch: int | None = None,
+    order: OrderOptions | None = None,
 ) -> Drain:
-    """What happens, by an engine that is made already. batch: also finds an order, of at most so many nodes at once."""
+    """What happens, by an engine that is made already. order: also finds one."""
+    options = OrderOptions() if order is None else order
 
-    def make(objects: list[ClusterObject]) -> Rehearsal:
+    def make(names: list[str], objects: Iterable[ClusterObject]) -> Rehearsal:
+        """A rehearsal in which these nodes are cordoned."""
         rehearsal = Rehearsal(engine, objects, tie_break)
-        rehearsal.cordon(nodes)
+        rehearsal.cordon(names)
         rehearsal.settle()
         return rehearsal
 
-    rehearsal = make(cluster.objects)
+    new: list[list[ClusterObject]] = []
+    if options.shape is not None:
+        new = nodes_beside(cluster.objects, options.shape, options.surge, engine.release)
+    objects = [*cluster.objects, *(obj for made in new for obj in made)]
+    cordoned = nodes if options.upgrade is None else []
+    rehearsal = make(cordoned, objects)
     notes = [*rehearsal.budgets.notes, AT_ONCE]
     there = chosen(rehearsal, nodes, flags)
-    if batch is None:
+    check_flags(there)
+    if order is None:
         blocked = drained(rehearsal, there, flags)
         return _reported(rehearsal, nodes, there, notes, blocked=tuple(blocked))
-    search = OrderSearch(make, rehearsal, nodes, flags, batch)
-    order = search.order()
+    if order.upgrade is not None:
+        wanted = frozenset(nodes)
+        notes += order.upgrade.notes((node for node in cluster.nodes if node.name in wanted), engine.release)
+    search = OrderSearch(partial(make, cordoned), rehearsal, nodes, flags, order)
+    found = search.order()
     rehearsal = search.rehearsal
     if search.rebuilt:
-        rehearsal = make(cluster.objects)
-        for each in order.batches:
-            drained(rehearsal, chosen(rehearsal, each, flags), flags)
-    in_order = [node for each in order.batches for node in each]
-    return _reported(rehearsal, in_order, there, notes, order=order)
+        rehearsal = make(cordoned, objects)
+        for each in found.batches:
+            play_step(rehearsal, each, flags, order.upgrade)
+    surge = None
+    if order.shape is not None:
+        names = [made[0].metadata.name for made in new]
+        again = partial(make, [*cordoned, *names])
+        leave = _leave(again, rehearsal, names, flags, order.batch) if found.complete else None
+        surge = Surge(order.shape.name, tuple(names), leave)
+    in_order = [node for each in found.batches for node in each]
+    return _reported(rehearsal, in_order, there, notes, order=found, surge=surge, upgrade=order.upgrade)
+
+
+def _leave(
+    make: Callable[[Iterable[ClusterObject]], Rehearsal],
+    rehearsal: Rehearsal,
+    names: list[str],
+    flags: DrainFlags,
+    batch: int,
+) -> Order:
+    """In which order the nodes that came first can go again, with what DaemonSets have there."""
+    flags = msgspec.structs.replace(flags, ignore_daemonsets=True)
+    return OrderSearch(make, make(rehearsal.objects()), names, flags, OrderOptions(batch)).order()
 
 
 def _reported(rehearsal: Rehearsal, nodes: list[str], there: list[Chosen], notes: list[str], **more: Any) -> Drain:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster
+from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster, check_standard_input
 from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kubescheduler.cli.cluster_options import ClusterPlace
+    from kubescheduler.planning.drain_order import OrderOptions
     from kubescheduler.planning.drain_report import Drain
 
 
@@ -71,6 +73,23 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
     metavar="NUMBER",
     help="With --order: at most so many nodes at once.  [default: 1]",
 )
+@click.option(
+    "--surge",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="With --order: so many nodes of --shape come first; can they go again at the end?",
+)
+@click.option(
+    "--shape",
+    metavar="FILE",
+    type=FILE,
+    help="With --surge: of what kind: a Node manifest, or an entry with cpu and memory, as nodes --shapes reads it.",
+)
+@click.option(
+    "--kubernetes-upgrade",
+    metavar="A:B",
+    help="With --order: after its step a node comes back under its name, its kubelet of version B instead of A.",
+)
 @question_options
 @CI_OUTPUT
 def drain(
@@ -85,6 +104,9 @@ def drain(
     grace_period: int | None,
     order: bool,
     batch: int | None,
+    surge: int | None,
+    shape: str | None,
+    kubernetes_upgrade: str | None,
     engine: EngineOptions,
     output: str,
 ) -> int:
@@ -99,20 +121,31 @@ def drain(
     Examples:
       kubescheduler drain cluster.yaml node-1 --ignore-daemonsets
       kubescheduler drain cluster.yaml -l pool=old --ignore-daemonsets --order --batch 2
+      kubescheduler drain cluster.yaml -l pool=old --order --surge 1 --shape node.yaml
       kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
     """
+    from clusterstate.errors import InputError, attempt
     from kubescheduler.api.draining import drain_of, flags_for, named_nodes
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.decision_text import displaced_status
     from kubescheduler.cli.inputs import notes_on_cluster, read_question
 
-    if batch is not None and not order:
-        raise click.UsageError("--batch says how many nodes of an order are drained at once: give --order as well")
-    configured, there = read_question(engine, cluster, keep_manifests=True)
+    said = {"--batch": batch, "--surge": surge, "--shape": shape, "--kubernetes-upgrade": kubernetes_upgrade}
+    if not order and (of_order := [name for name, value in said.items() if value is not None]):
+        raise click.UsageError(f"{', '.join(of_order)}: this is said of an order: give --order as well")
+    if (surge is None) != (shape is None):
+        raise click.UsageError("--surge says how many nodes come first, --shape of what kind: give both")
+    check_standard_input(cluster, () if shape is None else (shape,))
+    problems: list[str] = []
+    wanted = attempt(problems, _wanted, batch, surge, shape, kubernetes_upgrade, engine.release)
+    read = attempt(problems, read_question, engine, cluster, keep_manifests=True)
+    if wanted is None or read is None:
+        raise InputError(problems)
+    configured, there = read
     names = named_nodes(there, nodes, selector)
     flags = flags_for(
         there,
-        names,
+        None if wanted.upgrade is not None else names,
         pod_selector,
         ignore_daemonsets=ignore_daemonsets,
         delete_emptydir_data=delete_emptydir_data,
@@ -123,10 +156,28 @@ def drain(
     if grace_period is not None:
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
-    answer = drain_of(configured, there, names, flags, tie_break, (batch or 1) if order else None)
+    answer = drain_of(configured, there, names, flags, tie_break, wanted if order else None)
     for piece in _rendered(answer, output, engine.notes(configured), configured.release):
         click.echo(piece, nl=False)
     return displaced_status(answer.nowhere, fine=answer.fine)
+
+
+def _wanted(batch: int | None, surge: int | None, shape: str | None, upgrade: str | None, release: str) -> OrderOptions:
+    """What sort of order. Raises InputError with every fault."""
+    from clusterstate.errors import InputError, attempt
+    from kubescheduler.inputs.given import read_paths
+    from kubescheduler.planning.drain_order import OrderOptions
+    from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
+    from kubescheduler.planning.shapes import one_shape
+
+    problems: list[str] = []
+    parsed = None if upgrade is None else attempt(problems, KubeletUpgrade.parse, upgrade, "--kubernetes-upgrade")
+    read = None
+    if shape is not None:
+        read = attempt(problems, lambda: one_shape(read_paths([shape], sys.stdin.buffer), release))
+    if problems:
+        raise InputError(problems)
+    return OrderOptions(batch or 1, read, surge or 0, parsed)
 
 
 def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Iterator[str]:

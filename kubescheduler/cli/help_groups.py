@@ -65,7 +65,7 @@ OPTION_GROUPS = (
             "pod_selector",
             "grace_period",
             "order",
-            "batch",
+            *("batch", "surge", "shape", "kubernetes_upgrade"),
             "shape_files",
             "tries",
             *("remove", "threshold", "rebalance", "acting", "expander", "priorities", "max_nodes_per_scaleup"),

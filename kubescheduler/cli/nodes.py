@@ -139,6 +139,8 @@ def nodes(
     """
     from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.inputs import nothing_collected, read_shown
+    from kubescheduler.inputs.given import read_paths
+    from kubescheduler.planning.shapes import shapes_in
 
     if [bool(shape_files), remove, rebalance is not None].count(True) != 1:
         raise click.UsageError("say what to find out: --shapes FILE, which nodes to add, --remove or --rebalance")
@@ -151,7 +153,7 @@ def nodes(
     with nothing_collected():
         configured = attempt(problems, engine.engine)
         there = attempt(problems, read_shown, cluster, **engine.reading)
-        shapes = attempt(problems, _shapes, shape_files, engine.release)
+        shapes = attempt(problems, lambda: shapes_in(read_paths(shape_files, sys.stdin.buffer), engine.release))
         priced = shapes is not None and shapes[0].price is not None
         groups = (
             attempt(problems, _expander, expander, priorities, engine.seed, max_nodes_per_scaleup, priced)
@@ -165,13 +167,6 @@ def nodes(
     for piece in rendered_plan(plan, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
     return _status(plan)
-
-
-def _shapes(files: tuple[str, ...], release: str) -> list[Shape]:
-    from kubescheduler.inputs.given import read_paths
-    from kubescheduler.planning.shapes import shapes_in
-
-    return shapes_in(read_paths(files, sys.stdin.buffer), release)
 
 
 def _workload(

@@ -7,7 +7,7 @@ more. Upstream: kubectl/pkg/drain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -71,15 +71,13 @@ class Chosen(msgspec.Struct, frozen=True):
     node: str
     leaving: tuple[Pod, ...]
     stays: tuple[Stays, ...]
+    faults: Mapping[str, Sequence[str]]
+    """What kubectl says where a flag is missing → ``namespace/name`` of the pods that need it."""
 
 
 def chosen(rehearsal: Rehearsal, nodes: Iterable[str], flags: DrainFlags) -> list[Chosen]:
-    """The pods that leave each node. Raises InputError with kubectl's words for every flag that is missing.
-
-    Upstream: GetPodsForDeletion, makeFilters.
-    """
+    """The pods that leave each node. Upstream: GetPodsForDeletion, makeFilters."""
     out: list[Chosen] = []
-    problems: list[str] = []
     for node in nodes:
         leaving: list[Pod] = []
         stays: list[Stays] = []
@@ -93,11 +91,17 @@ def chosen(rehearsal: Rehearsal, nodes: Iterable[str], flags: DrainFlags) -> lis
                 stays.append(Stays(pod, fate_of(pod).value))
             else:
                 leaving.append(pod)
-        problems += (f"node {node}: {fault}: {', '.join(pods)}" for fault, pods in faults.items())
-        out.append(Chosen(node, tuple(leaving), tuple(stays)))
+        out.append(Chosen(node, tuple(leaving), tuple(stays), faults))
+    return out
+
+
+def check_flags(nodes: Iterable[Chosen]) -> None:
+    """Raises InputError with kubectl's words for every flag that is missing."""
+    problems = [
+        f"node {each.node}: {fault}: {', '.join(pods)}" for each in nodes for fault, pods in each.faults.items()
+    ]
     if problems:
         raise InputError(problems)
-    return out
 
 
 def _fault(pod: Pod, flags: DrainFlags) -> str:

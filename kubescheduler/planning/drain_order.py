@@ -3,7 +3,8 @@
 First it is looked for what makes every order impossible: a budget that never allows a disruption, a pod that fits on no
 node that stays. Then orders are played, the next nodes as they were given, a step that fails being taken back; of few
 nodes all orders, so that "there is none" is a proof. All nodes are cordoned from the start, as none of them is to get
-pods that then have to leave again.
+pods that then have to leave again. Nodes that come back with another kubelet are cordoned one step at a time, as pods
+may go to those that have been upgraded, and to those that are still to be.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, fate_of
-from kubescheduler.planning.drain import Blocked, DrainFlags, chosen, drained, named
+from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, chosen, drained, named
+from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
+from kubescheduler.planning.shapes import Shape
 
 EXHAUSTIVE = 6
 """Nodes of which all orders are tried."""
@@ -47,6 +50,19 @@ STATIC = frozenset(
     }
 )
 """Checks whose answers no pod that comes or goes changes."""
+
+
+class OrderOptions(msgspec.Struct, frozen=True):
+    """What sort of order is looked for."""
+
+    batch: int = 1
+    """The most nodes at once."""
+    shape: Shape | None = None
+    """Of the nodes that come first."""
+    surge: int = 0
+    """How many of these come."""
+    upgrade: KubeletUpgrade | None = None
+    """With which kubelet nodes come back after their step; None: they do not come back."""
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -112,14 +128,54 @@ class Order(msgspec.Struct, frozen=True):
         }
 
 
+class Surge(msgspec.Struct, frozen=True):
+    """Nodes that came before the first step."""
+
+    shape: str
+    nodes: tuple[str, ...]
+    leave: Order | None = None
+    """In which order they can go again at the end; None: there is no order of the others."""
+
+    def sentence(self) -> str:
+        """What is said of them."""
+        one = len(self.nodes) == 1
+        text = f"{len(self.nodes):,} {'node comes' if one else 'nodes come'} first: {', '.join(self.nodes)}"
+        if self.leave is None:
+            return text
+        if self.leave.complete:
+            return f"{text}; at the end {'it' if one else 'they'} can go again, with every budget held"
+        found = "can go again" if self.leave.proven else "was found to go again"
+        none = "it cannot go again" if one else f"not all of them {found}"
+        return f"{text}; at the end {none}: {'; '.join(map(str, self.leave.obstacles))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        leave = None if self.leave is None else self.leave.to_dict()
+        can_go = None if self.leave is None else self.leave.complete
+        return {"shape": self.shape, "nodes": list(self.nodes), "canGo": can_go, "leave": leave}
+
+
 # --- what makes every order impossible --------------------------------------------------------
 
 
-def obstacles(rehearsal: Rehearsal, nodes: Sequence[str], flags: DrainFlags) -> list[Obstacle]:
-    """What no order gets around. rehearsal: of the cluster as it is, with the nodes cordoned; it stays as it is."""
-    leaving = [pod for node in chosen(rehearsal, nodes, flags) for pod in node.leaving]
+def obstacles(
+    rehearsal: Rehearsal, nodes: Sequence[str], flags: DrainFlags, *, come_back: bool = False
+) -> list[Obstacle]:
+    """What no order gets around. rehearsal: of the cluster as it is, with the nodes cordoned; it stays as it is.
+
+    come_back: the nodes are not cordoned, as each comes back after its step.
+    """
+    there = chosen(rehearsal, nodes, flags)
+    if faults := _flags_missing(there):
+        return faults
+    leaving = [pod for node in there for pod in node.leaving]
     by_budget = [] if flags.disable_eviction else list(_closed(rehearsal, leaving))
-    return _joined([*by_budget, *_without_room(rehearsal, [pod for pod in leaving if _comes_back(pod)])])
+    remade = [pod for pod in leaving if _comes_back(pod)]
+    return _joined([*by_budget, *_without_room(rehearsal, remade, come_back=come_back)])
+
+
+def _flags_missing(nodes: Iterable[Chosen]) -> list[Obstacle]:
+    return [Obstacle(pods[0], fault, others=len(pods) - 1) for node in nodes for fault, pods in node.faults.items()]
 
 
 def _closed(rehearsal: Rehearsal, leaving: Iterable[Pod]) -> Iterator[Obstacle]:
@@ -150,8 +206,10 @@ def _comes_back(pod: Pod) -> bool:
     return fate_of(pod) is Fate.REMADE
 
 
-def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Iterator[Obstacle]:
+def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bool) -> Iterator[Obstacle]:
     """Pods that fit on no other node even if they alone had to leave, for what no order changes.
+
+    come_back: other nodes than a pod's own take it, as they have not been drained yet or have come back.
 
     Where pods that leave may preempt others, only what no pod that comes or goes changes is taken for a proof.
     """
@@ -161,17 +219,33 @@ def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Iterator[Obst
         return
     lowest = min((pod.priority for pod in alone.cache.pods()), default=0)
     preempts = max(pod.priority for pod in leaving) > lowest
-    alike: dict[object, list[Pod]] = {}
+    alike: dict[object, dict[str, list[Pod]]] = {}
     for pod in leaving:
         fresh = msgspec.structs.replace(pod, node_name="", phase="", nominated_node_name="")
-        alike.setdefault(alone.cache.info(fresh), []).append(fresh)
-    for pods in alike.values():
-        decision = scheduler.decide(pods[0], preempt=True, thorough=True)
-        if _never_fits(decision, rehearsal.cordoned, preempts=preempts):
-            text = f"it fits on no node that stays: {' '.join(decision.message.split())}"
-            hints = alone.hints(pods[:1]).get(pods[0].key, ())
-            opens = " or ".join(hint.text for hint in hints)
-            yield from (Obstacle(pod.key, text, opens) for pod in pods)
+        by_node = alike.setdefault(alone.cache.info(fresh), {})
+        by_node.setdefault(pod.node_name if come_back else "", []).append(fresh)
+    for by_node in alike.values():
+        [first, *_] = next(iter(by_node.values()))
+        if come_back and len(scheduler.decide(first, thorough=True).feasible) > 1:
+            continue
+        for own, pods in by_node.items():
+            _cordoned_alone(alone, own, on=True)
+            decision = scheduler.decide(pods[0], preempt=True, thorough=True)
+            if _never_fits(decision, alone.cordoned, preempts=preempts):
+                text = (
+                    f"it fits on no {'other node' if own else 'node that stays'}: {' '.join(decision.message.split())}"
+                )
+                hints = alone.hints(pods[:1]).get(pods[0].key, ())
+                opens = " or ".join(hint.text for hint in hints)
+                yield from (Obstacle(pod.key, text, opens) for pod in pods)
+            _cordoned_alone(alone, own, on=False)
+
+
+def _cordoned_alone(alone: Rehearsal, node: str, *, on: bool) -> None:
+    """A pod's own node takes it back only when it has left; empty: all nodes that leave are cordoned already."""
+    if node:
+        alone.cordon([node], on=on)
+        alone.settle()
 
 
 def _without(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Rehearsal:
@@ -230,14 +304,13 @@ class OrderSearch:
         rehearsal: Rehearsal,
         nodes: Sequence[str],
         flags: DrainFlags,
-        batch: int = 1,
+        options: OrderOptions,
     ) -> None:
-        """make: a rehearsal of a cluster, in which the nodes are cordoned. rehearsal: the first. batch: the most nodes
-        at once.
-        """
+        """make: a rehearsal of a cluster, in which nodes are cordoned unless they come back. rehearsal: the first."""
         self._make = make
         self.rehearsal = rehearsal
-        self._nodes, self._flags, self._batch = tuple(nodes), flags, batch
+        self._nodes, self._flags = tuple(nodes), flags
+        self._batch, self._upgrade = options.batch, options.upgrade
         self._steps = self._failed = 0
         self.rebuilt = False
         """Whether a step was taken back, so that the rehearsal does not remember all moves."""
@@ -246,7 +319,7 @@ class OrderSearch:
 
     def order(self) -> Order:
         """The order, or what is known of it."""
-        impossible = obstacles(self.rehearsal, self._nodes, self._flags)
+        impossible = obstacles(self.rehearsal, self._nodes, self._flags, come_back=self._upgrade is not None)
         if impossible:
             return Order((), self._nodes, proven=True, obstacles=tuple(impossible))
         stack = [self._place(self._nodes)]
@@ -288,10 +361,7 @@ class OrderSearch:
     def _played(self, batch: Sequence[str]) -> list[Obstacle]:
         """Drains nodes; what stands in the way."""
         self._steps += 1
-        rehearsal = self.rehearsal
-        blocked = drained(rehearsal, chosen(rehearsal, batch, self._flags), self._flags)
-        against = [Obstacle(each.pod, str(each), budgets=each.budgets) for each in rehearsal.violations]
-        return [*against, *map(_of_homeless, rehearsal.nowhere()), *map(_of_blocked, blocked)]
+        return play_step(self.rehearsal, batch, self._flags, self._upgrade)
 
     def _with_hints(self, found: list[Obstacle]) -> list[Obstacle]:
         """With what would make room for the first pod that fits nowhere, as things are."""
@@ -329,6 +399,27 @@ class OrderSearch:
             yield left[:size]
             size //= 2
         yield from ((node,) for node in left)
+
+
+def play_step(
+    rehearsal: Rehearsal, batch: Sequence[str], flags: DrainFlags, upgrade: KubeletUpgrade | None
+) -> list[Obstacle]:
+    """Drains nodes, which come back if they get another kubelet; what stands in the way, with which they do not."""
+    if upgrade is not None:
+        rehearsal.cordon(batch)
+        rehearsal.settle()
+    there = chosen(rehearsal, batch, flags)
+    found = _flags_missing(there) or _in_the_way(rehearsal, drained(rehearsal, there, flags))
+    if upgrade is None or found:
+        return found
+    rehearsal.come_back(batch, upgrade.upgraded)
+    rehearsal.settle()
+    return _in_the_way(rehearsal, ())
+
+
+def _in_the_way(rehearsal: Rehearsal, blocked: Iterable[Blocked]) -> list[Obstacle]:
+    against = [Obstacle(each.pod, str(each), budgets=each.budgets) for each in rehearsal.violations]
+    return [*against, *map(_of_homeless, rehearsal.nowhere()), *map(_of_blocked, blocked)]
 
 
 def _of_blocked(blocked: Blocked) -> Obstacle:

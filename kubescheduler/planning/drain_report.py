@@ -15,7 +15,8 @@ from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain import Blocked, Stays
-from kubescheduler.planning.drain_order import Order
+from kubescheduler.planning.drain_order import Order, Surge
+from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import EVICTED, LOST_NODE, Moved, Violation
 
 
@@ -42,6 +43,10 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
     """What a reader has to know of the numbers."""
     order: Order | None = None
     """In which order, if that was asked for."""
+    surge: Surge | None = None
+    """The nodes that come first."""
+    upgrade: KubeletUpgrade | None = None
+    """With which kubelet nodes come back."""
 
     @property
     def nowhere(self) -> list[Moved]:
@@ -70,6 +75,8 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
         return {
             "nodes": list(self.nodes),
             "order": None if self.order is None else self.order.to_dict(),
+            "surge": None if self.surge is None else self.surge.to_dict(),
+            "kubernetesUpgrade": None if self.upgrade is None else self.upgrade.to_dict(),
             "lost": [moved.pod.key for moved in self.lost],
             "counts": self.counts(),
             "pods": [moved_dict(moved, self.hints) for moved in self.moved],
@@ -130,7 +137,8 @@ class Drain(Shown, msgspec.Struct, frozen=True, eq=False):
     def quiet(self) -> list[str]:
         """What is said of pods that drain does not move, and of budgets, a sentence each."""
         counts = Counter(stays.why for stays in self.stays)
-        texts = [f"{count:,} pod{'s' * (count != 1)} left alone: {why}" for why, count in counts.items()]
+        texts = [] if self.surge is None else [self.surge.sentence()]
+        texts += [f"{count:,} pod{'s' * (count != 1)} left alone: {why}" for why, count in counts.items()]
         texts += map(str, self.violations)
         for key, health in self.below.items():
             texts.append(f"budget {key} is violated: it needs {health.desired} healthy pods and has {health.healthy}")
@@ -195,6 +203,8 @@ def moved_place(moved: Moved) -> str:
 def moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
     """Why it left, if it was not simply evicted; what came in its place, if it has another name; why it is nowhere."""
     parts = [why for why in moved.left if why not in (EVICTED, LOST_NODE)]
+    if (times := moved.left.count(EVICTED)) > 1:
+        parts.insert(0, f"evicted {times} times")
     if moved.now is None and moved.fate is Fate.BARE:
         parts.append("no controller makes it anew")
     if moved.now is not None and moved.now.key != moved.pod.key:

@@ -189,5 +189,15 @@ class NodeTrials:
         return [_with_daemons(node, daemons) for node, daemons in zip(nodes, self.asked.daemons, strict=True)]
 
 
+def nodes_beside(
+    cluster: Iterable[ClusterObject], shape: Shape, number: int, release: str
+) -> list[list[ClusterObject]]:
+    """New nodes of a shape, each with what the cluster's DaemonSets have on it."""
+    objects = list(cluster)
+    [daemons] = AskedWorkload.of(Workload(), objects, [shape], release).daemons
+    names = free_names(shape, (obj.name for obj in objects if isinstance(obj, Node)))
+    return [_with_daemons(shape.named(name), daemons) for name in islice(names, number)]
+
+
 def _with_daemons(node: Node, daemons: Iterable[Pod]) -> list[ClusterObject]:
     return [node, *(renamed(pod, f"{daemon_set_of(pod)}-{node.name}").on(node.name) for pod in daemons)]

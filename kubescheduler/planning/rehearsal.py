@@ -160,6 +160,12 @@ class Rehearsal:
         nodes = [node for node in there if node.unschedulable != on]
         self._run.expect(nodes=[NodeArrival(_cordoned(node, on), self._run.now) for node in nodes])
 
+    def come_back(self, names: Collection[str], changed: Callable[[Node], Node]) -> None:
+        """Nodes that were cordoned take pods again, as ``changed`` makes them."""
+        there = [node for name in names if (node := self.node(name)) is not None]
+        self.cordoned -= {*names}
+        self._run.expect(nodes=[NodeArrival(changed(_cordoned(node, False)), self._run.now) for node in there])
+
     def disconnect(self, names: Collection[str]) -> None:
         """Nodes no longer answer: their objects are tainted, and their pods are no longer ready. Who is evicted, and
         when, is the caller's. Upstream: node lifecycle controller."""

@@ -72,6 +72,15 @@ def shapes_in(given: Given, release: str, strictness: Strictness = STRICT) -> li
     return reading.shapes
 
 
+def one_shape(given: Given, release: str) -> Shape:
+    """The only shape of things that were read. Raises DecodeError with every fault, also where there are several."""
+    shapes = shapes_in(given, release)
+    if len(shapes) > 1:
+        names = ", ".join(shape.name for shape in shapes)
+        raise DecodeError(f"shapes: expected one, found {len(shapes)}: {names}")
+    return shapes[0]
+
+
 class _Reading:
     """One pass over what was given."""
 

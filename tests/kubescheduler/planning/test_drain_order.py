@@ -7,25 +7,31 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import kubescheduler as ks
+from clusterstate.objects import Node
 from kubescheduler.api.draining import flags_for
 from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.planning import drain_order
 from kubescheduler.planning.drain import chosen, drained
+from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade, kubelet_of
 from kubescheduler.planning.rehearsal import Rehearsal
 from tests.support.drained_clusters import beside, budget, drained_cluster
 from tests.support.owned_pods import owned
 
 
-def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]]) -> bool:
-    """Whether every budget holds and every pod runs again after every step; each step is played by itself."""
+def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]], *, come_back: bool = False) -> bool:
+    """Whether every budget holds and every pod runs again after every step; each step is played by itself.
+
+    come_back: the nodes of a step are cordoned for it alone.
+    """
     engine = engine_spec(cluster.release).engine(lambda _: None)
     objects = cluster.objects
     flags = flags_for(cluster, nodes, None, force=True, ignore_daemonsets=True)
     for batch in batches:
         rehearsal = Rehearsal(engine, objects)
-        rehearsal.cordon(nodes)
+        rehearsal.cordon(batch if come_back else nodes)
         rehearsal.settle()
         before = rehearsal.budgets.below()
         blocked = drained(rehearsal, chosen(rehearsal, batch, flags), flags)
@@ -33,6 +39,8 @@ def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]]
             return False
         assert not [pod for node in batch for pod in rehearsal.pods_on(node)]
         objects = rehearsal.objects()
+        if come_back:
+            objects = [replace(obj, unschedulable=False) if isinstance(obj, Node) else obj for obj in objects]
     return True
 
 
@@ -52,6 +60,86 @@ def test_an_order_holds_and_none_is_missed() -> None:
             assert order.obstacles
             assert not any(_holds(cluster, nodes, [(node,) for node in each]) for each in permutations(nodes)), seed
     assert min(found[True], found[False]) > 4
+
+
+def test_upgrades_hold_and_none_is_missed() -> None:
+    """The same of nodes that come back, with a node that comes first or without."""
+    shape = {"name": "more", "cpu": 4, "memory": "8Gi"}
+    found = Counter[tuple[bool, bool]]()
+    for seed in range(24):
+        cluster, nodes = drained_cluster(seed)
+        nodes, more = nodes[:3], seed % 2
+        how: dict[str, Any] = {"order": True, "force": True, "kubernetes_upgrade": "1.35:1.36", "surge": more}
+        result = ks.drain(cluster, nodes, shape=shape if more else None, **how)
+        order = result.order
+        assert order is not None
+        found[bool(more), order.complete] += 1
+        with_more = cluster.node("more-1", cpu=4, memory="8Gi") if more else cluster
+        if order.complete:
+            assert sorted(node for batch in order.batches for node in batch) == sorted(nodes)
+            assert _holds(with_more, nodes, list(order.batches), come_back=True), seed
+            continue
+        assert order.proven
+        assert order.obstacles
+        for each in permutations(nodes):
+            assert not _holds(with_more, nodes, [(node,) for node in each], come_back=True), seed
+    assert found[True, True] > found[False, True] > 2
+    assert found[False, False] > 2
+
+
+def _full_nodes() -> ks.Cluster:
+    """Two nodes, each full of one pod, and an agent on one of them that a DaemonSet has everywhere."""
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="ab"[at], cpu=4) for at in range(2)]
+    agent = owned("DaemonSet", "agent", "agent-a", node="a", cpu="500m", spec={"tolerations": [{"operator": "Exists"}]})
+    info = {"kubeletVersion": "v1.35.2"}
+    nodes = [ks.node(name, cpu=5) for name in "ab"]
+    return ks.Cluster(release="1.36").add(
+        [*({**each, "status": {**each["status"], "nodeInfo": info}} for each in nodes), *pods, agent]
+    )
+
+
+@pytest.mark.parametrize(
+    ("cpu", "asked", "batches", "can_go"),
+    [
+        pytest.param(5, {}, (("a",),), None, id="one node takes the pod of one"),
+        pytest.param(5, {"kubernetes_upgrade": "1.35:1.36"}, (("a",), ("b",)), True, id="and again of the next"),
+        pytest.param(4, {"kubernetes_upgrade": "1.35:1.36"}, (), None, id="no room beside a DaemonSet's pod"),
+        pytest.param(5, {"surge": 2}, (("a",), ("b",)), False, id="they stay in the place of those"),
+        pytest.param(9, {"batch": 2, "kubernetes_upgrade": "1.35:1.36"}, (("a", "b"),), True, id="both at once"),
+    ],
+)
+def test_nodes_that_come_first(cpu: int, asked: dict[str, Any], batches: Any, can_go: bool | None) -> None:
+    """With what DaemonSets have on them; at the end it is said whether they can go again."""
+    shape = {"name": "new", "cpu": cpu, "memory": "8Gi"}
+    how = {"order": True, "ignore_daemonsets": True, "surge": 1, **asked}
+    result = ks.drain(_full_nodes(), "a", "b", shape=shape, **how)
+    assert result.order is not None
+    assert result.order.batches == batches
+    assert result.surge is not None
+    assert result.to_dict()["surge"]["canGo"] is can_go
+    assert [name.partition("-")[0] for name in result.surge.nodes] == ["new"] * how["surge"]
+    said = {
+        None: "new-1",
+        True: "new-1; at the end it can go again",
+        False: "not all of them can go again: default/web",
+    }
+    assert said[can_go] in result.surge.sentence()
+
+
+def test_nodes_come_back() -> None:
+    """Under their names, uncordoned and with the new kubelet; pods of later steps go there."""
+    rehearsal = Rehearsal(engine_spec("1.36").engine(lambda _: None), _full_nodes().node("c", cpu=4).objects)
+    flags = flags_for(_full_nodes(), None, None, ignore_daemonsets=True)
+    upgrade = KubeletUpgrade.parse("1.35:1.36.1", "it")
+    for name in "ab":
+        assert not drain_order.play_step(rehearsal, [name], flags, upgrade)
+    nodes = [node for name in "ab" if (node := rehearsal.node(name)) is not None]
+    assert [(kubelet_of(node), node.unschedulable) for node in nodes] == [("v1.36.1", False)] * 2
+    assert [[pod.metadata.name[:3] for pod in rehearsal.pods_on(name)] for name in "abc"] == [
+        ["age", "web"],
+        [],
+        ["web"],
+    ]
 
 
 def test_another_order_than_that_of_the_names() -> None:
