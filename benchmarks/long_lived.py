@@ -30,8 +30,7 @@ from clusterstate.errors import KubeSchedulerError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler import RELEASES
-from kubescheduler.core.equal_runs import PlacedRun
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario, result_of, scheduler_on
 from kubescheduler.releases.lookup import release_named
 
@@ -197,7 +196,7 @@ class History:
             if decision.host is not None:
                 new.cache.assume_pod(pod, decision.host)
         found: list[tuple[str | None, str]] = []
-        for part in placed_in_order(self.scheduler, pods, self.one):
+        for part in placed_in_order(self.scheduler.place_run, pods, self.one):
             if isinstance(part, PlacedRun):
                 for placement in part.placements():
                     self.happened += [("snapshot", ()), ("assume_pod", (pods[len(found)], placement.host))]

@@ -18,7 +18,6 @@ from benchmarks.child_process import Stopwatch
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.comparison.comparing import SEQUENCE, compare
-from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.lookup import RELEASES
@@ -240,6 +239,7 @@ WORKLOADS: dict[str, Workload] = {
 
 
 LAST_ONE_BY_ONE = 5
+PODS_AT_ONCE = 1 << 14
 
 Run = Callable[[PodScheduler, list[Pod]], int]
 """Decides and assumes pods in their order; how many found a node."""
@@ -330,16 +330,12 @@ def in_bulk(scheduler: PodScheduler, pods: list[Pod]) -> int:
     """Runs of pods that no rule can tell apart are placed in one go; by a checkout that cannot, one by one."""
     if not hasattr(scheduler, "place_run"):
         return one_by_one(scheduler, pods)
-    from kubescheduler.core.placing_in_order import placed_in_order
-
-    def one(pod: Pod) -> Decision:
-        decision = scheduler.decide(pod, in_sequence=True)
-        if decision.host is not None:
-            scheduler.cache.assume_pod(pod, decision.host)
-        return decision
-
-    parts = placed_in_order(scheduler, pods, one)
-    return sum(part.host is not None if isinstance(part, Decision) else len(part) for part in parts)
+    at = placed = 0
+    while at < len(pods):
+        run = scheduler.place_run(pods[at : at + PODS_AT_ONCE])
+        placed += one_by_one(scheduler, pods[at : at + 1]) if run is None else len(run)
+        at += 1 if run is None else len(run)
+    return placed
 
 
 def nominated_at_once(scheduler: PodScheduler, pods: list[Pod]) -> Iterator[tuple[Pod, str]]:

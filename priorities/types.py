@@ -96,6 +96,12 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     scaled_to_100: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 
+    def raw_and_final(self, pod: PodInfo, feasible: Snapshot, mapped: IntArray) -> tuple[IntArray, IntArray]:
+        """((n,) raw scores, (n,) scores) of exactly the feasible rows, from what ``map`` gave for them. Raises
+        PriorityError."""
+        raw = mapped if self.settle is None else self.settle(pod, feasible, mapped)
+        return raw, raw if self.reduce is None else self.reduce(pod, feasible, raw)
+
 
 def node_priority(
     name: str,

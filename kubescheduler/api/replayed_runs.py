@@ -13,7 +13,7 @@ import msgspec
 
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.sharing import AT_ONCE
 from kubescheduler.engine.engine_contract import cache_for
 
@@ -153,11 +153,11 @@ class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
     _before: list[BeforeRun] = msgspec.field(default_factory=list)
     """The last run's."""
 
-    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+    def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
         """See ``GenericScheduler.place_run``."""
         journal, log = self.journal, self.scheduler.cache.columns.log
         self._before[:] = [BeforeRun(journal, len(journal), log.position, copy.deepcopy(journal.tie_break))]
-        return self.scheduler.place_run(pods, in_sequence=in_sequence)
+        return self.scheduler.place_run(pods)
 
     def decisions(self, run: PlacedRun, **known: Any) -> Iterator[Decision]:
         """The decision on each pod of the run that was placed last. known: fields of all of them."""
@@ -188,7 +188,7 @@ class ReplayedRun(msgspec.Struct, eq=False):
         if scheduler is None or at < self._at:
             scheduler, self._at = self.before.scheduler(), 0
         one = partial(decided_and_placed, scheduler)
-        for _ in placed_in_order(scheduler, self.pods[self._at : at], one):
+        for _ in placed_in_order(scheduler.place_run, self.pods[self._at : at], one):
             pass
         decision = one(self.pods[at])
         self._scheduler, self._at = scheduler, at + 1

@@ -13,7 +13,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.replayed_runs import Journal, RunsToReplay
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.sharing import NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
@@ -259,7 +259,9 @@ class Scheduler(NotPickled):
         """
         out: dict[str, Decision] = {}
         runs = RunsToReplay(self._running, self._journal)
-        for part in placed_in_order(runs, self._pods(list(pods), "pods") if pods else self.pending(), self._placed):
+        for part in placed_in_order(
+            runs.place_run, self._pods(list(pods), "pods") if pods else self.pending(), self._placed
+        ):
             if isinstance(part, Decision):
                 out[key_of(part.pod)[1]] = part
                 continue

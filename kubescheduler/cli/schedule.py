@@ -208,7 +208,7 @@ def _run(
     from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
     from kubescheduler.cli.output import screen_of
     from kubescheduler.core.decision import gave_up
-    from kubescheduler.core.placing_in_order import placed_in_order
+    from kubescheduler.core.equal_runs import placed_in_order
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
@@ -221,7 +221,7 @@ def _run(
         passed_over.note(decision)
         return decision
 
-    parts = map(noted, inputs.pods) if runs is None else placed_in_order(runs, inputs.pods, noted)
+    parts = map(noted, inputs.pods) if runs is None else placed_in_order(runs.place_run, inputs.pods, noted)
     bar = output in ("table", "wide") and explaining is None
     decisions = _decisions(parts, len(inputs.pods), hosts, bar=bar)
     screen = screen_of(sys.stdout)

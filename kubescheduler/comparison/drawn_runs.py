@@ -24,7 +24,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import Cause, DrawnRun, HostChange, MoveShare, Outcome, PodComparison
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.sources.limits import exceeded, limit
 
@@ -91,7 +91,7 @@ class Drawing:
     def _answers(self, track: Track, pods: Sequence[Pod]) -> Iterator[DrawnAnswer]:
         """Of one scheduler on every pod; in a sequence pods that are alike are placed in bulk."""
         bulk = self.sequence and not self.running
-        parts = placed_in_order(track.scheduler, pods, partial(self._decision, track)) if bulk else None
+        parts = placed_in_order(track.scheduler.place_run, pods, partial(self._decision, track)) if bulk else None
         for part in map(partial(self._decision, track), pods) if parts is None else parts:
             if isinstance(part, Decision):
                 yield DrawnAnswer(part.host, next(failures(part), ""))

@@ -25,8 +25,6 @@ from priorities.types import PriorityConfig
 
 SINGLE_ROWS = 16
 """Rows of which verdicts are looked up by what the rule sees of them."""
-FEW_ROWS = 8
-"""Likewise of which scores are looked up."""
 MOST_ANSWERS = 1 << 14
 """So many are remembered; then it is begun anew."""
 
@@ -406,7 +404,7 @@ class ScoreState(Remembered):
     failed: the last time ended in an error.
     """
 
-    __slots__ = ("_answers", "config", "failed", "raw", "reduced", "uniform")
+    __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.footprint, info)
@@ -415,7 +413,6 @@ class ScoreState(Remembered):
         self.uniform: int | None = None
         self.reduced: dict[int, int] = {}
         self.failed = False
-        self._answers: Answers[int] = Answers()
 
     def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
         """Brings the scores up to date for the rows that changed."""
@@ -439,12 +436,8 @@ class ScoreState(Remembered):
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""
         if rows is None:
-            self._answers.forget()
             self.raw = self.config.map(pod, refresh.snapshot)
             return True
-        seen = self._seen(rows, refresh.snapshot) if len(rows) <= FEW_ROWS else None
-        if seen is not None:
-            return self._put(rows, self._answers.of(seen, rows, lambda new: self._numbers(pod, refresh, new)))
         at, part = refresh.part(rows)
         now = self.config.map(pod, part)
         if (self.raw[at] == now).all():
@@ -452,19 +445,6 @@ class ScoreState(Remembered):
         self.raw = self.raw.copy()
         self.raw[at] = now
         return True
-
-    def _numbers(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...]) -> list[int]:
-        numbers: list[int] = self.config.map(pod, refresh.part(rows)[1]).tolist()
-        return numbers
-
-    def _put(self, rows: tuple[int, ...], numbers: list[int]) -> bool:
-        """Sets the numbers of a few rows; whether one changed."""
-        moved = [(row, number) for row, number in zip(rows, numbers, strict=True) if self.raw[row] != number]
-        if moved:
-            self.raw = self.raw.copy()
-            for row, number in moved:
-                self.raw[row] = number
-        return bool(moved)
 
 
 def same_everywhere(numbers: IntArray) -> bool:

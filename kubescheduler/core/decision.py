@@ -10,16 +10,32 @@ import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import InputError, nearest
+from clusterstate.changes import ChangeLog
+from clusterstate.errors import InputError, StaleDecisionError, nearest
 from clusterstate.growable import NO_NUMBERS, IntArray
 from clusterstate.objects import FrozenMap
+from clusterstate.podinfo import PodInfo
+from clusterstate.snapshot import Snapshot
+from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
-from kubescheduler.core.evidence import Explainer, NodeExplanation, ScoreSource
+from kubescheduler.core.evidence import (
+    Explainer,
+    NodeExplanation,
+    RawAndFinal,
+    custom_evidence,
+    extender_evidence,
+    nothing_scores,
+    rule_evidence,
+    worked_out,
+)
+from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.lazy_results import Scores, ScoreTable
+from kubescheduler.core.scoring import Scored
 from kubescheduler.core.sharing import CopiedAsItself, in_turn
 from kubescheduler.core.total_tables import LazyScores
 from priorities.score_evidence import ScoreEvidence
+from priorities.types import PriorityConfig
 
 UNSTATED = {
     "pods": ("Insufficient pods", "Too many pods"),
@@ -75,6 +91,122 @@ def kept_ranking_note(pod: str, host: str) -> str:
     return f"{pod}: {host} is the next node of the ranking kept from the pod before, which looks the same; not scored"
 
 
+CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
+
+
+class ScoreSource:
+    """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
+
+    __slots__ = (
+        "_extender_scale",
+        "_feasible",
+        "_known",
+        "_log",
+        "_numbers",
+        "_pod",
+        "_priorities",
+        "_rows",
+        "_version",
+        "_view",
+        "_views",
+    )
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        view: Callable[[], Snapshot],
+        priorities: Sequence[WeightedPriority],
+        log: ChangeLog,
+        extender_scale: int = 1,
+        rows: IntArray | None = None,
+        views: Mapping[str, SeenNodes] = FrozenMap(),
+    ) -> None:
+        """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
+        the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
+        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own.
+        views: rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
+        self._pod = pod
+        self._view = view
+        self._priorities = priorities
+        self._log = log
+        self._version = sum(log.versions.values())
+        self._extender_scale = extender_scale
+        self._rows = rows
+        self._views = views
+        self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
+        self._feasible: Snapshot | None = None
+        self._numbers: dict[str, RawAndFinal] = {}
+
+    def evidence(self, decided: Decision, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
+        """What each score of a node was made of, rules first; empty for a node that was not scored.
+
+        rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
+        time after the cluster has changed.
+        """
+        explained = self._known.get(node)
+        if explained is None:
+            explained = self._work_out(decided, node, rules)
+            if rules is None:
+                self._known[node] = explained
+        return explained
+
+    def raw(self, decided: Decision, rule: str) -> Scores:
+        """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
+        release does not keep them. Raises StaleDecisionError."""
+        if rule in decided.raws:
+            return decided.raws[rule]
+        config = next((one.config for one in self._priorities if one.config.name == rule), None)
+        if config is None or config.reduce is None or config.constant(self._pod) is not None:
+            return decided.scores[rule]
+        self._check_moment()
+        pod, view = self._views.get(rule, (self._pod, self._seen(decided)))
+        return self._worked_out(config, pod, view)[0]
+
+    def _check_moment(self) -> None:
+        if sum(self._log.versions.values()) != self._version:
+            raise StaleDecisionError(CHANGED)
+
+    def _seen(self, decided: Decision) -> Snapshot:
+        """The feasible nodes as they were scored."""
+        if self._feasible is None:
+            self._feasible = self._view().only(decided.feasible if self._rows is None else self._rows)
+        return self._feasible
+
+    def _work_out(self, decided: Decision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
+        self._check_moment()
+        snapshot = self._view()
+        row = snapshot.row_of(node)
+        places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
+        if not places or not len(decided.totals):
+            return ()
+        at = places[0]
+        view = self._seen(decided)
+        asked = [name for name in decided.scores if rules is None or name in rules]
+        scores = [self._of_rule(decided, name, view, at) for name in asked]
+        traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
+        scores += [one for one in traces if one is not None]
+        return tuple(scores) if scores or not decided.totals[at] else (nothing_scores(decided.release),)
+
+    def _of_rule(self, decided: Decision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
+        weight = decided.weights[name]
+        for priority in self._priorities:
+            if priority.config.name == name:
+                config = priority.config
+                pod, view = self._views.get(name, (self._pod, view))
+                return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
+        raw, final = (
+            given if isinstance(given, int) else int(given[at]) for given in (decided.raws[name], decided.scores[name])
+        )
+        return custom_evidence(name, raw, final, weight)
+
+    def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+        """A rule's numbers, once for all nodes that are asked about."""
+        numbers = self._numbers.get(config.name)
+        if numbers is None:
+            numbers = self._numbers[config.name] = worked_out(config, pod, feasible)
+        return numbers
+
+
 @attrs.frozen(eq=False, repr=False)
 class Decision(CopiedAsItself, FilterResults):
     """Where one pod goes, and why; the same class for every release.
@@ -87,11 +219,8 @@ class Decision(CopiedAsItself, FilterResults):
 
     feasible: IntArray = NO_NUMBERS
     """(n,) int64: the rows that fit, in list order."""
-    _totals: IntArray = NO_NUMBERS
-    _scores: Mapping[str, Scores] = FrozenMap()
-    _raws: Mapping[str, Scores] = FrozenMap()
-    _held: LazyScores | None = attrs.field(default=None, repr=False)
-    """The totals, scores and raw scores, instead of the fields above: put together when somebody asks for them."""
+    _scored: Scored | LazyScores = attrs.field(factory=Scored)
+    """The totals, scores and raw scores."""
     weights: Mapping[str, int] = FrozenMap()
     """By priority."""
     scale: int = LEGACY_SCALE
@@ -168,20 +297,19 @@ class Decision(CopiedAsItself, FilterResults):
     @in_turn
     def totals(self) -> IntArray:
         """(n,) int64: the weighted sums of ``feasible``; empty when nothing was scored."""
-        return self._totals if self._held is None else self._held.totals
+        return self._scored.totals
 
     @property
     @in_turn
     def scores(self) -> ScoreTable:
         """By priority, the scores of ``feasible`` before the weight; ``scores.to_dict()`` has them by node."""
-        scores = self._scores if self._held is None else self._held.scores
-        return ScoreTable(scores, self.names, self.feasible)
+        return ScoreTable(self._scored.scores, self.names, self.feasible)
 
     @property
     @in_turn
     def raws(self) -> Mapping[str, Scores]:
         """By plugin, its scores before they were normalised; empty for legacy releases."""
-        return self._raws if self._held is None else self._held.raws
+        return self._scored.raws
 
     def score(self, priority: str) -> dict[str, int]:
         """Node → one priority's score before its weight. Raises InputError for one that scored nothing."""

@@ -16,13 +16,16 @@ from clusterstate.hypothetical.added_pods import ClassesOfRun
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
-from kubescheduler.core.decision import kept_ranking_note
+from kubescheduler.core.decision import Decision, kept_ranking_note
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import Choose, Placings, RunOfPods, RunOverError, RunRules
 from kubescheduler.core.selection import FirstByName, TieBreak
 
 FEWEST = 8
 """Pods that are not worth a run."""
+MOST = 1 << 14
+"""Pods that are placed at a time."""
+LONGEST_WAIT = 1024
 
 
 class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
@@ -272,6 +275,28 @@ def placed_in_bulk(
         return None
     ready = ready.over(alike)
     return ready.assume(pods, ready.choose(tie_break), algorithm.release)
+
+
+def placed_in_order(
+    place_run: Callable[[Sequence[Pod]], PlacedRun | None], pods: Sequence[Pod], one: Callable[[Pod], Decision]
+) -> Iterator[Decision | PlacedRun]:
+    """What becomes of each pod, each placed before the next, the same as if ``one`` was called for all of them.
+
+    place_run: a scheduler's. one: decides on a pod, as one in a sequence, and assumes it. It is called when its
+    decision is asked for. Where runs come to nothing they are tried more and more seldom.
+    """
+    at = wait = plain = 0
+    while at < len(pods):
+        if plain >= wait:
+            run = place_run(pods[at : at + MOST])
+            worth = run is not None and len(run) > FEWEST
+            wait, plain = 0 if worth else min(2 * wait + FEWEST, LONGEST_WAIT), 0
+            if run is not None:
+                at += len(run)
+                yield run
+                continue
+        yield one(pods[at])
+        at, plain = at + 1, plain + 1
 
 
 def asks_for_a_node(pod: Pod) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,13 +12,11 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import LOCAL, ChangeLog, Reads, flags_of
 from clusterstate.errors import InputError, StaleDecisionError
 from clusterstate.growable import IntArray
-from clusterstate.objects import FrozenMap, Pod
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.algorithm import WeightedPriority
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.shown_table import Shown, ShownTable
@@ -32,26 +30,13 @@ CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 UNKNOWN: dict[str, Any] = {"unknown": "a custom rule; what it looked at is not known"}
 
 
-def raw_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> IntArray:
-    """(n,) the raw scores of exactly the feasible rows. Raises PriorityError."""
-    raw = config.map(pod, feasible)
-    return raw if config.settle is None else config.settle(pod, feasible, raw)
-
-
 RawAndFinal = tuple[IntArray, IntArray]
 """((n,) raw scores, (n,) the same normalised) of the feasible rows."""
 
 
-def raw_and_final(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
+def worked_out(config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
     """What a priority, or a plugin over columns, gives the feasible rows. Raises PriorityError as scoring does."""
-    raw = raw_scores(config, pod, feasible)
-    return raw, raw if config.reduce is None else config.reduce(pod, feasible, raw)
-
-
-def final_scores(config: PriorityConfig, pod: PodInfo, feasible: Snapshot, mapped: IntArray) -> IntArray:
-    """(n,) the scores of exactly the feasible rows, from what ``map`` gave for them. Raises PriorityError."""
-    raw = mapped if config.settle is None else config.settle(pod, feasible, mapped)
-    return raw if config.reduce is None else config.reduce(pod, feasible, raw)
+    return config.raw_and_final(pod, feasible, config.map(pod, feasible))
 
 
 def rule_evidence(
@@ -61,11 +46,11 @@ def rule_evidence(
     feasible: Snapshot,
     at: int,
     weight: int,
-    numbers: Callable[[PriorityConfig, PodInfo, Snapshot], RawAndFinal] = raw_and_final,
+    numbers: Callable[[PriorityConfig, PodInfo, Snapshot], RawAndFinal] = worked_out,
 ) -> ScoreEvidence:
     """Of a priority, or of a plugin over columns. at: the node's position in ``feasible``.
 
-    numbers: ``raw_and_final``, which may remember its answers. Raises PriorityError as scoring does.
+    numbers: ``worked_out``, which may remember its answers. Raises PriorityError as scoring does.
     """
     constant = config.constant(pod)
     try:
@@ -141,163 +126,6 @@ def nothing_scores(release: str) -> ScoreEvidence:
     """Every node counts 1 where no rule scores at all."""
     inputs = {"rules that score": "none"}
     return ScoreEvidence("no rule", f"{release} PrioritizeNodes", NOTHING_SCORES_PAGE, inputs, "1", 1, None, 1, 1, 1)
-
-
-# --- of a whole decision -------------------------------------------------------------------
-
-CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
-
-
-class ScoredDecision(Protocol):
-    """What a decision says of the nodes that it scored; see Decision."""
-
-    @property
-    def release(self) -> str:
-        """The release that decided."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of all nodes, by row."""
-
-    @property
-    def feasible(self) -> IntArray:
-        """The rows of the nodes that fit."""
-
-    @property
-    def totals(self) -> IntArray:
-        """The total of each feasible node."""
-
-    @property
-    def scores(self) -> Mapping[str, IntArray | int]:
-        """Rule → the score of each feasible node before its weight, or one for all."""
-
-    @property
-    def raws(self) -> Mapping[str, IntArray | int]:
-        """Rule → the score of each feasible node before normalisation, or one for all."""
-
-    @property
-    def weights(self) -> Mapping[str, int]:
-        """Rule → its weight."""
-
-    @property
-    def extenders(self) -> tuple[ExtenderTrace, ...]:
-        """What the extenders answered."""
-
-
-class ScoreSource:
-    """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
-
-    __slots__ = (
-        "_extender_scale",
-        "_feasible",
-        "_known",
-        "_log",
-        "_numbers",
-        "_pod",
-        "_priorities",
-        "_rows",
-        "_version",
-        "_view",
-        "_views",
-    )
-
-    def __init__(
-        self,
-        pod: PodInfo,
-        view: Callable[[], Snapshot],
-        priorities: Sequence[WeightedPriority],
-        log: ChangeLog,
-        extender_scale: int = 1,
-        rows: IntArray | None = None,
-        views: Mapping[str, SeenNodes] = FrozenMap(),
-    ) -> None:
-        """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
-        the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
-        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own.
-        views: rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
-        self._pod = pod
-        self._view = view
-        self._priorities = priorities
-        self._log = log
-        self._version = sum(log.versions.values())
-        self._extender_scale = extender_scale
-        self._rows = rows
-        self._views = views
-        self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
-        self._feasible: Snapshot | None = None
-        self._numbers: dict[str, RawAndFinal] = {}
-
-    def evidence(
-        self, decided: ScoredDecision, node: str, rules: Container[str] | None = None
-    ) -> tuple[ScoreEvidence, ...]:
-        """What each score of a node was made of, rules first; empty for a node that was not scored.
-
-        rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
-        time after the cluster has changed.
-        """
-        explained = self._known.get(node)
-        if explained is None:
-            explained = self._work_out(decided, node, rules)
-            if rules is None:
-                self._known[node] = explained
-        return explained
-
-    def raw(self, decided: ScoredDecision, rule: str) -> IntArray | int:
-        """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
-        release does not keep them. Raises StaleDecisionError."""
-        if rule in decided.raws:
-            return decided.raws[rule]
-        config = next((one.config for one in self._priorities if one.config.name == rule), None)
-        if config is None or config.reduce is None or config.constant(self._pod) is not None:
-            return decided.scores[rule]
-        self._check_moment()
-        pod, view = self._views.get(rule, (self._pod, self._seen(decided)))
-        return self._worked_out(config, pod, view)[0]
-
-    def _check_moment(self) -> None:
-        if sum(self._log.versions.values()) != self._version:
-            raise StaleDecisionError(CHANGED)
-
-    def _seen(self, decided: ScoredDecision) -> Snapshot:
-        """The feasible nodes as they were scored."""
-        if self._feasible is None:
-            self._feasible = self._view().only(decided.feasible if self._rows is None else self._rows)
-        return self._feasible
-
-    def _work_out(self, decided: ScoredDecision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
-        self._check_moment()
-        snapshot = self._view()
-        row = snapshot.row_of(node)
-        places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
-        if not places or not len(decided.totals):
-            return ()
-        at = places[0]
-        view = self._seen(decided)
-        asked = [name for name in decided.scores if rules is None or name in rules]
-        scores = [self._of_rule(decided, name, view, at) for name in asked]
-        traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
-        scores += [one for one in traces if one is not None]
-        return tuple(scores) if scores or not decided.totals[at] else (nothing_scores(decided.release),)
-
-    def _of_rule(self, decided: ScoredDecision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
-        weight = decided.weights[name]
-        for priority in self._priorities:
-            if priority.config.name == name:
-                config = priority.config
-                pod, view = self._views.get(name, (self._pod, view))
-                return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
-        return custom_evidence(name, _at(decided.raws[name], at), _at(decided.scores[name], at), weight)
-
-    def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
-        """A rule's numbers, once for all nodes that are asked about."""
-        numbers = self._numbers.get(config.name)
-        if numbers is None:
-            numbers = self._numbers[config.name] = raw_and_final(config, pod, feasible)
-        return numbers
-
-
-def _at(scores: IntArray | int, at: int) -> int:
-    return scores if isinstance(scores, int) else int(scores[at])
 
 
 # --- why a node was refused or fits -------------------------------------------------------------

@@ -86,12 +86,9 @@ class GenericScheduler:
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
 
-    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:  # noqa: ARG002
-        """Decides and assumes the first of the pods that no rule can tell apart, one after another as ``decide`` and
-        ``assume_pod`` do; None, or fewer than there are: from there on pods have to be decided one by one.
-
-        in_sequence: without meaning here.
-        """
+    def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
+        """Decides and assumes the first of the pods that no rule can tell apart, one after another as ``decide`` in a
+        sequence and ``assume_pod`` do; None, or fewer than there are: from there on pods are decided one by one."""
         if self.steps is not no_steps:
             return None
         from kubescheduler.core.equal_runs import placed_in_bulk

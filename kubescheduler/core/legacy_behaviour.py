@@ -17,7 +17,7 @@ from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.extender_calls import SnapshotRows
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.preemption_choice import NodePick, pick_1_16
-from kubescheduler.core.selection import InTurnTie, ReservoirTie, RoundRobinTie, TieBreak, nodes_to_find
+from kubescheduler.core.selection import ReservoirTie, TieBreak, nodes_to_find
 from priorities.types import PriorityError
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -65,21 +65,6 @@ def scheduler_of_1_4(pod: Pod) -> str:
     return pod.metadata.annotations.get(SCHEDULER_ANNOTATION_1_4) or DEFAULT_SCHEDULER
 
 
-def reservoir_tie(rng: random.Random) -> TieBreak:
-    """Chooses by reservoir sampling. Upstream: 1.16 selectHost."""
-    return ReservoirTie(rng)
-
-
-def round_robin_tie(_: random.Random) -> TieBreak:
-    """Takes turns. Upstream: 1.4 selectHost."""
-    return RoundRobinTie()
-
-
-def in_turn_tie(_: random.Random) -> TieBreak:
-    """Takes turns in the order of the nodes. Upstream: 1.13 and 1.15 selectHost."""
-    return InTurnTie()
-
-
 def itself(pod: Pod) -> tuple[Pod, ...]:
     """The pod's own, whether it has one or not. Upstream: 1.16 Preempt."""
     return (pod,)
@@ -101,7 +86,7 @@ class LegacyBehaviour(msgspec.Struct, frozen=True):
     """The text for an error of a priority over so many feasible nodes."""
     fit_error: Callable[[FilterResults], str] = fit_error_1_16
     """The text when no node fits."""
-    upstream_tie: Callable[[random.Random], TieBreak] = reservoir_tie
+    upstream_tie: Callable[[random.Random], TieBreak] = ReservoirTie
     """The release's own choice among equal totals."""
     scores_single: bool = False
     """Nodes are scored also when just one fits."""

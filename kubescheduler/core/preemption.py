@@ -44,11 +44,10 @@ from kubescheduler.core.preemption_trials import (
     FoundVictims,
     PreemptionAttempt,
     VictimRules,
-    exhausted_budgets,
+    exhausted,
     find_candidates,
     find_victims,
     moving_and_fixed,
-    protected_classes,
     trials,
 )
 from predicates.types import FitPredicate
@@ -378,7 +377,9 @@ def preempt(
     if not rows.any():
         return Preemption(cleared=algorithm.behaviour.cleared(pod))
     attempt = PreemptionAttempt(pod, state.info, algorithm.predicates, cache, memory.roster.refresh())
-    candidates = memory.candidates(attempt, state, rows, VictimRules(functools.partial(_protect, cache), alike=True))
+    candidates = memory.candidates(
+        attempt, state, rows, VictimRules(functools.partial(exhausted, cache.objects), alike=True)
+    )
     pick = algorithm.behaviour.pick
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested and len(candidates):
@@ -388,10 +389,6 @@ def preempt(
     costs = candidates.costs()
     steps = functools.partial(pick_steps, pick, costs, candidates.listed)
     return _preemption(pod, candidates, chosen_names(candidates, pick(costs), cache), cache, steps)
-
-
-def _protect(cache: ClusterCache, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:
-    return protected_classes(exhausted_budgets(cache.objects), roster, rows, victims)
 
 
 def chosen_names(candidates: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:

@@ -16,9 +16,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.overlay import RowOverlay
 from clusterstate.hypothetical.pods_by_importance import PodsByImportance
-from clusterstate.objects import Pod
+from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
+from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated import Found, judge, nominated_changes, stay_on_their_rows
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, earliest_starts, nodes_of_kinds
@@ -280,9 +280,6 @@ def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
     return Part(rows, tried, BatchTrial(attempt.by(moving), tried), copies, allowed)
 
 
-Budgets = Sequence[tuple[str, Matcher]]
-"""(namespace, selector) of the PodDisruptionBudgets that allow no disruption."""
-
 Protect = Callable[[PodsByImportance, IntArray, Mask], Mask]
 """Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
 
@@ -375,26 +372,21 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
     return FoundVictims(part.rows, fitting, rows, fits, kind_of, victims, protected)
 
 
-def protected_classes(budgets: Budgets, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
-    """A budget that allows no disruption selects the pod's class; every pod is judged alone."""
+def selector_of(budget: PodDisruptionBudget) -> Callable[[PodInfo], bool] | None:
+    """Whether a budget is about a pod; None: its selector is absent, empty or invalid, and protects nothing."""
+    if budget.selector is None:
+        return None
+    try:
+        matcher = compile_label_selector(budget.selector)
+    except SelectorError:
+        return None
+    if matcher.everything:
+        return None
+    return lambda info: bool(info.labels) and info.namespace == budget.metadata.namespace and matcher(info.labels)
 
-    def is_protected(info: PodInfo) -> bool:
-        if not info.labels:
-            return False
-        return any(namespace == info.namespace and matches(info.labels) for namespace, matches in budgets)
 
-    return roster.select(rows, is_protected)
-
-
-def exhausted_budgets(objects: ClusterObjects) -> Budgets:
-    """The budgets that allow no disruption; a selector that is empty or invalid protects nothing."""
-    out: list[tuple[str, Matcher]] = []
-    for budget in objects.pod_disruption_budgets.values():
-        if budget.disruptions_allowed <= 0 and budget.selector is not None:
-            try:
-                matcher = compile_label_selector(budget.selector)
-            except SelectorError:
-                continue
-            if not matcher.everything:
-                out.append((budget.metadata.namespace, matcher))
-    return out
+def exhausted(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
+    """(K, n) bool: some budget that allows no disruption selects the pod's class; every pod is judged alone."""
+    budgets = [b for b in objects.pod_disruption_budgets.values() if b.disruptions_allowed <= 0]
+    selectors = [selects for budget in budgets if (selects := selector_of(budget)) is not None]
+    return roster.select(rows, lambda info: any(selects(info) for selects in selectors))

@@ -16,7 +16,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.evidence import final_scores
 from kubescheduler.core.pod_classes import ClassState
 from predicates.types import FitPredicate, NodeError, failing
 from priorities.types import PriorityConfig, PriorityError
@@ -182,7 +181,7 @@ class StillScores:
         view = self._rules.snapshot.only(rows)
         for score in self._others:
             try:
-                finals = final_scores(score.config, self._rules.info, view, score.raw[rows])
+                _, finals = score.config.raw_and_final(self._rules.info, view, score.raw[rows])
             except PriorityError:
                 raise RunOverError from None
             sums += np.int64(score.weight) * finals

@@ -21,9 +21,9 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import NO_NODES, Decision
+from kubescheduler.core.decision import NO_NODES, Decision, ScoreSource
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.evidence import Explainer, ScoreSource
+from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
 from kubescheduler.core.nominated import NominatedMemory
@@ -185,9 +185,7 @@ class Attempt(msgspec.Struct, eq=False):
             nodes_total=columns.node_count,
             with_nominated=filtered.with_nominated,
             every_reason=algorithm.always_check_all_predicates,
-            totals=self.scored.totals,
-            scores=self.scored.scores,
-            held=self.held,
+            scored=self.scored if self.held is None else self.held,
             weights=self.weights,
             score_source=self.source,
             host=host,

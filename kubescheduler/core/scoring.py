@@ -79,8 +79,7 @@ def prioritize(
 
 def _seen(config: PriorityConfig, info: PodInfo, view: Snapshot) -> Scores:
     """One priority's scores of the rows of a view."""
-    raw = config.map(info, view)
-    return raw if config.reduce is None else config.reduce(info, view, raw)
+    return config.raw_and_final(info, view, config.map(info, view))[1]
 
 
 RawAndReduced = tuple[Scores, Scores]
@@ -96,8 +95,7 @@ def raw_and_reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: 
 
 def normalised(config: PriorityConfig, info: PodInfo, view: Snapshot, mapped: IntArray) -> RawAndReduced:
     """The same of (n,) what ``map`` gave for exactly the rows of the view."""
-    raw = mapped if config.settle is None else config.settle(info, view, mapped)
-    final = raw if config.reduce is None else config.reduce(info, view, raw)
+    raw, final = config.raw_and_final(info, view, mapped)
     shared = one_for_all(raw)
     return shared, shared if final is raw else one_for_all(final)
 

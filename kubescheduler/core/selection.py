@@ -55,37 +55,28 @@ class ReservoirTie:
         return chosen
 
 
-class RoundRobinTie:
-    """By descending name, the next one each time. Upstream: 1.4 selectHost.
-
-    The count goes on over all decisions, also those where a single node is best.
-    """
-
-    def __init__(self) -> None:
-        self._decisions = 0
-
-    def choose(self, tied: IntArray, ranks: IntArray) -> int:
-        """The tied row whose turn it is."""
-        by_name = tied[(-ranks[tied]).argsort()]
-        chosen = int(by_name[self._decisions % len(tied)])
-        self._decisions += 1
-        return chosen
-
-
 class InTurnTie:
     """In the order of the nodes, the next one each time. Upstream: 1.13 and 1.15 selectHost.
 
     The count goes on over all decisions, also those where a single node is best.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, _: random.Random | None = None) -> None:
+        """Nothing is drawn."""
         self._decisions = 0
 
     def choose(self, tied: IntArray, ranks: IntArray) -> int:  # noqa: ARG002
         """The tied row whose turn it is."""
-        chosen = int(tied[self._decisions % len(tied)])
         self._decisions += 1
-        return chosen
+        return int(tied[(self._decisions - 1) % len(tied)])
+
+
+class RoundRobinTie(InTurnTie):
+    """The same by descending name. Upstream: 1.4 selectHost."""
+
+    def choose(self, tied: IntArray, ranks: IntArray) -> int:
+        """The tied row whose turn it is."""
+        return super().choose(tied[(-ranks[tied]).argsort()], ranks)
 
 
 def nodes_to_find_1_13(nodes: int, percentage: int) -> int:

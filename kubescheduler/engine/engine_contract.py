@@ -54,7 +54,7 @@ class PodScheduler(Protocol):
     ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
 
-    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+    def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
         """Decides and assumes the first pods in one go, if no rule can tell them apart: see
         GenericScheduler.place_run."""
 

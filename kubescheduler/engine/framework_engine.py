@@ -256,13 +256,13 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)
 
-    def place_run(self, pods: Sequence[Pod], *, in_sequence: bool = False) -> PlacedRun | None:
+    def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
         """See ``GenericScheduler.place_run``."""
         name = pods[0].spec.scheduler_name or DEFAULT_SCHEDULER_NAME
         scheduler = self.schedulers.get(name)
         if scheduler is None or self.has_custom_plugins:
             return None
-        return scheduler.place_run(pods, self._is_held(name), self._numbers if in_sequence else None)
+        return scheduler.place_run(pods, self._is_held(name), self._numbers)
 
     def _is_held(self, profile: str) -> Callable[[Pod], bool]:
         """Whether a PreEnqueue plugin of a profile holds a pod back."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from clusterstate.objects import Pod
+from kubescheduler.core.status import Status
 from kubescheduler.queue.heap import Rank
 
 
@@ -38,20 +39,8 @@ class Failed(Protocol):
         """Those of the rejectors whose event has the pod tried at once."""
 
 
-class PreEnqueueRefusal(Protocol):
-    """Why a PreEnqueue plugin does not let a pod in."""
-
-    @property
-    def plugin(self) -> str:
-        """The plugin's name."""
-
-    @property
-    def message(self) -> str:
-        """The plugin's text."""
-
-
-PreEnqueue = Callable[[Pod, str], Any]
-"""Of (pod, the plugin to ask first): a Refusal, or None."""
+PreEnqueue = Callable[[Pod, str], Status | None]
+"""Of (pod, the plugin to ask first): why a plugin does not let it in, or None."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -85,7 +74,7 @@ class QueueEntry(msgspec.Struct, eq=False):
     """How many attempts plugins rejected."""
     errors: int = 0
     """How many attempts in a row ended in an error (1.36)."""
-    gate: PreEnqueueRefusal | None = None
+    gate: Status | None = None
     """Why it is held back from the queue, None when it is not."""
     first_tried: float = math.nan
     """When it was first popped."""

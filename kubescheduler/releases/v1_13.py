@@ -29,9 +29,9 @@ from kubescheduler.config.policy.policy_1_16 import (
     total_weight_error,
 )
 from kubescheduler.config.policy.policy_checks import FROM_POLICY
-from kubescheduler.core.legacy_behaviour import LegacyBehaviour, in_turn_tie, itself_if_nominated
+from kubescheduler.core.legacy_behaviour import LegacyBehaviour, itself_if_nominated
 from kubescheduler.core.preemption_choice import pick_1_13
-from kubescheduler.core.selection import nodes_to_find_1_13
+from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.answers import first_value
 from kubescheduler.extender.encoding import pod_as_read
@@ -204,7 +204,7 @@ LEGACY = replace(
     gated_priorities=GATED_PRIORITIES,
     behaviour=LegacyBehaviour(
         places=AnsweredRows1_16,
-        upstream_tie=in_turn_tie,
+        upstream_tie=InTurnTie,
         cleared=itself_if_nominated,
         enough=nodes_to_find_1_13,
         order=by_priority,

@@ -12,7 +12,8 @@ from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
-from kubescheduler.core.legacy_behaviour import itself, reservoir_tie
+from kubescheduler.core.legacy_behaviour import itself
+from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import v1_13, v1_15
 from kubescheduler.releases.changes import (
     after,
@@ -129,7 +130,7 @@ CHANGES = (
         "ties-are-drawn",
         "Among the nodes with the highest score one is drawn by chance; before, they took turns.",
         ChangeKind.ORDER,
-        behaviour(upstream_tie=reservoir_tie),
+        behaviour(upstream_tie=ReservoirTie),
     ),
     Change(
         "nomination-taken-back-without-asking",

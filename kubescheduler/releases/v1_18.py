@@ -38,8 +38,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     profile_for_provider_1_20,
 )
 from kubescheduler.core.filter_results import fit_error_1_16
-from kubescheduler.core.legacy_behaviour import reservoir_tie
-from kubescheduler.core.selection import nodes_to_find
+from kubescheduler.core.selection import ReservoirTie, nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
@@ -329,7 +328,7 @@ FRAMEWORK = FrameworkRules(
     deciding=DECIDING,
     cycle=cycle,
     queue=v1_16.queue,
-    upstream_tie=reservoir_tie,
+    upstream_tie=ReservoirTie,
     component=FORMAT,
     policies=POLICIES,
 )

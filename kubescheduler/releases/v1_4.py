@@ -30,9 +30,9 @@ from kubescheduler.core.legacy_behaviour import (
     never_waits,
     predicate_errors_1_4,
     priority_error_1_4,
-    round_robin_tie,
     scheduler_of_1_4,
 )
+from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.extender.answered_nodes import AnsweredRows1_4
 from kubescheduler.extender.answers import only_value
 from kubescheduler.extender.encoding import format_without_operands, pod_internal
@@ -196,7 +196,7 @@ LEGACY = LegacyRules(
         predicate_errors=predicate_errors_1_4,
         priority_error=priority_error_1_4,
         fit_error=fit_error_1_4,
-        upstream_tie=round_robin_tie,
+        upstream_tie=RoundRobinTie,
         scores_single=True,
         nominates=False,
         preempts=False,

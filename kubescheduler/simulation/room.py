@@ -11,8 +11,7 @@ import msgspec
 
 from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.core.equal_runs import PlacedRun
-from kubescheduler.core.placing_in_order import MOST, placed_in_order
+from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
 from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.releases.daemon_controllers import target_node
@@ -169,7 +168,7 @@ def _placed_copies(
     while limit is None or made < limit:
         count = batch if limit is None else min(batch, limit - made)
         copies = [copy(made + at) for at in range(1, count + 1)]
-        yield from placed_in_order(scheduler, copies, one)
+        yield from placed_in_order(scheduler.place_run, copies, one)
         made, batch = made + count, min(4 * batch, MOST)
 
 

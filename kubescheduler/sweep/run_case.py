@@ -25,7 +25,7 @@ from clusterstate.usage import CPU, MEMORY
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.spec import EngineSpec, Notice, no_notice
@@ -276,7 +276,7 @@ def _run(
     placements: dict[str, str | None] = {}
     errors: list[str] = []
     one = partial(_place, track=track, errors=errors)
-    for part in map(one, inputs.pods) if inputs.running else placed_in_order(scheduler, inputs.pods, one):
+    for part in map(one, inputs.pods) if inputs.running else placed_in_order(scheduler.place_run, inputs.pods, one):
         placements.update([(part.pod.key, part.host)] if isinstance(part, Decision) else part.by_pod())
     placements.update((pod.key, None) for pod in track.evicted if pod not in cache and pod.key in placements)
     seconds = clock() - start

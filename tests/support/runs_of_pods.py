@@ -25,8 +25,7 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.equal_runs import PlacedRun
-from kubescheduler.core.placing_in_order import placed_in_order
+from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.framework_engine import ProfiledScheduler, framework_engine_for
@@ -314,7 +313,7 @@ def in_bulk(scheduler: PodScheduler, pods: tuple[Pod, ...]) -> tuple[list[Line],
     """The same by runs, and how many of the pods went that way."""
     found: list[Line] = []
     bulk = 0
-    for part in placed_in_order(scheduler, pods, lambda pod: one(scheduler, pod)):
+    for part in placed_in_order(scheduler.place_run, pods, lambda pod: one(scheduler, pod)):
         if isinstance(part, PlacedRun):
             bulk += len(part)
             found += [(p.pod.key, p.host, p.fits, p.total, p.tied, p.notes, "") for p in part.placements()]

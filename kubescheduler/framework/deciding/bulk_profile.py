@@ -39,11 +39,10 @@ from kubescheduler.framework.deciding.score_plugins import EVERY_NODE, HeapTie, 
 
 
 def placed_in_bulk(  # noqa: PLR0911
-    host: ProfileScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
+    host: ProfileScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers
 ) -> PlacedRun | None:
     """Decides and assumes the first of the pods that no plugin can tell apart; see ``FrameworkScheduler.place_run``."""
-    batch = host.batch if numbers is not None else None
-    if not _can_run(host, batch):
+    if not _can_run(host):
         return None
     snapshot = host.cache.snapshot()
     try:
@@ -60,22 +59,20 @@ def placed_in_bulk(  # noqa: PLR0911
     if ready is None:
         return None
     ready = ready.over(alike)
-    if batch is None:
-        placings = _choose(host, ready)
-        if numbers is not None:
-            numbers.take(len(placings.rows))
-        return ready.assume(pods, placings, host.frame.release)
-    assert numbers is not None
-    return _with_rankings(host, batch, ready, pods, numbers, snapshot)
+    if host.batch is not None:
+        return _with_rankings(host, host.batch, ready, pods, numbers, snapshot)
+    placings = _choose(host, ready)
+    numbers.take(len(placings.rows))
+    return ready.assume(pods, placings, host.frame.release)
 
 
-def _can_run(host: ProfileScheduler, batch: OpportunisticBatch | None) -> bool:
+def _can_run(host: ProfileScheduler) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
     custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
     if custom or type(host.frame.observer) is not Observer:
         return False
-    if batch is not None and batch.signers is not None and isinstance(host.tie_break, HeapTie):
+    if host.batch is not None and host.batch.signers is not None and isinstance(host.tie_break, HeapTie):
         return False
     columns = host.cache.columns
     return can_run(compiled.algorithm) and bool(columns.listed_count) and columns.listed_count == columns.node_count

@@ -22,10 +22,7 @@ from kubescheduler.framework.contract.plugin import Fragments, Plugin, Sign, Sig
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from kubescheduler.framework.deciding.compiled_profile import Frame
-from kubescheduler.framework.deciding.score_plugins import HeapTie
-
-Order = list[int]
-"""Positions of the ranking, laid out as a binary max-heap of their totals."""
+from kubescheduler.framework.deciding.score_plugins import HeapTie, Order, heap_of, pop_root
 
 
 class KeptRanking(msgspec.Struct, eq=False):
@@ -77,33 +74,6 @@ class KeptRanking(msgspec.Struct, eq=False):
         row = self.tie_break.choose(self.feasible[tied], self.ranks)
         self._there &= self.feasible != row
         return row
-
-
-def heap_of(totals: list[int]) -> Order:
-    """The positions of totals as a binary max-heap, built in place from their order. Upstream: Go's heap.Init."""
-    heap = list(range(len(totals)))
-    for at in reversed(range(len(heap) // 2)):
-        _sift(heap, totals, at, len(heap))
-    return heap
-
-
-def pop_root(heap: Order, totals: list[int]) -> int:
-    """Takes the root out of a heap and returns its position in ``totals``. Upstream: Go's heap.Pop."""
-    last = len(heap) - 1
-    heap[0], heap[last] = heap[last], heap[0]
-    _sift(heap, totals, 0, last)
-    return heap.pop()
-
-
-def _sift(heap: Order, totals: list[int], at: int, end: int) -> None:
-    """Moves a node down until no child is greater; of two equal children the left one goes up."""
-    while (child := 2 * at + 1) < end:
-        if child + 1 < end and totals[heap[child + 1]] > totals[heap[child]]:
-            child += 1
-        if totals[heap[child]] <= totals[heap[at]]:
-            return
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
 
 
 MAX_AGE = 0.5

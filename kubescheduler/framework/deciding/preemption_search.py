@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import partial
 
 import msgspec
 import numpy as np
@@ -16,8 +15,6 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
-from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
@@ -35,7 +32,7 @@ from kubescheduler.core.preemption_choice import (
     steps_of,
 )
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
-from kubescheduler.core.preemption_trials import VictimRules, trials
+from kubescheduler.core.preemption_trials import VictimRules, selector_of, trials
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 
@@ -81,10 +78,10 @@ def violating(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray,
     infos = [roster.infos[code] for code in np.unique(roster.codes[:, rows][victims]).tolist()]
     labels = {(info.namespace, label) for info in infos if info is not None for label in info.labels.items()}
     for budget in objects.pod_disruption_budgets.values():
-        matcher = _matcher(budget) if _may_select(budget, labels) else None
-        if matcher is None:
+        selects = selector_of(budget) if _may_select(budget, labels) else None
+        if selects is None:
             continue
-        taken = roster.select(rows, partial(_selects, budget, matcher)) & victims
+        taken = roster.select(rows, selects) & victims
         if taken.any():
             if budget.disrupted_pods:
                 _spare(taken, budget.disrupted_pods, roster, rows)
@@ -97,27 +94,10 @@ def unprotected(_: ClusterObjects, __: PodsByImportance, ___: IntArray, victims:
     return np.zeros(victims.shape, np.bool_)
 
 
-def _matcher(budget: PodDisruptionBudget) -> Matcher | None:
-    """The budget's selector; None when it is absent, empty or invalid."""
-    if budget.selector is None:
-        return None
-    try:
-        matcher = compile_label_selector(budget.selector)
-    except SelectorError:
-        return None
-    return None if matcher.everything else matcher
-
-
 def _may_select(budget: PodDisruptionBudget, labels: Container[tuple[str, tuple[str, str]]]) -> bool:
     """Whether each of the labels that the budget wants is there in its namespace, on one pod or another."""
     wanted = () if budget.selector is None else budget.selector.match_labels.items()
     return all((budget.metadata.namespace, label) in labels for label in wanted)
-
-
-def _selects(budget: PodDisruptionBudget, matcher: Matcher, info: PodInfo) -> bool:
-    if not info.labels:
-        return False
-    return info.namespace == budget.metadata.namespace and matcher(info.labels)
 
 
 def _spare(taken: Mask, disrupted: tuple[str, ...], roster: PodsByImportance, rows: IntArray) -> None:

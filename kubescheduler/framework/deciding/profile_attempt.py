@@ -21,9 +21,9 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision
+from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, ScoreSource
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.evidence import Explainer, ScoreSource
+from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
 from kubescheduler.core.filtering import Filtered
 from kubescheduler.core.nominated import NominatedMemory
@@ -461,7 +461,6 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             "pending": passed.pending,
             "refused": self.refused if filtered is None else {**self.refused, **filtered.refused},
             "appends": rules.appends,
-            "raws": self.scored.raws,
             "pre_filter_plugins": narrowed.plugins,
             "pre_filter_message": "" if rejected is None else rejected.message,
             "from_kept_ranking": self.by_hint and host is not None,

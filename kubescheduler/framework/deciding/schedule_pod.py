@@ -45,12 +45,9 @@ class FrameworkScheduler(ProfileScheduler):
             return decision
         return attempt.post_filter(decision)
 
-    def place_run(
-        self, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers | None
-    ) -> PlacedRun | None:
+    def place_run(self, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers) -> PlacedRun | None:
         """See ``GenericScheduler.place_run``. is_held: whether a PreEnqueue plugin holds a pod back.
-        numbers: of the attempts of a scheduler that places one pod after the other; None: each is a question on its
-        own."""
+        numbers: of the attempts of a scheduler that places one pod after the other."""
         from kubescheduler.framework.deciding.bulk_profile import placed_in_bulk
 
         return placed_in_bulk(self, pods, is_held, numbers)

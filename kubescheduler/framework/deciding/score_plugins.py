@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from clusterstate.changes import ChangeLog
 from clusterstate.counting.tally import Tally
 from clusterstate.errors import SchedulingError
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.lazy_results import Scores
@@ -187,47 +189,51 @@ class HeapTie:
         return int(tied[0])
 
 
+Order = list[int]
+"""Positions of nodes, laid out as a binary max-heap of their totals."""
+
+
+def heap_of(totals: Sequence[Any]) -> Order:
+    """The positions of totals as a binary max-heap, built in place from their order. Upstream: Go's heap.Init."""
+    heap = list(range(len(totals)))
+    for at in reversed(range(len(heap) // 2)):
+        _sift(heap, totals, at, len(heap))
+    return heap
+
+
+def pop_root(heap: Order, totals: Sequence[Any]) -> int:
+    """Takes the root out of a heap and returns its position in ``totals``. Upstream: Go's heap.Pop."""
+    last = len(heap) - 1
+    heap[0], heap[last] = heap[last], heap[0]
+    _sift(heap, totals, 0, last)
+    return heap.pop()
+
+
+def _sift(heap: Order, totals: Sequence[Any], at: int, end: int) -> None:
+    """Moves a node down until no child is greater; of two equal children the left one goes up."""
+    while (child := 2 * at + 1) < end:
+        if child + 1 < end and totals[heap[child + 1]] > totals[heap[child]]:
+            child += 1
+        if totals[heap[child]] <= totals[heap[at]]:
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
 def heap_root(totals: IntArray, ranks: IntArray | None = None) -> int:
     """The position that a binary max-heap of (total, rank), built from the list as it is, has at its root.
 
-    totals: (n,) in list order, n ≥ 1. ranks: (n,), None: all equal. A child goes up only when it is greater, and the
-    right one before the left only when it is greater. Upstream: 1.36 selectHost, newNodeScoreHeap.
+    totals: (n,) in list order, n ≥ 1. ranks: (n,), None: all equal. Upstream: 1.36 selectHost, newNodeScoreHeap.
     """
-    return _first_best(totals) if ranks is None else _sifted(totals, ranks)
-
-
-def _first_best(totals: IntArray) -> int:
-    """Where no ranks decide: of the greatest, the first by node, left subtree, right subtree."""
+    if ranks is not None:
+        return heap_of(list(zip(totals.tolist(), ranks.tolist(), strict=True)))[0]
+    # Of the greatest, the first by node, left subtree, right subtree.
     at = np.flatnonzero(totals == totals.max())
     if len(at) == 1 or at[0] == 0:
         return int(at[0])
     levels = np.frexp(at + 1)[1]
     paths = (at + 1) << (levels[-1] - levels)
     return int(at[np.lexsort((levels, paths))[0]])
-
-
-def _sifted(totals: IntArray, ranks: IntArray) -> int:
-    """Whole levels at once, the lowest first."""
-    size = len(totals)
-    best = np.arange(size)
-    first = (1 << (size.bit_length() - 1)) - 1
-    while first > 0:
-        first = (first - 1) // 2
-        at = np.arange(first, min(2 * first + 1, size // 2))
-        if not len(at):
-            continue
-        left = best[2 * at + 1]
-        other = np.minimum(2 * at + 2, size - 1)
-        right = np.where(2 * at + 2 < size, best[other], left)
-        child = np.where(_greater(totals, ranks, right, left), right, left)
-        best[at] = np.where(_greater(totals, ranks, child, at), child, at)
-    return int(best[0])
-
-
-def _greater(totals: IntArray, ranks: IntArray, these: IntArray, those: IntArray) -> Mask:
-    more: Mask = totals[these] > totals[those]
-    more |= (totals[these] == totals[those]) & (ranks[these] > ranks[those])
-    return more
 
 
 def random_ranks(size: int, scored: IntArray, rng: random.Random) -> IntArray:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption, nominee_of
 from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items
+from kubescheduler.core.scoring import Scored
 from kubescheduler.core.status import Code, Status
 from tests.support.build import make_pod
 
@@ -224,13 +225,13 @@ def test_nominations(found: Preemption | None, nominee: str | None) -> None:
 
 def test_raw_scores() -> None:
     """By node, one number standing for all."""
-    made = decision(feasible=np.array([2, 0]), raws={"A": np.array([5, 7]), "B": 3})
+    made = decision(feasible=np.array([2, 0]), scored=Scored(raws={"A": np.array([5, 7]), "B": 3}))
     assert made.raw("A") == {"n2": 5, "n0": 7}
     assert made.raw("B") == {"n2": 3, "n0": 3}
 
 
 def test_a_legacy_release_has_no_codes_and_no_raw_scores() -> None:
     """Refused nodes have reasons only, and the raw score is the score."""
-    made = decision(coded=False, verdicts=REFUSED, feasible=np.array([2]), scores={"P": 4})
+    made = decision(coded=False, verdicts=REFUSED, feasible=np.array([2]), scored=Scored(scores={"P": 4}))
     assert (made.codes(), made.raw("P")) == ({}, {"n2": 4})
     assert made.reasons() == {"n0": ["a", "b"], "n1": ["b"], "n2": ["c"]}

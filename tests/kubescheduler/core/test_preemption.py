@@ -36,9 +36,8 @@ from kubescheduler.core.preemption_choice import choose, pick_1_16
 from kubescheduler.core.preemption_trials import (
     PreemptionAttempt,
     VictimRules,
-    exhausted_budgets,
+    exhausted,
     find_candidates,
-    protected_classes,
 )
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_from_provider
@@ -259,7 +258,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
     attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, PodsByImportance(cache.columns).refresh())
-    rows, budgets = np.arange(4), VictimRules(functools.partial(protected_classes, exhausted_budgets(cache.objects)))
+    rows, budgets = np.arange(4), VictimRules(functools.partial(exhausted, cache.objects))
     at_once = find_candidates(attempt, rows, budgets)
     alone = msgspec.structs.replace(
         attempt,

@@ -22,8 +22,8 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.find_nodes import Sampler, wanted_1_36
-from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, heap_of, pop_root
-from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root, random_ranks
+from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking
+from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_of, heap_root, pop_root, random_ranks
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import FakeExtender, answers, deciding, plugin, refusing, scoring
@@ -308,7 +308,7 @@ def test_worked_examples(totals: list[int], chosen: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=1, max_size=70))
 def test_it_is_a_heap(nodes: list[tuple[int, int]]) -> None:
-    """Whole levels at once give what one sift after the other gives."""
+    """Where no ranks decide, looking at the greatest alone gives what sifting gives."""
     totals, ranks = [total for total, _ in nodes], [rank for _, rank in nodes]
     assert heap_root(np.array(totals), np.array(ranks)) == literal(totals, ranks)
     assert heap_root(np.array(totals)) == literal(totals, [0] * len(totals))
