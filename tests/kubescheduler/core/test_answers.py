@@ -204,22 +204,22 @@ class ByZone:
         return self
 
 
-def test_rows_that_see_the_same_pods_are_judged_alike_until_something_else_changes() -> None:
-    """What was said of single rows is forgotten once all are looked at."""
+def test_rows_that_see_the_same_pods_are_checked_once_until_something_else_changes() -> None:
+    """What a check said of single rows is forgotten once all are looked at; scores are asked for each."""
     world = ByZone(Reads.ALL_PODS | Reads.NAMESPACES).known()
     for step, row, rows in (
-        (world.comes, 0, [1, 1]),
-        (world.goes, 0, [1, 1]),
-        (world.comes, 2, []),
-        (world.goes, 2, []),
+        (world.comes, 0, [1, 2]),
+        (world.goes, 0, [1, 2]),
+        (world.comes, 2, [2]),
+        (world.goes, 2, [2]),
     ):
         step(row)
         assert world.look() == rows
     world.changes_its_mind()
     assert world.look() == [NODES] * 2
-    for step, rows in ((world.comes, [1, 1]), (world.goes, [1, 1])):
+    for step in (world.comes, world.goes):
         step(0)
-        assert world.look() == rows
+        assert world.look() == [1, 2]
 
 
 def test_a_rule_that_reads_the_pods_of_a_row_and_of_its_domain() -> None:
