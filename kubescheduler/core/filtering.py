@@ -15,7 +15,7 @@ from clusterstate.objects import FrozenMap, Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues
-from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judge, judged_one_by_one
+from kubescheduler.core.nominated import Found, apart_from, judge, judged_one_by_one, judgements_of
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from predicates.types import NodeError, Verdict
@@ -35,10 +35,8 @@ class Filtered(msgspec.Struct, eq=False):
     nominated_codes: RowValues[Code] = NO_VALUES
 
 
-def find_feasible(
-    pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
-) -> Filtered:
-    """Judges every node. memory: what is remembered of nominated pods.
+def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> Filtered:
+    """Judges every node.
 
     Raises SchedulingError with the aggregated texts when a predicate erred on a node.
 
@@ -49,7 +47,7 @@ def find_feasible(
     feasible, everywhere = state.feasible, state.everywhere
     nominated: RowValues[Found] = NO_VALUES
     if algorithm.behaviour.nominates:
-        nominated = judge_with_nominated(pod, state, cache, algorithm, memory)
+        nominated = judge_with_nominated(pod, state, cache, algorithm)
     if nominated:
         feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
     if algorithm.percentage_of_nodes_to_score < 100:
@@ -80,9 +78,7 @@ def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValue
         raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
 
 
-def judge_with_nominated(
-    pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm, memory: NominatedMemory
-) -> RowValues[Found]:
+def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> RowValues[Found]:
     """The rows where the pod does not fit with the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
@@ -90,7 +86,7 @@ def judge_with_nominated(
     if not cache.nominated():
         return NO_VALUES
     every = algorithm.always_check_all_predicates
-    refusals = memory.of(state).judge(pod, state.info, state.checks, None, every=every)
+    refusals = judgements_of(state, cache).judge(pod, state.info, state.checks, None, every=every)
     if refusals is None:
 
         def judge_row(there: Snapshot) -> tuple[Found, Code]:

@@ -16,7 +16,6 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import nominee_of
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption
@@ -40,7 +39,6 @@ class GenericScheduler:
         scores = [priority.config for priority in algorithm.priorities]
         self._memory = Memory([*algorithm.predicates, *scores], lambda info, share: ClassState(info, algorithm, share))
         self._preemption = PreemptionMemory(cache, algorithm.behaviour.order)
-        self.nominated = NominatedMemory(cache)
         self._weights = {p.config.name: p.weight for p in algorithm.priorities}
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
@@ -134,7 +132,6 @@ class GenericScheduler:
         return PredicatesAttempt(
             *given,
             memory=self._memory,
-            nominated=self.nominated,
             again=self.again,
             steps=self.steps,
             filtered=filtered,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -233,9 +232,6 @@ def _judge_by(check: CheckState, info: PodInfo, snapshot: Snapshot) -> tuple[Ver
 
 # --- what is remembered ----------------------------------------------------------------------------
 
-MOST_STATES = 256
-"""Classes of pods of which judgements are remembered."""
-
 
 class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
     """The rows where a pod does not fit with the pods nominated there."""
@@ -374,20 +370,9 @@ class KeptJudgements:
         return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
 
 
-class NominatedMemory:
-    """What is remembered for every class of pods, those least recently decided forgotten first."""
-
-    def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-        self._kept: OrderedDict[ClassState, KeptJudgements] = OrderedDict()
-
-    def of(self, state: ClassState) -> KeptJudgements:
-        """What is remembered for pods of one class."""
-        kept = self._kept.get(state)
-        if kept is None:
-            kept = self._kept[state] = KeptJudgements(self._cache)
-            if len(self._kept) > MOST_STATES:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(state)
-        return kept
+def judgements_of(state: ClassState, cache: ClusterCache) -> KeptJudgements:
+    """What is remembered for pods of one class."""
+    if state.judgements is None:
+        state.judgements = KeptJudgements(cache)
+    kept: KeptJudgements = state.judgements
+    return kept

@@ -24,7 +24,7 @@ from priorities.types import PriorityConfig
 
 MEMORY = 1 << 28
 """Bytes that remembered rows may take, about."""
-STATE_BYTES, CHECK_BYTES, SCORE_BYTES = 36, 2, 8
+STATE_BYTES, CHECK_BYTES, SCORE_BYTES = 44, 2, 8
 """Bytes for each row, about: of a state with the totals that are kept, and of each rule that it alone remembers."""
 FEWEST_STATES = 16
 """So many are remembered however large they are."""
@@ -60,6 +60,7 @@ class ClassState:
     everywhere: these are all rows.
     kept: what is kept of the last decision, if that can be brought up to date; see ClassTotals. shared: what of it
         other classes may share. shared_totals: the same by what the classes that share it have in common.
+    judgements: what is kept of nodes with the pods that are nominated there; see nominated.py.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
     pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.
@@ -81,6 +82,7 @@ class ClassState:
         "feasible",
         "fits",
         "info",
+        "judgements",
         "kept",
         "pod_flags",
         "scores",
@@ -99,6 +101,7 @@ class ClassState:
         self.fits: Mask = np.zeros(0, np.bool_)
         self.everywhere = False
         self.kept: Any = None
+        self.judgements: Any = None
         self.shared: Any = None
         self.shared_totals: MutableMapping[Hashable, Any] = WeakValueDictionary()
         self._from: list[Mask] = []

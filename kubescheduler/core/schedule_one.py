@@ -26,7 +26,6 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filtering import Filtered, find_feasible
-from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import TieBreak
@@ -210,7 +209,6 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
 
     memory: Memory
-    nominated: NominatedMemory
     again: Callable[[Pod], Decision]
     """The pod decided once more, with every score."""
     steps: Steps
@@ -258,7 +256,7 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
     def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
         """Predicates, then extenders."""
         algorithm, info = self.algorithm, state.info
-        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm, self.nominated)
+        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm)
         self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
         self.places = algorithm.behaviour.places(snapshot)
         if algorithm.extenders:

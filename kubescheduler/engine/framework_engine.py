@@ -27,7 +27,7 @@ from kubescheduler.framework.contract.custom_plugins import misnamed_methods, ne
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
-from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.profiles.plugin_loading import registry_with
@@ -262,7 +262,9 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         scheduler = self.schedulers.get(name)
         if scheduler is None or self.has_custom_plugins:
             return None
-        return scheduler.place_run(pods, self._is_held(name), self._numbers)
+        from kubescheduler.framework.deciding.bulk_profile import placed_in_bulk
+
+        return placed_in_bulk(scheduler, pods, self._is_held(name), self._numbers)
 
     def _is_held(self, profile: str) -> Callable[[Pod], bool]:
         """Whether a PreEnqueue plugin of a profile holds a pod back."""

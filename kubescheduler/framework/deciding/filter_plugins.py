@@ -14,7 +14,7 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.nominated import Found, NominatedMemory, apart_from, judged_one_by_one
+from kubescheduler.core.nominated import Found, apart_from, judged_one_by_one, judgements_of
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter
@@ -36,8 +36,6 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     error_text: ErrorText
     own: Mapping[str, OwnFilter]
     """The custom Filter plugins that do not skip this pod."""
-    memory: NominatedMemory
-    """What is remembered of nominated pods."""
 
     @classmethod
     def of(
@@ -49,7 +47,6 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         cache: ClusterCache,
         error_text: ErrorText,
         rejected: frozenset[Code],
-        memory: NominatedMemory,
     ) -> Filtering:
         """After PreFilter was run. rejected: the codes that refuse a node."""
         own = {
@@ -57,7 +54,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
             for name, plugin in compiled.own_filters.items()
             if name not in cycle.skip_filter
         }
-        return cls(pod, state, compiled, cycle, cache, error_text, own, memory)
+        return cls(pod, state, compiled, cycle, cache, error_text, own)
 
     def checks(self) -> list[FitPredicate]:
         """The Filter plugins that have something to say, in order, over columns."""
@@ -165,7 +162,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
 
     def _judge_nominated(self, passed: Filtered, rows: Mask) -> None:
         """Rows where the pod does not fit with the pods that are nominated there fail for that."""
-        kept = None if self.own else self.memory.of(self.state)
+        kept = None if self.own else judgements_of(self.state, self.cache)
         every = self.compiled.algorithm.always_check_all_predicates
         refusals = None if kept is None else kept.judge(self.pod, self.state.info, self._running(), rows, every=every)
         if refusals is None:

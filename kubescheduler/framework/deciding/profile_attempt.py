@@ -26,7 +26,6 @@ from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
 from kubescheduler.core.filtering import Filtered
-from kubescheduler.core.nominated import NominatedMemory
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.schedule_one import Attempt
@@ -65,7 +64,7 @@ def _emptied(cache: ClusterCache) -> EmptiedNodes:
 class ProfileAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by the plugins of a profile. Upstream: schedulePod."""
 
-    scheduler: ProfileScheduler
+    scheduler: FrameworkScheduler
     cycle: CycleState
     turn: Turn | None = None
     """Which attempt of a scheduler's it is; None: a question on its own."""
@@ -183,7 +182,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         if self.laps is not None:
             self.laps.end(self.narrowed.status, "" if self.narrowed.status is not None else "Filter")
         filtering = self.filtering = Filtering.of(
-            self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected, host.nominated
+            self.pod, state, host.compiled, self.cycle, host.cache, rules.filter_error, rules.rejected
         )
         if self.narrowed.status is not None:
             return self._nowhere(filtering, state, snapshot, len(listed))
@@ -523,8 +522,11 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 break
 
 
-class ProfileScheduler:
-    """A profile over one cluster: what attempts by it need, and what is remembered between them."""
+class FrameworkScheduler:
+    """Decides where pods go in one cluster by one profile. Upstream: 1.20 and 1.36 genericScheduler.
+
+    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    """
 
     def __init__(
         self,
@@ -536,7 +538,8 @@ class ProfileScheduler:
         percentage: int = 100,
         watch: Watch | None = None,
     ) -> None:
-        """watch: what is told how long the plugins of a point took; None: nobody."""
+        """percentage: of nodes to score; 100: all, 0: adaptive. watch: what is told how long the plugins of a point
+        took; None: nobody."""
         self.frame = frame
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
@@ -544,18 +547,39 @@ class ProfileScheduler:
         self.rules = rules
         self.watch = watch
         self.preemption = PreemptionMemory(cache)
-        self.nominated = NominatedMemory(cache)
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))
         compiled = self.compiled
         self.memory = Memory(compiled.rules, lambda info, share: ProfileState(info, compiled, share))
-        self.fresh = partial(ProfileScheduler, frame, cache, rules, extenders, None, percentage)
+        self.fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
         """Makes the same, with nothing remembered, and no say in the choice among equal totals."""
 
     @property
     def algorithm(self) -> Algorithm:
         """The column plugins and extenders, in the shape that legacy releases have."""
         return self.compiled.algorithm
+
+    def schedule(
+        self,
+        pod: Pod,
+        *,
+        thorough: bool = False,
+        preempt: bool = False,
+        cycle: CycleState | None = None,
+        turn: Turn | None = None,
+    ) -> Decision:
+        """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
+
+        thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
+        preempt: when nothing fits, also run the PostFilter plugins. cycle: the attempt's state, if the caller keeps it.
+        turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
+        own, which no earlier attempt has a say in.
+        """
+        attempt = self.attempt(pod, cycle, thorough=thorough, turn=turn)
+        decision = attempt.decide()
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        return attempt.post_filter(decision)
 
     def attempt(
         self,
@@ -566,7 +590,7 @@ class ProfileScheduler:
         turn: Turn | None = None,
         instead: IntArray | None = None,
     ) -> ProfileAttempt:
-        """Before anything is decided; see ``FrameworkScheduler.schedule``. instead: the rows to score in place of those
+        """Before anything is decided; see ``schedule``. instead: the rows to score in place of those
         that pass."""
         compiled, cycle = self.compiled, CycleState() if cycle is None else cycle
         given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, thorough, instead)
@@ -580,3 +604,7 @@ class ProfileScheduler:
         """What is kept for pods like one of this class."""
         state: ProfileState = self.memory.state(info, snapshot, self.cache.columns.log)
         return state
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """See ``GenericScheduler.scores_on``."""
+        return self.fresh().attempt(pod, thorough=True, instead=rows).decide()
