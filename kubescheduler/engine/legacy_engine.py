@@ -15,9 +15,8 @@ from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_checks import checked_policy, give_up
 from kubescheduler.config.policy.policy_model import Policy
-from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.legacy_behaviour import DEFAULT_SCHEDULER
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.extender.encoding import NodeEncoder
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from clusterstate.release_view import ReleaseView
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
+    from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.extender_calls import Extender
-    from kubescheduler.core.legacy_behaviour import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags

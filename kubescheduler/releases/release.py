@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
-    from kubescheduler.core.legacy_behaviour import LegacyBehaviour
+    from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat

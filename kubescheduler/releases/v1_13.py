@@ -29,7 +29,7 @@ from kubescheduler.config.policy.policy_1_16 import (
     total_weight_error,
 )
 from kubescheduler.config.policy.policy_checks import FROM_POLICY
-from kubescheduler.core.legacy_behaviour import LegacyBehaviour, itself_if_nominated
+from kubescheduler.core.algorithm import LegacyBehaviour, itself_if_nominated
 from kubescheduler.core.preemption_choice import pick_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16

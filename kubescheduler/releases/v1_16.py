@@ -12,7 +12,7 @@ from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gate_records import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
-from kubescheduler.core.legacy_behaviour import itself
+from kubescheduler.core.algorithm import itself
 from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import v1_13, v1_15
 from kubescheduler.releases.changes import (

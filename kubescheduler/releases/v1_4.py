@@ -24,14 +24,14 @@ from kubescheduler.config.policy.policy_1_4 import (
     policy_faults_1_4,
     read_policy_file_1_4,
 )
-from kubescheduler.core.filter_results import fit_error_1_4
-from kubescheduler.core.legacy_behaviour import (
+from kubescheduler.core.algorithm import (
     LegacyBehaviour,
     never_waits,
     predicate_errors_1_4,
     priority_error_1_4,
     scheduler_of_1_4,
 )
+from kubescheduler.core.filter_results import fit_error_1_4
 from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.extender.answered_nodes import AnsweredRows1_4
 from kubescheduler.extender.answers import only_value

@@ -15,10 +15,10 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
+from kubescheduler.core.algorithm import joined
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import PickStep, Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
-from kubescheduler.core.legacy_behaviour import joined
 from kubescheduler.core.preemption import PreemptionMemory, chosen_names, victims_by_uid
 from kubescheduler.core.preemption_choice import (
     NOWHERE,

@@ -27,10 +27,9 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.topology.topology_scope import ScopeReading
-from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.algorithm import Algorithm, WeightedPriority, predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.answers import CheckState, ScoreState
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.legacy_behaviour import predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.nominated import KeptJudgements, RowWatch
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import RoundRobinTie
