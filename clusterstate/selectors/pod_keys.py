@@ -10,16 +10,11 @@ from collections.abc import Callable, Hashable, Iterable
 
 from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_owners import selected_keys
 from clusterstate.snapshot import Snapshot
 
 PodKey = Callable[[PodInfo, Snapshot], Hashable]
-"""Equal for pods that the rule cannot tell apart, as services, controllers and terms of pod affinity are now. All but
-``whole_pod`` read no more of a pod than ``as_read`` has."""
+"""Equal for pods that the rule cannot tell apart, as services, controllers and terms of pod affinity are now."""
 
-
-CONTROLLERS_READ = frozenset({"ReplicationController", "ReplicaSet", "StatefulSet"})
-"""The kinds of controllers that a rule may look for: nodes can avoid their pods, and default selectors are theirs."""
 
 StorageKey = Callable[[PodInfo, Snapshot], object]
 """Equal while claims and volumes that the rule reads for the pod are; see ``storage_traits``."""
@@ -48,28 +43,8 @@ def spread_labels(pod: PodInfo, _: Snapshot) -> Hashable:
     constraints = pod.spec.topology_spread_constraints
     if not constraints:
         return None
-    keys = _constraint_keys(pod)
+    keys = {key for constraint in constraints for key in constraint_labels(constraint)}
     return tuple((key, value) for key, value in pod.labels.items() if key in keys)
-
-
-def _constraint_keys(pod: PodInfo) -> frozenset[str]:
-    constraints = pod.spec.topology_spread_constraints
-    return frozenset(key for constraint in constraints for key in constraint_labels(constraint))
-
-
-def label_keys_read(pod: PodInfo, snapshot: Snapshot) -> frozenset[str]:
-    """The keys of all labels that rules read of pods with this spec in this namespace, as services, controllers and
-    terms of pod affinity are now: those of ``affinity_labels``, ``spread_labels`` and selectors."""
-    return snapshot.term_keys | pod.term_keys | _constraint_keys(pod) | selected_keys(pod, snapshot)
-
-
-def as_read(pod: PodInfo, keys: frozenset[str]) -> tuple[Hashable, ...]:
-    """Everything that rules read of a pod besides its spec. keys: of the labels that they read."""
-    labels, controller = pod.labels, pod.controller
-    if controller is not None and controller[0] not in CONTROLLERS_READ:
-        controller = None
-    read = () if keys.isdisjoint(labels) else tuple([label for label in labels.items() if label[0] in keys])
-    return controller, bool(labels), read
 
 
 def constraint_labels(constraint: TopologySpreadConstraint) -> Iterable[str]:

@@ -83,12 +83,6 @@ def controller_selectors_of(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector,
     return () if namespace is None or not pod.labels else namespace.controllers_of(pod.labels)
 
 
-def selected_keys(pod: PodInfo, snapshot: Snapshot) -> frozenset[str]:
-    """The keys of the labels that services and controllers of the pod's namespace select by."""
-    namespace = _index(snapshot).namespace(pod)
-    return frozenset() if namespace is None else namespace.keys
-
-
 def matcher_of(selector: Selector) -> Matcher:
     """The test that counts a selector's pods; a map with an invalid key or value matches everything."""
     return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)

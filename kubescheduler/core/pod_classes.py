@@ -15,7 +15,7 @@ import numpy as np
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import PodKey, as_read, label_keys_read, spec_alone, whole_pod
+from clusterstate.selectors.pod_keys import PodKey, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState, Refreshes, Remembered, ScoreState, with_rows
@@ -221,10 +221,7 @@ class Memory:
         self._states: OrderedDict[Hashable, ClassState] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
         self._size = self._made = 0
-        self._narrow = whole_pod not in self._pod_keys
         self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
-        self._key_as_read: dict[Hashable, tuple[Hashable, ...]] = {}
-        self._label_keys: dict[EqualSpec, frozenset[str]] = {}
         self._moment: Hashable = None
         self._equal_specs: OrderedDict[Hashable, EqualSpec] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
@@ -235,9 +232,6 @@ class Memory:
         moment = (log.version_of(SELECTED), snapshot.term_keys)
         if moment != self._moment or len(self._key_of) > MOST_PODS:
             self._key_of.clear()
-            if moment != self._moment or len(self._key_as_read) > MOST_PODS:
-                self._key_as_read.clear()
-                self._label_keys.clear()
             self._moment = moment
         key = self._key_of.get(info)
         if key is None:
@@ -256,17 +250,7 @@ class Memory:
 
     def _key(self, info: PodInfo, snapshot: Snapshot) -> tuple[Hashable, ...]:
         """Equal for pods that no rule can tell apart: what all are alike in, and what each rule reads besides."""
-        alike = self._equal_spec(info)
-        if not self._narrow:
-            return (alike, *[of(info, snapshot) for of in self._pod_keys])
-        keys = self._label_keys.get(alike)
-        if keys is None:
-            keys = self._label_keys[alike] = label_keys_read(info, snapshot)
-        read = alike, *as_read(info, keys)
-        key = self._key_as_read.get(read)
-        if key is None:
-            key = self._key_as_read[read] = (alike, *[of(info, snapshot) for of in self._pod_keys])
-        return key
+        return (self._equal_spec(info), *[of(info, snapshot) for of in self._pod_keys])
 
     def _hold(self, key: Hashable, size: int) -> None:
         """Notes how many bytes a new state may take, and forgets the oldest where they are too many."""

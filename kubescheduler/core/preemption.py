@@ -67,13 +67,12 @@ MEMORY = 1 << 26
 class KindTable:
     """Kinds of nodes by the places that leave; kinds are added and never changed, so that a view of them stays true."""
 
-    __slots__ = ("_costs", "_nodes", "_protected", "_victims")
+    __slots__ = ("_costs", "_protected", "_victims")
 
     def __init__(self) -> None:
         self._victims = Growable((0, 0), np.bool_)
         self._protected = Growable((0, 0), np.bool_)
         self._costs = Growable((4, 0))
-        self._nodes = Growable((0,))
 
     def __len__(self) -> int:
         return self._costs.shape[1]
@@ -96,23 +95,6 @@ class KindTable:
         violations, first, total, count = self._costs.view
         return KindCosts(violations, first, total, count)
 
-    @property
-    def nodes(self) -> IntArray:
-        """(k,) how many candidates each kind has; changes with them."""
-        out: IntArray = self._nodes.view
-        return out
-
-    def count(self, kinds: IntArray) -> None:
-        """Counts the candidates of each kind anew. kinds: (N,), see Candidates."""
-        self._nodes.data[: len(self)] = nodes_of_kinds(kinds, len(self))
-
-    def move(self, before: int, now: int) -> None:
-        """Counts that a row's kind has changed."""
-        if before != NOWHERE:
-            self._nodes.data[before] -= 1
-        if now != NOWHERE:
-            self._nodes.data[now] += 1
-
     def add(self, victims: Mask, protected: Mask, costs: KindCosts) -> int:
         """The first of the new kinds; the others follow."""
         size = len(self)
@@ -121,7 +103,6 @@ class KindTable:
             table.resize(places, new)
             table.data[: len(mask), size:new] = mask
         self._costs.resize(4, new)
-        self._nodes.resize(new)
         self._costs.data[:4, size:new] = costs.violations, costs.first, costs.total, costs.count
         return size
 
@@ -152,9 +133,6 @@ class KeptVictims:
         self._watch = RowWatch(cache)
         self._kinds = Growable((0,))
         self._starts = Growable((0,), np.float64)
-        self._rows: Mask = np.zeros(0, np.bool_)
-        self._listed = Growable((0,))
-        self._todo: set[int] | None = None
         self._table = KindTable()
         self._kind_of: dict[RowKey, int] = {}
         self._generation = -1
@@ -170,13 +148,18 @@ class KeptVictims:
             return find_candidates(attempt, np.flatnonzero(rows), rules)
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
-            self._forget(mine)
-        self._list(attempt, state, rows, rules)
-        candidates = Candidates(
+            self._kinds.data[mine] = UNKNOWN
+        unknown = (rows & (self._kinds.view == UNKNOWN)).nonzero()[0]
+        if len(unknown):
+            self._try(attempt, state, unknown, rules)
+        kinds = np.where(rows, self._kinds.view, NOWHERE)
+        if mine is not None:
+            self._kinds.data[mine] = UNKNOWN
+        return Candidates(
             names=self._cache.columns.published[0],
             row_of=self._cache.columns.row_of,
-            kinds=self._listed.view.copy(),
-            nodes=self._table.nodes.copy(),
+            kinds=kinds,
+            nodes=nodes_of_kinds(kinds, len(self._table)),
             victims=self._table.victims,
             protected=self._table.protected,
             of_kinds=self._table.costs,
@@ -184,59 +167,23 @@ class KeptVictims:
             pods=self._roster.pods.copy(),
             by_importance=rules.by_importance,
         )
-        if mine is not None:
-            self._forget(mine)
-        return candidates
 
     def _refresh(self, attempt: PreemptionAttempt, budgets: object) -> None:
         """Forgets the rows that have changed."""
         size = len(self._cache.columns)
         changed = self._watch.changed(attempt.info, attempt.predicates, budgets)
-        for column in (self._kinds, self._starts, self._listed):
+        for column in (self._kinds, self._starts):
             column.resize(size)
         if changed is None or len(self._table) > 2 * size + 1024:
             self._kinds.data[:] = UNKNOWN
             self._table = KindTable()
             self._kind_of = {}
-            self._todo = None
         else:
-            for row in changed:  # rows that are new are among them
-                self._forget(row)
+            self._kinds.data[list(changed)] = UNKNOWN  # rows that are new are among them
         if self._generation != self._roster.generation:
             self._generation = self._roster.generation
             self._kind_of = {}
         self._watch.noted()
-
-    def _forget(self, row: int) -> None:
-        """The row is tried again when somebody asks about it."""
-        self._kinds.data[row] = UNKNOWN
-        if self._todo is not None:
-            self._todo.add(row)
-
-    def _list(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> None:
-        """Tries those of the rows that are to be tried, and brings up to date which of them are candidates."""
-        if len(rows) != len(self._rows):
-            self._todo = None
-        elif self._todo is not None:
-            self._todo.update((rows != self._rows).nonzero()[0].tolist())
-        self._rows = rows
-        few = None if self._todo is None or len(self._todo) > FEW_ROWS else sorted(self._todo)
-        kinds, listed = self._kinds.data, self._listed.data
-        if few is None:
-            unknown = (rows & (self._kinds.view == UNKNOWN)).nonzero()[0]
-        else:
-            unknown = np.array([row for row in few if rows[row] and kinds[row] == UNKNOWN], np.int64)
-        if len(unknown):
-            self._try(attempt, state, unknown, rules)
-        if few is None:
-            listed[: len(rows)] = np.where(rows, self._kinds.view, NOWHERE)
-            self._table.count(self._listed.view)
-        else:
-            for row in few:
-                now = kinds[row] if rows[row] else NOWHERE
-                self._table.move(listed[row], now)
-                listed[row] = now
-        self._todo = set()
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
         parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None

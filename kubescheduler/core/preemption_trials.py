@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -20,9 +20,9 @@ from clusterstate.objects import Pod, PodDisruptionBudget
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated import Found, judge, nominated_changes, stay_on_their_rows
+from kubescheduler.core.nominated import Found, judge, nominated_changes
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, earliest_starts, nodes_of_kinds
-from predicates.types import FitPredicate, NodeError, failing
+from predicates.types import FitPredicate, failing
 
 
 class Trial(Protocol):
@@ -75,11 +75,10 @@ class BatchTrial:
     Those that do not look at its pods either are asked once.
     """
 
-    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange] = ()) -> None:
-        """added: pods that are on the rows besides, whatever is taken away."""
+    def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
         self._info = attempt.info
         self._all = attempt.predicates
-        self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster, added)
+        self._overlay = RowOverlay(attempt.cache.snapshot(), rows, attempt.roster)
         self.take_away = self._overlay.take_away
         self.put_back = self._overlay.put_back
         self._moving, fixed = moving_and_fixed(attempt)
@@ -99,57 +98,14 @@ class BatchTrial:
     def refusals(self) -> Counter[str]:
         """See Trial."""
         counts: Counter[str] = Counter()
-        for reason, mask in self.first_refusals(np.ones(len(self._overlay), np.bool_)):
-            counts[reason] += int(mask.sum())
-        return +counts
-
-    def first_refusals(self, left: Mask) -> Iterator[tuple[str, Mask]]:
-        """(reason, (n,) bool the rows) of the first predicate that refuses the pod on a row; only of rows in ``left``,
-        which loses those that are refused."""
+        left = np.ones(len(self._overlay), np.bool_)
         for predicate in self._all:
             verdict = predicate.check(self._info, self._overlay)
             for reason, mask in verdict.items():
-                yield reason, mask & left
+                counts[reason] += int((mask & left).sum())
             refused = failing(verdict)
             if refused is not None:
                 left &= ~refused
-
-
-class NominatedTrial:
-    """All rows in one go, with the pods that are nominated there, and without them; both have to do."""
-
-    def __init__(self, attempt: PreemptionAttempt, rows: IntArray, added: Sequence[PodChange]) -> None:
-        self._pod = attempt.pod
-        self._size = len(rows)
-        self._both = BatchTrial(attempt, rows, added), BatchTrial(attempt, rows)
-
-    def take_away(self, place: int, where: Mask) -> None:
-        """See Trial."""
-        for trial in self._both:
-            trial.take_away(place, where)
-
-    def put_back(self, place: int, where: Mask) -> None:
-        """See Trial."""
-        for trial in self._both:
-            trial.put_back(place, where)
-
-    def fits(self, where: Mask) -> Mask:
-        """See Trial."""
-        crowded, without = self._both
-        return crowded.fits(where) & without.fits(where)
-
-    def refusals(self) -> Counter[str]:
-        """See Trial. Raises SchedulingError for the first row where a predicate errs, as RowTrial does."""
-        counts: Counter[str] = Counter()
-        errors: list[tuple[int, str]] = []
-        left = np.ones(self._size, np.bool_)
-        for trial in self._both:
-            for reason, mask in trial.first_refusals(left):
-                if isinstance(reason, NodeError):
-                    errors += [(at, reason.about(self._pod.key)) for at in np.flatnonzero(mask).tolist()]
-                counts[reason] += int(mask.sum())
-        if errors:
-            raise SchedulingError(min(errors, key=lambda error: error[0])[1])
         return +counts
 
 
@@ -238,7 +194,9 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     if len(together) or not len(rows):
         parts.append(_together(attempt, together, alike=alike))
     if alone.any():
-        parts.append(Part(rows[alone], rows[alone], _nominated_trial(attempt, rows[alone])))
+        count = any(nominated_changes(attempt.pod, row, attempt.cache) for row in rows[alone].tolist())
+        trial = RowTrial(attempt, rows[alone]) if count else BatchTrial(attempt, rows[alone])
+        parts.append(Part(rows[alone], rows[alone], trial))
     return parts
 
 
@@ -257,14 +215,6 @@ def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
     there[[row for name in nominated if (row := columns.row_of.get(name)) is not None]] = True
     out: Mask = there[rows]
     return out
-
-
-def _nominated_trial(attempt: PreemptionAttempt, rows: IntArray) -> Trial:
-    """Trials of rows to which pods are nominated."""
-    added = [change for row in rows.tolist() for change in nominated_changes(attempt.pod, row, attempt.cache)]
-    if not added:
-        return BatchTrial(attempt, rows)
-    return NominatedTrial(attempt, rows, added) if stay_on_their_rows(added) else RowTrial(attempt, rows)
 
 
 def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:

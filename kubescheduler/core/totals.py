@@ -237,7 +237,6 @@ class SharedTotals:
 
     __slots__ = (
         "__weakref__",
-        "_answered",
         "_far",
         "_fits",
         "_flags",
@@ -299,7 +298,6 @@ class SharedTotals:
         self._read_checks(state)
         self._table: TotalTable | None = None
         self._shared_raws: dict[str, int] = {}
-        self._answered: dict[int, RowAnswer] = {}
         self._listed = listed
 
     def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
@@ -416,8 +414,7 @@ class SharedTotals:
         return table.put(rows, numbers, self._fits)
 
     def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, RowAnswer] | None:
-        """What is said of each row that has changed; None: there are too many of which nothing is known. Left out are
-        rows with the same answers as the last time, where these follow from their amounts."""
+        """What is said of each row that has changed; None: there are too many of which nothing is known."""
         if self._of_usage:
             keys = [snapshot.amounts(row) for row in rows]
             new = self._row_answers.new(keys, rows)
@@ -430,13 +427,7 @@ class SharedTotals:
             return None
         else:
             answers = self._ask(rows, info, snapshot)
-        by_row = zip(rows, answers, strict=True)
-        if not self._of_usage:
-            return dict(by_row)
-        known = self._answered
-        changed = {row: one for row, one in by_row if known.get(row) is not one}
-        known.update(changed)
-        return changed
+        return dict(zip(rows, answers, strict=True))
 
     def _ask(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> list[RowAnswer]:
         """What the rules that look at one row alone say of rows of the whole cluster, (k,). Raises as they do."""

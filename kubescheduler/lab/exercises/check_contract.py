@@ -113,6 +113,12 @@ def no_such_pod(pattern: str, run: ScenarioRun) -> str:
     return f"there is no pod {pattern}; the pods are {names}"
 
 
+def first_fault(pattern: str, run: ScenarioRun, fault_of_one: Callable[[PodPlacement], str]) -> str:
+    """What is wrong with the first pod of which something is; that a pattern matches no pod is a fault."""
+    found = run.pods_called(pattern)
+    return next(filter(None, map(fault_of_one, found)), "") if found else no_such_pod(pattern, run)
+
+
 def where(placement: PodPlacement) -> str:
     """Where a pod runs, or why it runs nowhere."""
     if placement.node is not None:

@@ -16,6 +16,7 @@ from clusterstate.objects import Pod, PodDisruptionBudget, Taint
 from kubescheduler.lab.exercises.check_contract import (
     PodPlacement,
     ScenarioRun,
+    first_fault,
     needed_text,
     needed_texts,
     no_such_pod,
@@ -52,9 +53,7 @@ class RefusedFor(msgspec.Struct, frozen=True):
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pod)
-        faults = (self._fault_of_one(each) for each in found)
-        return next(filter(None, faults), "") if found else no_such_pod(self.pod, run)
+        return first_fault(self.pod, run, self._fault_of_one)
 
     def _fault_of_one(self, placement: PodPlacement) -> str:
         reasons = [] if placement.decision is None else placement.decision.reasons().get(self.node, [])
@@ -174,9 +173,7 @@ class ScoresAre(msgspec.Struct, frozen=True):
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pod)
-        faults = (self._fault_of_one(each) for each in found)
-        return next(filter(None, faults), "") if found else no_such_pod(self.pod, run)
+        return first_fault(self.pod, run, self._fault_of_one)
 
     def _fault_of_one(self, placement: PodPlacement) -> str:
         decision = placement.decision

@@ -15,10 +15,8 @@ from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.preemption_trials import (
     BatchTrial,
-    NominatedTrial,
     PreemptionAttempt,
     RowTrial,
     reads_pods,
@@ -87,7 +85,7 @@ def test_rules_that_look_further_are_tried_row_by_row() -> None:
 @pytest.mark.parametrize(
     ("fields", "kind"),
     [
-        ({"priority": 9}, "NominatedTrial"),
+        ({"priority": 9}, "RowTrial"),
         ({"priority": 4}, "BatchTrial"),
         ({"priority": 9, "affinity": BESIDE_OTHERS}, "RowTrial"),
     ],
@@ -152,14 +150,13 @@ def test_a_row_has_to_do_beside_nominated_pods_and_without() -> None:
     tried = attempt(two, cluster=(*nodes, *PODS))
     tried.cache.nominate(make_pod("equal", priority=5), "a")
     tried.cache.nominate(make_pod("lower", priority=4), "b")
-    added = nominated_changes(POD, 0, tried.cache)
-    for trial in (RowTrial(tried, ALL), NominatedTrial(tried, ALL, added)):
-        assert trial.fits(WHERE).tolist() == [False, True, True, True]
-        assert trial.refusals() == {"crowded": 1}
-        trial.take_away(0, np.array([True, False, False, False]))
-        assert trial.fits(WHERE).tolist() == [True, True, True, True]
-        trial.put_back(0, np.array([True, False, False, False]))
-        assert trial.fits(WHERE).tolist() == [False, True, True, True]
+    trial = RowTrial(tried, ALL)
+    assert trial.fits(WHERE).tolist() == [False, True, True, True]
+    assert trial.refusals() == {"crowded": 1}
+    trial.take_away(0, np.array([True, False, False, False]))
+    assert trial.fits(WHERE).tolist() == [True, True, True, True]
+    trial.put_back(0, np.array([True, False, False, False]))
+    assert trial.fits(WHERE).tolist() == [False, True, True, True]
 
 
 def test_nominated_pods_are_no_company() -> None:
@@ -167,9 +164,9 @@ def test_nominated_pods_are_no_company() -> None:
     company = FitPredicate("Company", lambda pod, snapshot: {"lonely": snapshot.pod_count < 1})
     tried = attempt(company)
     tried.cache.nominate(make_pod("equal", priority=5), "d")
-    for trial in (RowTrial(tried, ALL), NominatedTrial(tried, ALL, nominated_changes(POD, 3, tried.cache))):
-        assert trial.fits(WHERE).tolist() == [True, True, True, False]
-        assert trial.refusals() == {"lonely": 1}
+    trial = RowTrial(tried, ALL)
+    assert trial.fits(WHERE).tolist() == [True, True, True, False]
+    assert trial.refusals() == {"lonely": 1}
 
 
 def test_errors_beside_nominated_pods() -> None:
@@ -177,7 +174,7 @@ def test_errors_beside_nominated_pods() -> None:
     broken = [FitPredicate(f"Broken {at}", named(at, reason=NodeError(f"broken {at}"))) for at in "dc"]
     tried = attempt(*broken)
     tried.cache.nominate(make_pod("equal", priority=5), "a")
-    trial = NominatedTrial(tried, ALL, nominated_changes(POD, 0, tried.cache))
+    trial = RowTrial(tried, ALL)
     assert trial.fits(WHERE).tolist() == [True, True, False, False]
     with pytest.raises(SchedulingError, match="broken c"):
         trial.refusals()
