@@ -1,8 +1,6 @@
-"""Many nodes at once, each as it would be without some of its pods, and with some that wait for it."""
+"""Many nodes at once, each as it would be without some of its pods."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from clusterstate.counting.tally import Tally
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical.pods_by_importance import NOBODY, PodsByImportance
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Snapshot
 
 
 class RowOverlay(Snapshot):
@@ -23,11 +21,8 @@ class RowOverlay(Snapshot):
 
     __slots__ = ("_away", "_codes", "_count", "_infos", "_there", "_used", "empty")
 
-    def __init__(
-        self, base: Snapshot, rows: IntArray, roster: PodsByImportance, added: Sequence[PodChange] = ()
-    ) -> None:
-        """added: pods hypothetically added to rows, whatever places are empty."""
-        super().__init__(base._columns, base.objects, rows, added)
+    def __init__(self, base: Snapshot, rows: IntArray, roster: PodsByImportance) -> None:
+        super().__init__(base._columns, base.objects, rows)
         self._codes = roster.codes[:, rows]
         self._infos = roster.infos
         self._used = roster.used(len(base.resources))

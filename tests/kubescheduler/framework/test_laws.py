@@ -395,9 +395,7 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
     narrowed = rules.narrow(answers(pod, state, scheduler.compiled, cycle, snapshot, log), cycle)
     if narrowed.status is not None:
         return None
-    filtering = Filtering.of(
-        pod, state, scheduler.compiled, cycle, cache, rules.filter_error, rules.rejected, scheduler.nominated
-    )
+    filtering = Filtering.of(pod, state, scheduler.compiled, cycle, cache, rules.filter_error, rules.rejected)
     state.check(snapshot, log, cache.columns.published[1])
     try:
         found, code = filtering.judge(there, filtering.checks())
