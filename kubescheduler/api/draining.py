@@ -18,6 +18,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import controller_of
+from kubescheduler.planning.displaced import played
 from kubescheduler.planning.drain import Chosen, DrainFlags, check_flags, chosen, drained, every
 from kubescheduler.planning.drain_order import Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.drain_report import Drain
@@ -225,16 +226,11 @@ def _leave(
 
 
 def _reported(rehearsal: Rehearsal, nodes: list[str], there: list[Chosen], notes: list[str], **more: Any) -> Drain:
-    nowhere = [moved.now for moved in rehearsal.nowhere() if moved.now is not None]
-    waiting = [(pod, record.node) for pod in rehearsal.waiting if (record := rehearsal.record(pod)) is not None]
     return Drain(
         nodes=tuple(nodes),
-        moved=tuple(rehearsal.moved),
         stays=tuple(stays for node in there for stays in node.stays),
-        waiting=tuple(waiting),
-        below=rehearsal.budgets.below(),
         violations=tuple(rehearsal.violations),
-        hints=rehearsal.hints(nowhere),
         notes=tuple(notes),
-        **{"blocked": (), **more},
+        **played(rehearsal, rehearsal.moved),
+        **more,
     )

@@ -16,6 +16,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import Fate
+from kubescheduler.planning.displaced import played
 from kubescheduler.planning.outage import lose
 from kubescheduler.planning.outage_report import Outage, Outages, worst_first
 from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal
@@ -150,19 +151,14 @@ def outage_of(
     lost = lose(rehearsal, nodes, unreachable=unreachable)
     gone = frozenset(nodes)
     moved = [one for one in rehearsal.moved if one.fate not in (Fate.DAEMON, Fate.STATIC) or one.left[0] != LOST_NODE]
-    nowhere = [one.now for one in rehearsal.nowhere() if one.now is not None]
-    waiting = [(pod, record.node) for pod in rehearsal.waiting if (record := rehearsal.record(pod)) is not None]
     left = [obj for obj in rehearsal.objects() if _place(obj) not in gone]
     return Outage(
         name=name,
         nodes=tuple(nodes),
-        moved=tuple(moved),
         lost_nodes=lost,
-        waiting=tuple(waiting),
-        below=rehearsal.budgets.below(),
         utilisation=effects(left, (), (), (), engine.view, leave=False).utilisation,
-        hints=rehearsal.hints(nowhere) if hints else {},
         notes=notes,
+        **played(rehearsal, moved, hints=hints),
     )
 
 

@@ -184,7 +184,8 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
     """The answer in pieces; a table or page has the order, if one was asked for, then a line for every pod."""
     from kubescheduler.cli.explanation import evidence_of_displaced
     from kubescheduler.cli.output import document_text, rendered_answer
-    from kubescheduler.planning.drain_report import HEADER, STEPS
+    from kubescheduler.planning.displaced import HEADER
+    from kubescheduler.planning.drain_report import STEPS
     from kubescheduler.report.sections import Section
 
     notes = [*notes, *answer.notes]

@@ -112,7 +112,7 @@ def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], releas
 def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     """Of all domains a table; a page has the pods of each that does not survive too."""
     from kubescheduler.cli.explanation import evidence_of_displaced
-    from kubescheduler.planning.drain_report import HEADER
+    from kubescheduler.planning.displaced import HEADER
     from kubescheduler.planning.outage_report import DOMAINS, WORKLOADS, Outages
     from kubescheduler.report.sections import Section
 

@@ -16,6 +16,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import Labels, ObjectMeta, OwnerReference, Pod, PodDisruptionBudget
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.planning.departures import controller_of
+from kubescheduler.planning.wording import counted
 
 ALWAYS_ALLOW = "AlwaysAllow"
 UNSCALED = ("DaemonSet", "Job", "CronJob", "Node")
@@ -234,7 +235,9 @@ class Budgets:
             self.came(pod)
             silent += says_nothing(pod) and bool(self._of(pod))
         if silent:
-            self._notes[f"{_pods(silent)} under budgets that have no condition Ready are counted as ready"] = None
+            self._notes[f"{counted(silent, 'pod')} under budgets that have no condition Ready are counted as ready"] = (
+                None
+            )
         for key, kept in self._kept.items():
             self._compare(key, kept)
 
@@ -301,7 +304,7 @@ class Budgets:
             return "a number as its minAvailable, as the controller of its pods has no scale"
         for more in range(1, MOST_REPLICAS + 1):
             if pods + more > _desired(budget, health.expected + more):
-                return f"{more} more {'replica' if more == 1 else 'replicas'} of its pods"
+                return f"{counted(more, 'more replica')} of its pods"
         if budget.max_unavailable is not None:
             return "maxUnavailable: 1"
         return f"minAvailable: {max(0, pods - 1)}"
@@ -363,7 +366,3 @@ class Budgets:
             candidates = (kept for key in keys for kept in self._of_label.get(key, ()))
             known = self._known[namespace, labels] = tuple(kept for kept in candidates if kept.matcher(labels))
         return known
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} {'pod' if count == 1 else 'pods'}"

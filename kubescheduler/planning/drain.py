@@ -16,13 +16,12 @@ from clusterstate.objects import Pod
 from kubescheduler.planning.budgets import Budgets, EvictionRefusal, is_counted
 from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
+from kubescheduler.planning.wording import named
 
 DAEMON_SETS = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 NO_CONTROLLER = "cannot delete Pods that declare no controller (use --force to override)"
 """What kubectl says of pods for which a flag is missing."""
-NAMED = 3
-"""Pods that a sentence names."""
 
 Selects = Callable[[Pod], bool]
 
@@ -154,9 +153,3 @@ def _blocked(budgets: Budgets, pod: Pod) -> Blocked:
     unready = [each.key for each in budgets.pods_of(key) if not is_counted(each)]
     text = f"{named(unready)} {'is' if len(unready) == 1 else 'are'} not ready" if unready else "pods are missing"
     return Blocked(pod, refusal, text, "")
-
-
-def named(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

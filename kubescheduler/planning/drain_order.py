@@ -20,10 +20,11 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, fate_of
-from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, chosen, drained, named
+from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, chosen, drained
 from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
 from kubescheduler.planning.shapes import Shape
+from kubescheduler.planning.wording import counted, named
 
 EXHAUSTIVE = 6
 """Nodes of which all orders are tried."""
@@ -78,7 +79,7 @@ class Obstacle(msgspec.Struct, frozen=True):
     """Further pods that it concerns."""
 
     def __str__(self) -> str:
-        more = f" and {self.others:,} more pod{'s' * (self.others > 1)}" if self.others else ""
+        more = f" and {counted(self.others, 'more pod')}" if self.others else ""
         return f"{self.pod}{more}: {self.text}" + (f"; would open: {self.opens}" if self.opens else "")
 
 
@@ -104,10 +105,11 @@ class Order(msgspec.Struct, frozen=True):
     def sentence(self, lost: Sequence[str] = ()) -> str:
         """The answer in words. lost: the pods that nobody makes anew."""
         if self.complete:
-            steps = "1 step" if len(self.batches) == 1 else f"{len(self.batches):,} steps"
             every = "every pod that is made anew runs" if lost else "every pod runs"
             gone = f" Lost, as no controller makes them anew: {named(lost)}." if lost else ""
-            return f"An order in which every budget holds and {every} again: {steps}.{gone}"
+            return (
+                f"An order in which every budget holds and {every} again: {counted(len(self.batches), 'step')}.{gone}"
+            )
         if self.proven:
             return "There is no order in which every budget holds and every pod runs again."
         count = sum(map(len, self.batches))
@@ -139,7 +141,7 @@ class Surge(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         """What is said of them."""
         one = len(self.nodes) == 1
-        text = f"{len(self.nodes):,} {'node comes' if one else 'nodes come'} first: {', '.join(self.nodes)}"
+        text = f"{counted(len(self.nodes), 'node')} {'comes' if one else 'come'} first: {', '.join(self.nodes)}"
         if self.leave is None:
             return text
         if self.leave.complete:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from clusterstate.objects import Pod
 from kubescheduler.comparison.effects import Utilisation
-from kubescheduler.core.decision import Decision
 from kubescheduler.core.shown_table import Shown, ShownTable
-from kubescheduler.hinting.proposals import Hint
-from kubescheduler.planning.budgets import Health
-from kubescheduler.planning.departures import Fate
-from kubescheduler.planning.drain_report import HEADER, moved_dict, moved_place, moved_text
+from kubescheduler.planning.displaced import HEADER, Displaced, budgets_dict, counts_text, needs_text
 from kubescheduler.planning.outage import Lost, StayingPod, WorkloadLoss
-from kubescheduler.planning.rehearsal import LOST_NODE, Moved
+from kubescheduler.planning.rehearsal import LOST_NODE
+from kubescheduler.planning.wording import counted, named
 
 NAMED = 5
 """Workloads that a line names."""
@@ -25,35 +21,16 @@ WORKLOADS = ("WORKLOAD", "RAN", "ON LOST NODES", "IN THE END", "")
 DOMAINS = ("DOMAIN", "NODES", "PODS", "NOWHERE", "LOST", "STAY", "DOWN MEANWHILE", "WHICH DO NOT RUN")
 
 
-class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
-    """What became of the pods of nodes that are gone, and of those that had to make room for them."""
+class Outage(Displaced, frozen=True, eq=False, kw_only=True):
+    """What became of the pods of nodes that are gone, and of those that had to make room for them; without the pods of
+    DaemonSets and static ones."""
 
     name: str
     """What is gone: ``topology.kubernetes.io/zone=a``, or the nodes' names."""
     nodes: tuple[str, ...]
-    moved: tuple[Moved, ...]
-    """The pods that left a node, in order, without those of DaemonSets and static ones."""
     lost_nodes: Lost
-    waiting: tuple[tuple[Pod, str], ...] = ()
-    """The pods that waited before, each with its node now; empty: it waits still."""
-    below: Mapping[str, Health] = msgspec.field(default_factory=dict)
-    """``namespace/name`` of a budget → what it counts, of those with fewer healthy pods than they need in the end."""
     utilisation: Sequence[Utilisation] = ()
     """Of the nodes that are left, in the end."""
-    hints: Mapping[str, tuple[Hint, ...]] = msgspec.field(default_factory=dict)
-    """``namespace/name`` of a pod that fits nowhere → the smallest change, and one more node, that would do."""
-    notes: tuple[str, ...] = ()
-    """What a reader has to know of the numbers."""
-
-    @property
-    def nowhere(self) -> list[Moved]:
-        """The pods that were made anew and fit nowhere."""
-        return [moved for moved in self.moved if moved.nowhere]
-
-    @property
-    def bare(self) -> list[Moved]:
-        """The pods that nobody makes anew."""
-        return [moved for moved in self.moved if moved.now is None and moved.fate is Fate.BARE]
 
     @property
     def held(self) -> tuple[StayingPod, ...]:
@@ -68,14 +45,7 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
     @property
     def fine(self) -> bool:
         """Whether everything that ran on the nodes runs again."""
-        return not (self.nowhere or self.bare or self.held)
-
-    def evidence(self, pod: str) -> Decision | None:
-        """The last decision on a pod that fits nowhere, by its ``namespace/name`` now or before."""
-        for moved in self.moved:
-            if moved.pod.key == pod or (moved.now is not None and moved.now.key == pod):
-                return moved.decision
-        return None
+        return not (self.nowhere or self.lost or self.held)
 
     def counts(self) -> dict[str, int]:
         """Pods by what became of them."""
@@ -85,7 +55,7 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
             "preempted": preempted,
             "running": sum(bool(moved.node) for moved in self.moved),
             "nowhere": len(self.nowhere),
-            "lost": len(self.bare),
+            "lost": len(self.lost),
             "stay": len(self.held),
             "daemons": self.lost_nodes.daemons,
         }
@@ -101,7 +71,6 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
             "nodes": list(self.nodes),
             "survives": self.fine,
             "counts": self.counts(),
-            "pods": [moved_dict(moved, self.hints) for moved in self.moved],
             "stay": [{"pod": each.pod.key, "node": each.pod.node_name, "why": each.why} for each in self.held],
             "workloads": [
                 {
@@ -114,40 +83,27 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
                 }
                 for each in self.workloads
             ],
-            "waiting": [{"pod": pod.key, "node": node or None} for pod, node in self.waiting],
-            "belowBudgetMeanwhile": _budgets(self.lost_nodes.meanwhile),
-            "belowBudget": _budgets(self.below),
+            "belowBudgetMeanwhile": budgets_dict(self.lost_nodes.meanwhile),
             "utilisation": [msgspec.to_builtins(each) for each in self.utilisation],
-            "notes": list(self.notes),
+            **self.pods_dict(),
         }
 
     def summary(self) -> str:
         """How many nodes and pods, in a sentence."""
         counts = self.counts()
-        titles = {"preempted": "preempted", "running": "run again", "nowhere": "fit nowhere", "lost": "lost"}
-        titles |= {"stay": "stay with their nodes"}
-        said = "".join(f", {counts[name]:,} {title}" for name, title in titles.items() if counts[name])
-        count = len(self.nodes)
-        return f"{self.name}: {count:,} node{'s' * (count != 1)} with {_pods(counts['pods'])} gone{said}"
+        gone = f"{counted(len(self.nodes), 'node')} with {counted(counts['pods'], 'pod')} gone"
+        return f"{self.name}: {', '.join(filter(None, (gone, counts_text(counts))))}"
 
     def quiet(self) -> list[str]:
         """What is said of budgets, of pods of DaemonSets and of how full the other nodes are, a sentence each."""
-        texts = [f"{_pods(self.lost_nodes.daemons)} of DaemonSets or static gone with their nodes"]
-        texts = texts if self.lost_nodes.daemons else []
-        for key, health in self.lost_nodes.meanwhile.items():
+        daemons, meanwhile = self.lost_nodes.daemons, self.lost_nodes.meanwhile
+        texts = [f"{counted(daemons, 'pod')} of DaemonSets or static gone with their nodes"] if daemons else []
+        for key, health in meanwhile.items():
             still = self.below.get(key)
-            end = "" if still is None else f", and {still.healthy} in the end"
-            texts.append(
-                f"budget {key}: it needs {health.desired} healthy pods and has {health.healthy} meanwhile{end}"
-            )
-        for key, health in self.below.items():
-            if key not in self.lost_nodes.meanwhile:
-                texts.append(
-                    f"budget {key}: it needs {health.desired} healthy pods and has {health.healthy} in the end"
-                )
-        if self.waiting:
-            placed = sum(bool(node) for _, node in self.waiting)
-            texts.append(f"{_pods(len(self.waiting))} waited before: {placed:,} got a node")
+            end = "" if still is None else f", and {still.healthy:,} in the end"
+            texts.append(f"{needs_text(key, health)} meanwhile{end}")
+        texts += (f"{needs_text(key, self.below[key])} in the end" for key in self.below if key not in meanwhile)
+        texts += self.waited()
         if self.utilisation:
             each = (f"{use.resource} {use.mean:.0%} (at most {use.most:.0%})" for use in self.utilisation)
             texts.append(f"nodes that are left are full to: {', '.join(each)}")
@@ -163,8 +119,7 @@ class Outage(Shown, msgspec.Struct, frozen=True, eq=False):
         """(pod, node before, pod and node now, why): those that do not run again first."""
         for each in self.held:
             yield each.pod.key, each.pod.node_name, "<stays>", each.why
-        for moved in sorted(self.moved, key=lambda moved: (not moved.nowhere, moved.now is not None)):
-            yield moved.pod.key, moved.pod.node_name, moved_place(moved), moved_text(moved, self.hints)
+        yield from self.moved_rows()
 
     def table(self) -> ShownTable:
         """A row for every pod."""
@@ -193,7 +148,8 @@ class Outages(Shown, msgspec.Struct, frozen=True, eq=False):
     def summary(self) -> str:
         """How many are survived, in a sentence."""
         count, survived = len(self.domains), sum(each.fine for each in self.domains)
-        return f"Of {count:,} domains by {self.label} {survived:,} can go without a pod that does not run again"
+        every = f"{counted(count, 'domain')} by {self.label} can be lost"
+        return f"{survived:,} of {every} with everything running again"
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """A row for each domain."""
@@ -221,26 +177,12 @@ def worst_first(outages: Sequence[Outage]) -> tuple[Outage, ...]:
 
 def _which(outage: Outage) -> str:
     """``survives``, or the workloads with fewer pods than before, those that miss most first."""
-    missing = outage.missing()
     if outage.fine:
         return "survives"
-    shown = [f"{name} ({count:,})" for name, count in missing.most_common(NAMED)]
-    return ", ".join(shown) + (f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else "")
+    return named([f"{name} ({count:,})" for name, count in outage.missing().most_common()], NAMED)
 
 
 def _standing(loss: WorkloadLoss) -> str:
     if not loss.after:
         return "none is left"
     return "none was left meanwhile" if loss.down else ""
-
-
-def _needs(key: str, health: Health) -> str:
-    return f"budget {key}: it needs {health.desired} healthy pods and has {health.healthy}"
-
-
-def _budgets(found: Mapping[str, Health]) -> dict[str, Any]:
-    return {key: {"healthy": health.healthy, "desired": health.desired} for key, health in found.items()}
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} {'pod' if count == 1 else 'pods'}"

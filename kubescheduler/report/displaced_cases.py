@@ -11,7 +11,7 @@ from clusterstate.objects import Pod
 from clusterstate.workload_names import workloads_of
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.departures import Fate
-from kubescheduler.planning.drain_report import moved_text
+from kubescheduler.planning.displaced import moved_text
 from kubescheduler.planning.rehearsal import Moved
 from kubescheduler.report.ci_results import CiCase, Standing
 

@@ -33,7 +33,7 @@ BARE = """
 """
 FINE = """\
 ! pods end at once, and those that come back are taken to be ready as soon as they have a node
-1 node drained: 1 evicted, 1 run again
+1 node drained: 1 evicted, 1 runs again
 
 POD                 FROM   TO   WHY
 default/web-x2bcd   a      b    as web-7cvpp

@@ -46,7 +46,7 @@ def test_everything_runs_again(outage: Run, nodes: tuple[str, ...]) -> None:
     """A line for the workload that was down meanwhile, and one for each pod."""
     found = outage(*nodes, stdin=CLUSTER.encode())
     assert (found.status, found.err) == (0, "")
-    assert "1 node with 1 pod gone, 1 run again\n" in found.out
+    assert "1 node with 1 pod gone, 1 runs again\n" in found.out
     assert ["default/Deployment/web", "1", "1", "1", "none", "was", "left", "meanwhile"] in found.lines
     assert found.lines[-1][:3] == ["default/web-6d-x2bcd", "a", "b"]
 

@@ -78,7 +78,7 @@ def test_every_pod_is_accounted_for(release: str) -> None:
     assert counts["running"] + counts["nowhere"] == 3
     assert counts["nowhere"] >= 1
     assert not found.fine
-    assert [moved.pod.metadata.name for moved in found.bare] == ["bare"]
+    assert [moved.pod.metadata.name for moved in found.lost] == ["bare"]
     for moved in found.nowhere:
         assert "Insufficient cpu" in moved.message
         assert moved.now is not None
