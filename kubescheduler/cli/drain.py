@@ -207,5 +207,5 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
         sections = [Section("Order", [STEPS, *steps], gives_way=2, keys=2)] if steps else []
         sections += [Section("Pods", [HEADER, *rows], gives_way=3, keys=3)] if rows else []
         sections += [Section("Besides", texts=quiet)] if quiet else []
-        sections += evidence_of_displaced(answer.nowhere)
+        sections += evidence_of_displaced(answer.nowhere) if output == "html" else ()
         yield from rendered_answer("drain", f"release {release}", answer.summary(), sections, notes, output)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clusterstate.errors import StaleDecisionError
 from kubescheduler.cli.decision_text import fits, would_evict
 from kubescheduler.cli.explaining import by_total
 from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, section_text, table
@@ -218,9 +219,12 @@ def _lines(name: str) -> list[str]:
 NOMINATED = "with the pods nominated there"
 
 
-def refusals(decision: Decision, top: int | None) -> Section:
+def refusals(decision: Decision, top: int | None, *, stale: bool = False) -> Section:
     """Every reason of every check on its own, for the first ``top`` nodes by name, or for all; those that the release
-    reports, as it stops at the first, are marked, in framework releases with the code of the node's status."""
+    reports, as it stops at the first, are marked, in framework releases with the code of the node's status.
+
+    stale: the cluster may have changed since; a node of which that is so has its reasons alone.
+    """
     reported, checks, codes = decision.reasons(), decision.checks(), decision.codes()
     refused = sorted(reported.keys() | checks.keys(), key=str.encode)
     if not refused or decision.pre_filter_rejection is not None:
@@ -228,7 +232,7 @@ def refusals(decision: Decision, top: int | None) -> Section:
     explained = set(decision.refused_nodes())
     rows: list[tuple[str, ...]] = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in refused[:top]:
-        made_of = _evidence(decision, node) if node in explained else {}
+        made_of = _evidence(decision, node, stale=stale) if node in explained else {}
         rows += _rows_of(decision, node, made_of, codes.get(node, "yes"))
     rest = refused[len(refused[:top]) :]
     return Section("Refusals", rows, [_further_refused(decision, rest)] if rest else [], gives_way=2)
@@ -256,9 +260,14 @@ def _further_refused(decision: Decision, rest: Sequence[str]) -> str:
     return f"{len(rest)} more {'node does' if len(rest) == 1 else 'nodes do'} not fit{said and ': ' + said}."
 
 
-def _evidence(decision: Decision, node: str) -> dict[tuple[str, str], str]:
+def _evidence(decision: Decision, node: str, *, stale: bool) -> dict[tuple[str, str], str]:
     """(check, reason) → the reason with what it was made of."""
-    return {(found.rule, found.reason): found.sentence for found in decision.why(node).refusals}
+    try:
+        return {(found.rule, found.reason): found.sentence for found in decision.why(node).refusals}
+    except StaleDecisionError:
+        if not stale:
+            raise
+        return {}
 
 
 def _source(decision: Decision, node: str, reason: str) -> str:
@@ -327,7 +336,7 @@ def evidence_of_displaced(nowhere: Iterable[Moved]) -> Iterator[Section]:
         more = f" and {len(pods) - 1:,} more" if len(pods) > 1 else ""
         decision = pods[0].decision
         assert decision is not None
-        found = refusals(decision, EVIDENCE_NODES)
+        found = refusals(decision, EVIDENCE_NODES, stale=True)
         title = f"{pods[0].pod.key}{more}: {' '.join(message.split())}"
         yield msgspec.structs.replace(found, title=title, detail=True)
 

@@ -128,7 +128,8 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
         yield Section("Workloads", [WORKLOADS, *workloads], gives_way=len(WORKLOADS) - 1, keys=1)
     if rows := list(found.rows()):
         yield Section("Pods", [HEADER, *rows], gives_way=3, keys=3)
-    yield from evidence_of_displaced(found.nowhere)
+    if paged:
+        yield from evidence_of_displaced(found.nowhere)
 
 
 def _suite(one: Outage, notes: Sequence[str]) -> Suite:

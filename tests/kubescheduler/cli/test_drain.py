@@ -67,6 +67,34 @@ def test_a_budget_blocks(drain: Run) -> None:
     assert drain("a", "--disable-eviction", stdin=text).status == 0
 
 
+APART = """
+- kind: Pod
+  apiVersion: v1
+  metadata: &of_db
+    name: db-0
+    labels: {app: db}
+    ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: db, uid: d, controller: true}]
+  spec: &apart
+    nodeName: a
+    affinity:
+      podAntiAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+        - {topologyKey: host, labelSelector: {matchLabels: {app: db}}}
+    containers: [{name: c, image: c}]
+- {kind: Pod, apiVersion: v1, metadata: {<<: *of_db, name: db-1}, spec: {<<: *apart, nodeName: b}}
+- {kind: PodDisruptionBudget, apiVersion: policy/v1, metadata: {name: db}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: db}}}}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("output", ["table", "html"])
+def test_what_has_changed_since_a_pod_was_tried(drain: Run, output: str) -> None:
+    """A node that is other than at the last attempt is shown with its reason, without what that was made of."""
+    hosts = CLUSTER.replace("{pool: old}", "{pool: old, host: a}").replace("{name: b}", "{name: b, labels: {host: b}}")
+    outcome = drain("a", "-o", output, "--release", "1.36", stdin=(hosts + APART).encode())
+    assert (outcome.status, outcome.err) == (1, "")
+    assert "match pod anti-affinity rules" in outcome.out
+
+
 def test_for_ci(drain: Run) -> None:
     """What a budget keeps, and what fits nowhere, fails; the exit status is the same."""
     outcome = drain("a", "-o", "github", stdin=CLUSTER.encode())
