@@ -46,8 +46,8 @@ def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: A
     state.check(cache.snapshot(), cache.columns.log, listed)
     feasible, everywhere = state.feasible, state.everywhere
     nominated: RowValues[Found] = NO_VALUES
-    if algorithm.behaviour.nominates:
-        nominated = judge_with_nominated(pod, state, cache, algorithm)
+    if algorithm.behaviour.nominates and cache.nominated():
+        nominated = _judge_nominated(pod, state, cache, every=algorithm.always_check_all_predicates)
     if nominated:
         feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
     if algorithm.percentage_of_nodes_to_score < 100:
@@ -78,19 +78,16 @@ def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValue
         raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
 
 
-def judge_with_nominated(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> RowValues[Found]:
+def _judge_nominated(pod: Pod, state: ClassState, cache: ClusterCache, *, every: bool) -> RowValues[Found]:
     """The rows where the pod does not fit with the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
     """
-    if not cache.nominated():
-        return NO_VALUES
-    every = algorithm.always_check_all_predicates
     refusals = judgements_of(state, cache).judge(pod, state.info, state.checks, None, every=every)
     if refusals is None:
+        predicates = [check.predicate for check in state.checks]
 
         def judge_row(there: Snapshot) -> tuple[Found, Code]:
-            predicates = [check.predicate for check in state.checks]
             return judge(pod, state.info, there, predicates, every=every), Code.Unschedulable
 
         refusals = judged_one_by_one(pod, cache, None, judge_row)

@@ -84,12 +84,8 @@ def _far(info: PodInfo, predicates: Sequence[FitPredicate]) -> Reads:
 
 def stay_on_their_rows(added: Iterable[PodChange]) -> bool:
     """Whether rules that look at one row alone (``Footprint.is_row_local``) still do when these pods are added."""
-    return all([_stays(change.info) for change in added])  # noqa: C419
-
-
-def _stays(info: PodInfo) -> bool:
-    """Whether no rule of another row would look at such a pod: it has no terms of affinity and claims nothing."""
-    return not info.may_have_affinity and not info.spec.resource_claims and not has_claims(info)
+    infos = [change.info for change in added]  # pods without terms of affinity that claim nothing
+    return not any([i.may_have_affinity or i.spec.resource_claims or has_claims(i) for i in infos])  # noqa: C419
 
 
 Found = tuple[tuple[str, tuple[str, ...]], ...]

@@ -234,8 +234,8 @@ class Memory:
             self._key_of.clear()
             self._moment = moment
         key = self._key_of.get(info)
-        if key is None:
-            key = self._key_of[info] = self._key(info, snapshot)
+        if key is None:  # equal for pods that no rule can tell apart
+            key = self._key_of[info] = (self._equal_spec(info), *[of(info, snapshot) for of in self._pod_keys])
         state = self._states.get(key)
         if state is None:
             self._made = 0
@@ -247,10 +247,6 @@ class Memory:
             self._states.move_to_end(key)
             state.info = info
         return state
-
-    def _key(self, info: PodInfo, snapshot: Snapshot) -> tuple[Hashable, ...]:
-        """Equal for pods that no rule can tell apart: what all are alike in, and what each rule reads besides."""
-        return (self._equal_spec(info), *[of(info, snapshot) for of in self._pod_keys])
 
     def _hold(self, key: Hashable, size: int) -> None:
         """Notes how many bytes a new state may take, and forgets the oldest where they are too many."""

@@ -10,7 +10,6 @@ import functools
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
@@ -18,7 +17,7 @@ from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.hypothetical.pods_by_importance import PodOrder, PodsByImportance, by_importance
-from clusterstate.objects import Pod, PodDisruptionBudget
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState
@@ -107,23 +106,6 @@ class KindTable:
         return size
 
 
-class _Split(msgspec.Struct, frozen=True, eq=False):
-    """The predicates of an attempt by what their verdict on a row follows from."""
-
-    given: Sequence[FitPredicate] = ()
-    moving: Sequence[FitPredicate] = ()
-    """Those that move with the pods there."""
-    fixed: Sequence[FitPredicate] = ()
-    by_amounts: bool = False
-    """Rows that are alike may stand for one another."""
-
-    @classmethod
-    def of(cls, attempt: PreemptionAttempt) -> _Split:
-        """Of pods that are alike to the predicates, once for all."""
-        moving, fixed = moving_and_fixed(attempt)
-        return cls(attempt.predicates, moving, fixed, all(p.footprint.follows_from_pods(attempt.info) for p in moving))
-
-
 class KeptVictims:
     """What is remembered for pods of one class, tried in one way."""
 
@@ -136,7 +118,6 @@ class KeptVictims:
         self._table = KindTable()
         self._kind_of: dict[RowKey, int] = {}
         self._generation = -1
-        self._split = _Split()
 
     def candidates(
         self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
@@ -203,14 +184,14 @@ class KeptVictims:
     ) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
         """(the predicates that move with pods, what is remembered of the others); None where that is not up to date,
         or rows that are alike may not stand for one another."""
-        if attempt.predicates != self._split.given:
-            self._split = _Split.of(attempt)
-        split = self._split
-        if not split.by_amounts or not state.is_current(attempt.cache.columns.log):
+        if not state.is_current(attempt.cache.columns.log):
             return None
+        moving, fixed = moving_and_fixed(attempt)
         by_id = {id(check.predicate): check for check in state.checks}
-        checks = [by_id[id(predicate)] for predicate in split.fixed if id(predicate) in by_id]
-        return (split.moving, checks) if len(checks) == len(split.fixed) else None
+        checks = [by_id[id(predicate)] for predicate in fixed if id(predicate) in by_id]
+        if len(checks) < len(fixed) or not all(p.footprint.follows_from_pods(attempt.info) for p in moving):
+            return None
+        return moving, checks
 
     def _take(self, judged: FoundVictims, rules: VictimRules) -> int:
         """Notes what was found on rows; the first of the new kinds."""
@@ -251,13 +232,6 @@ class KeptVictims:
         return True
 
 
-class _Budgets(msgspec.Struct, eq=False):
-    """The disruption budgets as of a version of the log."""
-
-    version: int = -1
-    token: object = None
-
-
 class PreemptionMemory:
     """The pods of every node by importance, and what preemption found for every class of pods, those least recently
     tried forgotten first."""
@@ -266,7 +240,7 @@ class PreemptionMemory:
         self._cache = cache
         self.roster = PodsByImportance(cache.columns, order)
         self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
-        self._budgets = _Budgets()
+        self._budgets_version, self._budgets = -1, list[tuple[object, ...]]()
 
     def candidates(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> Candidates:
         """Where the pod would fit if lower ones left, and which of them have to.
@@ -290,19 +264,14 @@ class PreemptionMemory:
 
     def _budget_token(self) -> object:
         """Equal while budgets protect the same."""
-        budgets = self._budgets
         version = self._cache.columns.log.version(Reads.NAMESPACES)
-        if budgets.version != version:
-            budgets.version = version
-            token = [_protection(budget) for budget in self._cache.objects.pod_disruption_budgets.values()]
-            if token != budgets.token:
-                budgets.token = token
-        return budgets.token
-
-
-def _protection(budget: PodDisruptionBudget) -> tuple[object, ...]:
-    """All that a budget protects pods by."""
-    return budget.metadata.namespace, budget.selector, budget.disruptions_allowed, budget.disrupted_pods
+        if self._budgets_version != version:
+            self._budgets_version = version
+            self._budgets = [
+                (budget.metadata.namespace, budget.selector, budget.disruptions_allowed, budget.disrupted_pods)
+                for budget in self._cache.objects.pod_disruption_budgets.values()
+            ]
+        return self._budgets
 
 
 # --- what preemption would do ----------------------------------------------------------------------

@@ -138,14 +138,11 @@ class RowTrial:
         snapshot = self._attempt.cache.snapshot()
         for at in np.flatnonzero(where).tolist():
             here = snapshot.take(np.array([self._rows[at]]))
-            out[at] = self._fits(here, self._changes[at], self._nominated[at])
+            try:
+                out[at] = not self._found(here, self._changes[at], self._nominated[at])
+            except SchedulingError:
+                continue
         return out
-
-    def _fits(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> bool:
-        try:
-            return not self._found(here, changes, nominated)
-        except SchedulingError:
-            return False
 
     def _found(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> Found:
         pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
@@ -192,18 +189,14 @@ def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -
     together = rows[~alone]
     parts: list[Part] = []
     if len(together) or not len(rows):
-        parts.append(_together(attempt, together, alike=alike))
+        stand_in = alike and all(p.footprint.follows_from_pods(attempt.info) for p in moving_and_fixed(attempt)[0])
+        one = _one_of_many(attempt, together) if stand_in else Part(together, together, BatchTrial(attempt, together))
+        parts.append(one)
     if alone.any():
         count = any(nominated_changes(attempt.pod, row, attempt.cache) for row in rows[alone].tolist())
         trial = RowTrial(attempt, rows[alone]) if count else BatchTrial(attempt, rows[alone])
         parts.append(Part(rows[alone], rows[alone], trial))
     return parts
-
-
-def _together(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool) -> Part:
-    if alike and all(p.footprint.follows_from_pods(attempt.info) for p in moving_and_fixed(attempt)[0]):
-        return _one_of_many(attempt, rows)
-    return Part(rows, rows, BatchTrial(attempt, rows))
 
 
 def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:

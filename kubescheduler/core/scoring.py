@@ -68,18 +68,14 @@ def prioritize(
         name = priority.config.name
         scores: Scores | None = state.constants.get(name)
         if name in views and scores is None:
-            scores = _seen(priority.config, *views[name])
+            pod, nodes = views[name]
+            scores = priority.config.raw_and_final(pod, nodes, priority.config.map(pod, nodes))[1]
         if scores is None:
             scores = reduced(state.info, state.scores[name], view, feasible)
         scored.scores[name] = scores
         given.append((scores, priority.weight))
     scored.totals = weighted_sum(given, len(view), 0 if algorithm.priorities or algorithm.extenders else 1)
     return scored
-
-
-def _seen(config: PriorityConfig, info: PodInfo, view: Snapshot) -> Scores:
-    """One priority's scores of the rows of a view."""
-    return config.raw_and_final(info, view, config.map(info, view))[1]
 
 
 RawAndReduced = tuple[Scores, Scores]

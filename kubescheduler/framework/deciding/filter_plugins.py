@@ -82,8 +82,11 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         feasible, everywhere = self.state.feasible, self.state.everywhere
         looked_at = listed if rows is None else listed & rows
         every = every or self.compiled.algorithm.always_check_all_predicates
-        verdicts = self._columns() if not own else self._with_own(snapshot, looked_at, every)
-        passed = Filtered(listed, feasible, everywhere, tuple(verdicts), self._unresolvable())
+        running = self._running()
+        columns_say = [(check.predicate.name, check.verdict) for check in running]
+        verdicts = self._with_own(snapshot, looked_at, every) if own else columns_say
+        hopeless = {c.predicate.name: c.unresolvable for c in running if c.unresolvable is not None}
+        passed = Filtered(listed, feasible, everywhere, tuple(verdicts), hopeless)
         if own:
             self._narrow_by_own(passed, snapshot)
         if rows is not None:
@@ -115,16 +118,6 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
 
     def _running(self) -> list[CheckState]:
         return [check for check in self.state.checks if not check.skipped]
-
-    def _columns(self) -> list[tuple[str, Verdict]]:
-        return [(check.predicate.name, check.verdict) for check in self._running()]
-
-    def _unresolvable(self) -> dict[str, Mask]:
-        return {
-            check.predicate.name: check.unresolvable
-            for check in self.state.checks
-            if check.unresolvable is not None and not check.skipped
-        }
 
     def _with_own(self, snapshot: Snapshot, rows: Mask, every: bool) -> Iterator[tuple[str, Verdict]]:
         """Custom plugins judge the rows that are left when it is their turn."""
