@@ -24,7 +24,7 @@ from kubescheduler.planning.drain_order import Order, OrderOptions, OrderSearch,
 from kubescheduler.planning.drain_report import Drain
 from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.node_trials import nodes_beside
-from kubescheduler.planning.rehearsal import Rehearsal
+from kubescheduler.planning.rehearsal import Rehearsal, after_waiting
 from kubescheduler.planning.shapes import one_shape
 
 AT_ONCE = "pods end at once, and those that come back are taken to be ready as soon as they have a node"
@@ -186,8 +186,12 @@ def drain_of(
         new = nodes_beside(cluster.objects, options.shape, options.surge, engine.release)
     objects = [*cluster.objects, *(obj for made in new for obj in made)]
     cordoned = nodes if options.upgrade is None else []
-    rehearsal = make(cordoned, objects)
-    notes = [*rehearsal.budgets.notes, AT_ONCE]
+    rehearsal, notes = make(cordoned, objects), list[str]()
+    if rehearsal.moved:
+        calm, notes = after_waiting(Rehearsal(engine, objects, tie_break), tie_break)
+        objects = calm.objects()
+        rehearsal = make(cordoned, objects)
+    notes += [*rehearsal.budgets.notes, AT_ONCE]
     there = chosen(rehearsal, nodes, flags)
     check_flags(there)
     if order is None:

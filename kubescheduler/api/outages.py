@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clusterstate.errors import InputError
+from clusterstate.errors import InputError, nearest
 from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
@@ -19,7 +19,7 @@ from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.displaced import played
 from kubescheduler.planning.outage import lose
 from kubescheduler.planning.outage_report import Outage, Outages, worst_first
-from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal
+from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting
 
 LABELS = {"zone": (STABLE_ZONE, ZONE), "region": (STABLE_REGION, REGION), "hostname": ("kubernetes.io/hostname",)}
 """Short name of a domain → the labels that say it, the first that a node has."""
@@ -122,7 +122,9 @@ def outages_of(
     """The same by an engine that is made already. tie_break: makes one for each domain."""
     there = domains(cluster, each)
     if not there:
-        raise InputError(f"no node of the cluster has the label {' or '.join(LABELS.get(each, (each,)))}")
+        known = {*LABELS, *(key for node in cluster.nodes for key in node.metadata.labels)}
+        keys = " or ".join(LABELS.get(each, (each,)))
+        raise InputError(f"no node of the cluster has the label {keys}{nearest(each, sorted(known))}")
     found: list[Outage] = []
     for name, nodes in there.items():
         progress(len(found), len(there))
@@ -145,9 +147,8 @@ def outage_of(
     hints: bool = True,
 ) -> Outage:
     """What happens, by an engine that is made already. The pods that wait in the cluster have their turn before."""
-    rehearsal = Rehearsal(engine, cluster.objects, tie_break)
-    rehearsal.settle()
-    notes = (*rehearsal.budgets.notes, OBJECTS_STAY if unreachable else OBJECTS_GO)
+    rehearsal, preempted = after_waiting(Rehearsal(engine, cluster.objects, tie_break), tie_break)
+    notes = (*preempted, *rehearsal.budgets.notes, OBJECTS_STAY if unreachable else OBJECTS_GO)
     lost = lose(rehearsal, nodes, unreachable=unreachable)
     gone = frozenset(nodes)
     moved = [one for one in rehearsal.moved if one.fate not in (Fate.DAEMON, Fate.STATIC) or one.left[0] != LOST_NODE]

@@ -17,6 +17,7 @@ import attrs
 import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.objects.pod import EphemeralVolume
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, fate_of
@@ -25,6 +26,7 @@ from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
 from kubescheduler.planning.shapes import Shape
 from kubescheduler.planning.wording import counted, named
+from predicates.volume_binding import NODE_CONFLICT
 
 EXHAUSTIVE = 6
 """Nodes of which all orders are tried."""
@@ -51,6 +53,8 @@ STATIC = frozenset(
     }
 )
 """Checks whose answers no pod that comes or goes changes."""
+BOUND_ELSEWHERE = frozenset({NODE_CONFLICT, "node(s) didn't match PersistentVolume's node affinity"})
+"""Reasons of which that is so too: what a claim is bound to is of other nodes."""
 
 
 class OrderOptions(msgspec.Struct, frozen=True):
@@ -213,8 +217,10 @@ def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bo
 
     come_back: other nodes than a pod's own take it, as they have not been drained yet or have come back.
 
-    Where pods that leave may preempt others, only what no pod that comes or goes changes is taken for a proof.
+    Where pods that leave may preempt others, only what no pod that comes or goes changes is taken for a proof. Nothing
+    is said of pods that may have other claims on another node.
     """
+    leaving = [pod for pod in leaving if not _may_claim_anew(pod)]
     alone = _without(rehearsal, leaving)
     scheduler = rehearsal.engine.scheduler(alone.cache)
     if scheduler.has_custom_plugins or not leaving:
@@ -250,6 +256,10 @@ def _cordoned_alone(alone: Rehearsal, node: str, *, on: bool) -> None:
         alone.settle()
 
 
+def _may_claim_anew(pod: Pod) -> bool:
+    return bool(pod.spec.resource_claims) or any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes)
+
+
 def _without(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Rehearsal:
     """The cluster without these pods and without those that wait, who might take the room."""
     gone = {pod.metadata.uid for pod in leaving}
@@ -268,8 +278,9 @@ def _never_fits(decision: Decision, cordoned: frozenset[str], *, preempts: bool)
     refused = decision.checks()
     for name in decision.names:
         if name not in cordoned:
-            checks = set(refused.get(name, ()))
-            if not (checks & STATIC if preempts else checks - ORDER_DEPENDENT):
+            checks = refused.get(name, {})
+            lasting = not BOUND_ELSEWHERE.isdisjoint(reason for reasons in checks.values() for reason in reasons)
+            if not (lasting or (checks.keys() & STATIC if preempts else checks.keys() - ORDER_DEPENDENT)):
                 return False
     return True
 

@@ -22,6 +22,7 @@ from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import CONFIGURATION, Hint
 from kubescheduler.planning.budgets import Budgets, is_counted
 from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
+from kubescheduler.planning.wording import named
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import PodRecord
@@ -295,6 +296,18 @@ class Rehearsal:
     def _leading_elsewhere(self, search: HintSearch, kind: list[Pod], *, pairs: bool) -> list[Hint]:
         hints = search.hints(kind[0], others=kind[1:], pairs=pairs)
         return [hint for hint in hints if hint.host not in self.cordoned and not _is_configured(hint)]
+
+
+def after_waiting(rehearsal: Rehearsal, tie_break: TieBreak | None) -> tuple[Rehearsal, list[str]]:
+    """(a rehearsal in which the pods that wait have had their turn, what is to be said of that). rehearsal: of the
+    cluster as it was. Whom such a pod preempts waits then, and is none of those that leave for another reason."""
+    rehearsal.settle()
+    gone = [moved.pod.key for moved in rehearsal.moved]
+    if not gone:
+        return rehearsal, []
+    after = Rehearsal(rehearsal.engine, rehearsal.objects(), tie_break)
+    after.settle()
+    return after, [f"pods that wait take the place of others as things are, which is not counted: of {named(gone)}"]
 
 
 def _is_configured(hint: Hint) -> bool:

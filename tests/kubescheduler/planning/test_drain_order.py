@@ -213,6 +213,46 @@ def test_what_makes_every_order_impossible(things: list[dict[str, Any]], text: s
     assert "There is no order" in str(result)
 
 
+VOLUME = {"accessModes": ["ReadWriteOnce"], "storageClassName": "ssd"}
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _with_volume(volume: dict[str, Any], owner: list[dict[str, Any]]) -> ks.Cluster:
+    """Zones a and b, and in a a pod whose claim is bound to a volume of that zone; a lower pod in b."""
+    of_zone = {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]}
+    spec = {**VOLUME, "capacity": {"storage": "1Gi"}, "nodeAffinity": {"required": of_zone}}
+    metadata: dict[str, Any] = {"name": "web-0-data", "ownerReferences": owner}
+    metadata["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim = {**VOLUME, "volumeName": "pv", "resources": {"requests": {"storage": "1Gi"}}}
+    pod = owned("StatefulSet", "web", "web-0", node="a", cpu=1, priority=5, spec={"volumes": [volume]})
+    pod["metadata"]["uid"] = "of web-0"
+    items: list[dict[str, Any]] = [
+        {"kind": "PersistentVolume", "metadata": {"name": "pv", "labels": {ZONE: "a"}}, "spec": spec},
+        {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": claim, "status": {"phase": "Bound"}},
+    ]
+    named = {"kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "ssd"}}
+    items.append({**named, "provisioner": "csi.x", "volumeBindingMode": "WaitForFirstConsumer"})
+    nodes = [ks.node(name, cpu=4, labels={ZONE: name}) for name in "ab"]
+    low = owned("ReplicaSet", "low", "low-1", node="b", cpu=1)
+    return ks.Cluster(release="1.36").add([*nodes, *({"apiVersion": "v1", **each} for each in items), pod, low])
+
+
+def test_volumes_that_stay_and_volumes_that_are_made_anew() -> None:
+    """A claim that is bound in another zone is in the way whatever comes; one that goes with its pod is not."""
+    bound = _with_volume({"name": "d", "persistentVolumeClaim": {"claimName": "web-0-data"}}, [])
+    order = ks.drain(bound, "a", order=True).order
+    assert order is not None
+    assert (order.proven, order.steps) == (True, 0)
+    assert "didn't match PersistentVolume's node affinity" in order.obstacles[0].text
+    template = {"spec": {**VOLUME, "resources": {"requests": {"storage": "1Gi"}}}}
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "web-0", "uid": "of web-0", "controller": True}
+    order = ks.drain(
+        _with_volume({"name": "data", "ephemeral": {"volumeClaimTemplate": template}}, [owner]), "a", order=True
+    ).order
+    assert order is not None
+    assert order.batches == (("a",),)
+
+
 def test_what_is_not_proven_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more nodes than all orders are tried of, the best that was found is shown."""
     monkeypatch.setattr(drain_order, "EXHAUSTIVE", 1)

@@ -191,6 +191,22 @@ def test_volumes_of_a_zone(release: str, said: str) -> None:
         assert dict(found.missing()) == {"default/StatefulSet/db": 1}
 
 
+def test_pods_that_waited_and_preempt() -> None:
+    """What they evict as things are is no work of the outage, nor of a drain, whose orders it does not hinder."""
+    pods = [
+        owned("Job", "low", "low-1", node="a1", cpu=3),
+        owned("ReplicaSet", "web", "web-1", node="b1", cpu=1),
+        ks.pod("full", node="b1", cpu=3, priority=9),
+        ks.pod("waits", cpu=4, priority=5),
+    ]
+    there = cluster(*pods)
+    lost = ks.outage(there, "b2")
+    assert (lost.fine, lost.counts()["preempted"]) == (True, 0)
+    assert "pods that wait take the place of others as things are, which is not counted: of default/low-1" in lost.notes
+    drained = ks.drain(there, "b2", order=True)
+    assert (drained.fine, drained.moved) == (True, ())
+
+
 def test_each_domain() -> None:
     """The worst first; a domain that can go says so."""
     pods = [
@@ -209,7 +225,8 @@ def test_what_is_not_there() -> None:
     for call, text in (
         (lambda: ks.outage(cluster(), zone="c"), "there is no node in zone c; the zones are a, b"),
         (lambda: ks.outage(cluster(), "a2"), "there is no node a2"),
-        (lambda: ks.outages(cluster(), "rack"), "no node of the cluster has the label rack"),
+        (lambda: ks.outages(cluster(), "rack"), "no node of the cluster has the label rack$"),
+        (lambda: ks.outages(cluster(), "zon"), "has the label zon; did you mean zone"),
     ):
         with pytest.raises(InputError, match=text):
             call()
