@@ -22,7 +22,7 @@ from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
 from kubescheduler.core.pod_classes import ClassState
@@ -32,6 +32,7 @@ from kubescheduler.core.preemption_choice import (
     Floats,
     KindCosts,
     NodeNames,
+    NodePick,
     choose,
     costs_of_kinds,
     earliest_starts,
@@ -298,29 +299,27 @@ def preempt(
     )
     pick = algorithm.behaviour.pick
     interested = [e for e in algorithm.extenders if e.config.preempt_verb and e.is_interested(pod)]
-    if interested and len(candidates):
-        after = _after_extenders(pod, dict(candidates), cache, interested)
-        steps = functools.partial(steps_of, after, pick)
-        return _preemption(pod, after, choose(after, pick), cache, steps)
-    costs = candidates.costs()
-    steps = functools.partial(pick_steps, pick, costs, candidates.listed)
-    return _preemption(pod, candidates, chosen_names(candidates, pick(costs), cache), cache, steps)
+    if not interested or not len(candidates):
+        return picked(pod, candidates, pick, cache)
+
+    def ask(extender: Extender, left: Mapping[str, Victims]) -> dict[str, Victims]:
+        answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in left.items()})
+        return {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
+
+    return picked(pod, left_by_extenders(dict(candidates), interested, ask), pick, cache)
 
 
-def chosen_names(candidates: Candidates, nodes: Mask, cache: ClusterCache) -> NodeNames:
-    """The names of some candidates, sorted. nodes: (N,) bool."""
-    return NodeNames(candidates.names, nodes, cache.columns.rows_by_name)
-
-
-def _preemption(
-    pod: Pod,
-    candidates: Mapping[str, Victims],
-    chosen: Sequence[str],
-    cache: ClusterCache,
-    pick: Callable[[], tuple[PickStep, ...]],
-) -> Preemption:
+def picked(pod: Pod, candidates: Mapping[str, Victims], pick: NodePick, cache: ClusterCache) -> Preemption:
+    """What a release makes of candidates, those that extenders left among them."""
+    chosen: Sequence[str]
+    if isinstance(candidates, Candidates):
+        costs = candidates.costs()
+        chosen = NodeNames(candidates.names, pick(costs), cache.columns.rows_by_name)
+        steps = functools.partial(pick_steps, pick, costs, candidates.listed)
+    else:
+        chosen, steps = choose(candidates, pick), functools.partial(steps_of, candidates, pick)
     waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
-    return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=pick)
+    return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=steps)
 
 
 def is_eligible(pod: Pod, cache: ClusterCache) -> bool:
@@ -344,16 +343,22 @@ def candidate_rows(decision: Decision, unresolvable: Collection[str], cache: Clu
 # --- extenders ---------------------------------------------------------------------------------
 
 
-def _after_extenders(
-    pod: Pod, candidates: dict[str, Victims], cache: ClusterCache, extenders: Sequence[Extender]
-) -> dict[str, Victims]:
-    """What the extenders leave, one after the other. Upstream: 1.16 processPreemptionWithExtenders."""
+Ask = Callable[[Extender, Mapping[str, Victims]], Mapping[str, Victims]]
+"""What an extender leaves of candidates. Raises SchedulingError."""
+
+
+def left_by_extenders(
+    candidates: Mapping[str, Victims], extenders: Sequence[Extender], ask: Ask
+) -> Mapping[str, Victims]:
+    """What the extenders leave, one after the other; one that is ignorable and fails leaves them as they are.
+
+    Raises SchedulingError for any other. Upstream: 1.16 processPreemptionWithExtenders, later callExtenders.
+    """
     for extender in extenders:
         if not candidates:
             break
         try:
-            answer = extender.preempt(pod, {name: (v.pods, v.violations) for name, v in candidates.items()})
-            candidates = {name: victims_by_uid(extender, name, uids, 0, cache) for name, uids in answer.items()}
+            candidates = ask(extender, candidates)
         except SchedulingError:
             if not extender.config.ignorable:
                 raise

@@ -17,19 +17,16 @@ from clusterstate.hypothetical.pods_by_importance import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from kubescheduler.core.algorithm import joined
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import PickStep, Preemption, Victims
+from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
-from kubescheduler.core.preemption import PreemptionMemory, chosen_names, victims_by_uid
+from kubescheduler.core.preemption import PreemptionMemory, left_by_extenders, picked, victims_by_uid
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,
     Costs,
     NodePick,
     Note,
-    choose,
     pick_1_16,
-    pick_steps,
-    steps_of,
 )
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials
 from kubescheduler.core.preemption_trials import VictimRules, selector_of, trials
@@ -218,22 +215,11 @@ def preempt(
         return Preemption(cleared=fruitless), _refused(rules, functools.partial(_nobody, search, rows))
     interested = [e for e in search.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested:
-        left = _ask_extenders(search, dict(candidates), interested, rules)
+        left = left_by_extenders(dict(candidates), interested, functools.partial(_asked, search, rules))
         if not left:
             return Preemption(keeps_nomination=True), _refused(rules, lambda: NO_CANDIDATE)
-        return _made(search, left, choose(left, rules.pick), functools.partial(steps_of, left, rules.pick)), Status()
-    costs = candidates.costs()
-    chosen = chosen_names(candidates, rules.pick(costs), cache)
-    return _made(
-        search, candidates, chosen, functools.partial(pick_steps, rules.pick, costs, candidates.listed)
-    ), Status()
-
-
-def _made(
-    search: Search, candidates: Found, chosen: Sequence[str], pick: Callable[[], tuple[PickStep, ...]]
-) -> Preemption:
-    waiting = search.cache.nominated().get(chosen[0], ())
-    return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < search.pod.priority), pick=pick)
+        return picked(pod, left, rules.pick, cache), Status()
+    return picked(pod, candidates, rules.pick, cache), Status()
 
 
 def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
@@ -326,25 +312,15 @@ def _lower(pod: Pod, roster: PodsByImportance, rows: IntArray) -> Mask:
 # --- extenders ---------------------------------------------------------------------------------
 
 
-def _ask_extenders(search: Search, candidates: Found, extenders: Sequence[Extender], rules: PreemptionRules) -> Found:
-    """What the extenders leave, one after the other. Upstream: callExtenders."""
-    for extender in extenders:
-        if not candidates:
-            break
-        try:
-            answer = extender.preempt_counted(
-                search.pod, {name: (v.pods, v.violations) for name, v in candidates.items()}
-            )
-            left = {name: _victims(search, extender, name, *said) for name, said in answer.items()}
-            if rules.needs_victims and (empty := sorted(name for name, v in left.items() if not v.pods)):
-                if not extender.config.ignorable:
-                    raise SchedulingError(NEEDS_NONE.format(empty[0]))
-                left = {name: v for name, v in left.items() if v.pods}
-            candidates = left
-        except SchedulingError:
-            if not extender.config.ignorable:
-                raise
-    return candidates
+def _asked(search: Search, rules: PreemptionRules, extender: Extender, candidates: Found) -> Found:
+    """What an extender leaves. Raises SchedulingError, also for a node that needs no victims where it may not."""
+    answer = extender.preempt_counted(search.pod, {name: (v.pods, v.violations) for name, v in candidates.items()})
+    left = {name: _victims(search, extender, name, *said) for name, said in answer.items()}
+    if rules.needs_victims and (empty := sorted(name for name, v in left.items() if not v.pods)):
+        if not extender.config.ignorable:
+            raise SchedulingError(NEEDS_NONE.format(empty[0]))
+        left = {name: v for name, v in left.items() if v.pods}
+    return left
 
 
 def _victims(search: Search, extender: Extender, name: str, uids: Sequence[str], violations: int) -> Victims:
