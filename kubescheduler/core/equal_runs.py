@@ -125,32 +125,28 @@ class ReadyRun(msgspec.Struct, frozen=True, eq=False):
     rules: RunRules
     feasible: IntArray
     """(n,) the rows that fit the first, ascending."""
-    infos: Sequence[PodInfo] = ()
+    infos: Sequence[PodInfo]
     """(k,) the class of each pod."""
 
     @classmethod
     def of(
-        cls, cache: ClusterCache, state: ClassState, priorities: Iterable[WeightedPriority], nothing_scores: int
+        cls, cache: ClusterCache, alike: PodsOfOneClass, priorities: Iterable[WeightedPriority], nothing_scores: int
     ) -> ReadyRun | None:
-        """Of the class's state, which PreFilter was asked for, and no pods yet; None: they are decided one by one.
+        """Of pods whose class PreFilter was asked for; None: they are decided one by one.
 
         Raises SchedulingError as deciding does.
         """
-        snapshot, log = cache.snapshot(), cache.columns.log
+        state, snapshot, log = alike.state, cache.snapshot(), cache.columns.log
         _, listed = cache.columns.published
         state.check(snapshot, log, listed)
         if len(state.feasible) <= 1 or not cache.columns.images.stands():
             return None
         state.score(snapshot, log)
         rules = RunRules.of(state, priorities, snapshot, nothing_scores)
-        return None if rules is None else cls(cache, rules, state.feasible)
-
-    def over(self, alike: PodsOfOneClass) -> ReadyRun:
-        """The same with its pods."""
+        if rules is None:
+            return None
         infos = alike.classes()
-        return msgspec.structs.replace(
-            self, infos=infos, rules=msgspec.structs.replace(self.rules, likes=ClassesOfRun(infos))
-        )
+        return cls(cache, msgspec.structs.replace(rules, likes=ClassesOfRun(infos)), state.feasible, infos)
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
         """Where the pods go, as far as the run goes; nothing is assumed yet.
@@ -267,14 +263,10 @@ def placed_in_bulk(
         alike = PodsOfOneClass.of(pods, cache, state_of, is_held)
         if alike is None:
             return None
-        priorities = algorithm.priorities
-        ready = ReadyRun.of(cache, alike.state, priorities, 0 if priorities else 1)
+        ready = ReadyRun.of(cache, alike, algorithm.priorities, 0 if algorithm.priorities else 1)
     except SchedulingError:
         return None
-    if ready is None:
-        return None
-    ready = ready.over(alike)
-    return ready.assume(pods, ready.choose(tie_break), algorithm.release)
+    return None if ready is None else ready.assume(pods, ready.choose(tie_break), algorithm.release)
 
 
 def placed_in_order(

@@ -56,12 +56,11 @@ def placed_in_bulk(  # noqa: PLR0911
         priorities = _scoring(host, pods[0], alike.state, snapshot)
         if priorities is None:
             return None
-        ready = ReadyRun.of(host.cache, alike.state, priorities, 0 if host.compiled.scores else EVERY_NODE)
+        ready = ReadyRun.of(host.cache, alike, priorities, 0 if host.compiled.scores else EVERY_NODE)
     except SchedulingError:
         return None
     if ready is None:
         return None
-    ready = ready.over(alike)
     if host.batch is not None:
         return _with_rankings(host, host.batch, ready, pods, numbers, snapshot)
     placings = _choose(host, ready)
