@@ -357,7 +357,9 @@ class ForwardingServer(FrontServer):
         assert self._session is not None
         headers = {key: request.headers[key] for key in KEPT if key in request.headers}
         headers["Authorization"] = f"Bearer {self.token}"
-        return self._session.request(request.method, self.real.url + request.raw_path, data=body, headers=headers)
+        # An empty body would be sent as application/octet-stream, which the server refuses where it says what it has.
+        url = self.real.url + request.raw_path
+        return self._session.request(request.method, url, data=body or None, headers=headers)
 
     async def _served(self, request: web.Request, body: Any) -> web.StreamResponse:
         if request.query.get("watch") == "true":
