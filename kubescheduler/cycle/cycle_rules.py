@@ -101,9 +101,7 @@ def assume_fault_1_16(cache: ClusterCache, pod: Pod) -> str | None:
 
 def assume_fault_1_20(cache: ClusterCache, pod: Pod) -> str | None:
     """Why a pod cannot be assumed in 1.20; None when it can."""
-    if not pod.metadata.uid:
-        return NO_UID
-    return f"pod {pod.metadata.uid} is in the cache, so can't be assumed" if pod in cache else None
+    return assume_fault_1_16(cache, pod) if pod.metadata.uid else NO_UID
 
 
 def assume_fault_1_36(cache: ClusterCache, pod: Pod) -> str | None:
@@ -160,31 +158,27 @@ def pre_flight_1_36(
     return None
 
 
-def extenders_bind_1_20(services: Services, pod: Pod, node_name: str) -> tuple[bool, Status | None]:
-    """The first interested extender that can bind has the last word."""
+def extenders_bind_1_20(
+    services: Services, pod: Pod, node_name: str, *, passes_over: bool = False
+) -> tuple[bool, Status | None]:
+    """The first interested extender that can bind has the last word. passes_over: unless it fails and is ignorable."""
     for extender in services.extenders:
-        if extender.config.bind_verb and extender.is_interested(pod):
-            try:
-                extender.bind(pod, node_name)
-            except SchedulingError as error:
+        if not extender.config.bind_verb or not extender.is_interested(pod):
+            continue
+        try:
+            extender.bind(pod, node_name)
+        except SchedulingError as error:
+            if not passes_over or not extender.config.ignorable:
                 return True, Status.failure(str(error))
+            services.observer.trouble(f"binding {pod.key} by an extender that can be ignored: {error}")
+        else:
             return True, None
     return False, None
 
 
 def extenders_bind_1_36(services: Services, pod: Pod, node_name: str) -> tuple[bool, Status | None]:
     """An ignorable extender that fails leaves the pod to the next one, or to the plugins."""
-    for extender in services.extenders:
-        if extender.config.bind_verb and extender.is_interested(pod):
-            try:
-                extender.bind(pod, node_name)
-            except SchedulingError as error:
-                if extender.config.ignorable:
-                    services.observer.trouble(f"binding {pod.key} by an extender that can be ignored: {error}")
-                    continue
-                return True, Status.failure(str(error))
-            return True, None
-    return False, None
+    return extenders_bind_1_20(services, pod, node_name, passes_over=True)
 
 
 def assigned_note_1_4(pod: Pod, node_name: str) -> str:

@@ -138,17 +138,10 @@ def undecided_legacy(decision: Decision, *, post_filters: bool) -> FailureCause:
     )
 
 
-def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureCause:  # noqa: ARG001
-    """Whatever the algorithm failed with, the condition says Unschedulable."""
-    unfit = decision.error in (None, NO_NODES)
-    return FailureCause(
-        Stage.ALGORITHM,
-        UNSCHEDULABLE,
-        code=Code.Unschedulable if unfit else Code.Error,
-        result="unschedulable" if unfit else "error",
-        nominated=decision.nominated or "",
-        rejectors=rejectors_of(decision),
-    )
+def undecided_1_20(decision: Decision, *, post_filters: bool) -> FailureCause:
+    """Likewise; the nomination is what PostFilter plugins say."""
+    cause = undecided_legacy(decision, post_filters=post_filters)
+    return msgspec.structs.replace(cause, nominated=decision.nominated or "", rejectors=rejectors_of(decision))
 
 
 def undecided_1_23(decision: Decision, *, post_filters: bool) -> FailureCause:
@@ -293,18 +286,13 @@ def cut(message: str) -> str:
     return f"{data[:KEPT_OF_NOTE].decode(errors='replace')} ..."
 
 
-def keep_nomination(failure: FailureRecord) -> str | None:
-    """A failure changes no nomination."""
-    return failure.nominated
-
-
 def nominated_1_20(failure: FailureRecord) -> str | None:
     """The nominatedNodeName to write; None: it stays."""
     return failure.nominated or None
 
 
 def nominated_1_36(failure: FailureRecord) -> str | None:
-    """The same; an empty one is written too."""
+    """The same; an empty one is written too. Up to 1.16 a failure says nothing of a nomination."""
     return failure.nominated
 
 

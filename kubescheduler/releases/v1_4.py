@@ -146,7 +146,7 @@ def loop() -> LegacyLoop:
         assigned_note=cycle_rules.assigned_note_1_4,
         event_note=str,
         condition=failures.condition_1_4,
-        nominated=failures.keep_nomination,
+        nominated=failures.nominated_1_36,
         in_memory=cycle_rules.own_nomination,
         fate=cycle_rules.fate_1_20,
         expires=30.0,
