@@ -13,7 +13,7 @@ import attrs
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.objects import Labels, ObjectMeta, OwnerReference, Pod, PodDisruptionBudget
+from clusterstate.objects import Labels, Pod, PodDisruptionBudget
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from kubescheduler.planning.departures import controller_of
 from kubescheduler.planning.wording import counted
@@ -28,6 +28,7 @@ MOST_REPLICAS = 100
 """More replicas are not proposed, so that a budget opens."""
 
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+NO_CONTROLLERS = "found no controllers"
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -97,7 +98,7 @@ class Scales:
         self._objects = objects
         self._of_deployments = Counter[tuple[str, str]]()
         for replica_set in objects.replica_sets.values():
-            owner = _controller(replica_set.metadata)
+            owner = controller_of(replica_set)
             if owner is not None and owner.kind == "Deployment":
                 self._of_deployments[replica_set.metadata.namespace, owner.name] += replica_set.replicas
 
@@ -111,7 +112,7 @@ class Scales:
         missing: dict[str, int] = {}
         for (kind, name), count in owners.items():
             if kind in UNSCALED:
-                return 0, f"found no controllers for the pods of {kind}/{name}", []
+                return 0, f"{NO_CONTROLLERS} for the pods of {kind}/{name}", []
             found = self._scale(namespace, kind, name)
             if found is None:
                 missing[f"{kind}/{name}"] = count
@@ -123,7 +124,7 @@ class Scales:
         """(the controller that has the scale, its replicas); a Deployment's are those of all its ReplicaSets."""
         objects, key = self._objects, (namespace, name)
         if kind == "ReplicaSet" and (replica_set := objects.replica_sets.get(key)) is not None:
-            above = _controller(replica_set.metadata)
+            above = controller_of(replica_set)
             if above is not None and above.kind == "Deployment":
                 return ("Deployment", above.name), self._of_deployments[namespace, above.name]
             return (kind, name), replica_set.replicas
@@ -132,10 +133,6 @@ class Scales:
         if kind == "ReplicationController" and (found := objects.replication_controllers.get(key)) is not None:
             return (kind, name), found.replicas
         return None
-
-
-def _controller(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
 
 
 def _desired(budget: PodDisruptionBudget, expected: int) -> int:
@@ -301,7 +298,8 @@ class Budgets:
         """The smallest change by which a budget that allows nothing even at best would allow one disruption."""
         budget, health, pods = self.budget(key), self.health(key), len(self.pods_of(key))
         if health.fault:
-            return "a number as its minAvailable, as the controller of its pods has no scale"
+            unscaled = health.fault.startswith(NO_CONTROLLERS)
+            return "minAvailable: a whole number" if unscaled else "a whole number, or a percentage"
         for more in range(1, MOST_REPLICAS + 1):
             if pods + more > _desired(budget, health.expected + more):
                 return f"{counted(more, 'more replica')} of its pods"

@@ -17,7 +17,7 @@ from clusterstate.daemon_pods import MIRROR
 from clusterstate.devices.resource_claims import is_reserved_for, without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.defaulting import derived_uid
-from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod
+from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod, ReplicaSet
 from clusterstate.objects.pod import EphemeralVolume
 from clusterstate.objects.resource import ResourceClaim
 from clusterstate.volumes.claims import claim_class, waits_for_consumer
@@ -63,9 +63,9 @@ def fate_of(pod: Pod) -> Fate:
     return Fate.LEAVING if leaving and not keeps_name(pod) else Fate.REMADE
 
 
-def controller_of(pod: Pod) -> OwnerReference | None:
-    """The owner that is the pod's controller."""
-    return next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+def controller_of(obj: Pod | ReplicaSet) -> OwnerReference | None:
+    """The owner that is an object's controller."""
+    return next((owner for owner in obj.metadata.owner_references if owner.controller), None)
 
 
 def keeps_name(pod: Pod) -> bool:

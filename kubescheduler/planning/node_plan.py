@@ -24,6 +24,7 @@ from kubescheduler.planning.fewest_nodes import FewestNodes
 from kubescheduler.planning.needs import LowerBound, Needs, capped
 from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of
+from kubescheduler.planning.wording import counted
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.simulation_report import PodRecord
 from kubescheduler.simulation.workload import Workload
@@ -192,13 +193,13 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
     if number:
         named = ", ".join(f"{count} {shape}" for shape, count in plan.added.items())
         costs = f", for {_number(plan.cost):,} in all" if plan.priced else ""
-        run = f"{_pods(placed)} {'run' if placed != 1 else 'runs'}"
+        run = f"{counted(placed, 'pod')} {'run' if placed != 1 else 'runs'}"
         does = "Add" if plan.steps is None else "The Cluster Autoscaler adds"
-        yield f"{does} {_nodes(number)}: {named}{costs}. Then {run}, as the scheduler places them."
+        yield f"{does} {counted(number, 'node')}: {named}{costs}. Then {run}, as the scheduler places them."
     elif plan.steps is not None and left:
         yield "The Cluster Autoscaler adds nothing."
     elif placed:
-        yield f"No node is needed: {_pods(placed)} {'run' if placed != 1 else 'runs'} in the cluster as it is."
+        yield f"No node is needed: {counted(placed, 'pod')} {'run' if placed != 1 else 'runs'} in the cluster as it is."
     else:
         yield "No node of any shape helps."
     if number:
@@ -206,14 +207,14 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
     refused = sum(1 + len(each.others) for each in plan.left if not each.would_fit)
     if left and plan.steps is None:
         if refused:
-            yield f"{_pods(refused)} {'fit' if refused != 1 else 'fits'} on no node of any shape."
+            yield f"{counted(refused, 'pod')} {'fit' if refused != 1 else 'fits'} on no node of any shape."
         if refused < left:
             waits = "wait" if left - refused != 1 else "waits"
-            yield f"{_pods(left - refused)} {waits} with every set of nodes that was tried."
+            yield f"{counted(left - refused, 'pod')} {waits} with every set of nodes that was tried."
     elif left:
-        yield f"{_pods(left)} still {'wait' if left != 1 else 'waits'}."
+        yield f"{counted(left, 'pod')} still {'wait' if left != 1 else 'waits'}."
     if behind > 0:
-        yield f"{_pods(behind)} more {'come' if behind != 1 else 'comes'} only when those before have a node."
+        yield f"{counted(behind, 'pod')} more {'come' if behind != 1 else 'comes'} only when those before have a node."
 
 
 def _how_good(plan: NodePlan) -> str:
@@ -229,14 +230,6 @@ def _how_good(plan: NodePlan) -> str:
         return f"Proven best: {least}."
     fewer = "cheaper set" if plan.priced else "smaller set"
     return f"Proven best {runs}: every {fewer} was tried or offers too little; {least}."
-
-
-def _pods(number: int) -> str:
-    return "1 pod" if number == 1 else f"{number:,} pods"
-
-
-def _nodes(number: int) -> str:
-    return "1 node" if number == 1 else f"{number:,} nodes"
 
 
 # --- putting it together -----------------------------------------------------------------------------------
@@ -290,7 +283,7 @@ def autoscaled_plan(
     bound = needs.bound(needs.all_but(without), capped(shapes)) or LowerBound(Fraction(0), "")
     plan = _shown(trials, trials.play(scaled.counts), bound, top)
     steps = [ScaleStep(_option(step.chosen), tuple(map(_option, step.options)), step.waiting) for step in scaled.steps]
-    left_out = f"no node is added for {_pods(len(expendable))} of a priority below {EXPENDABLE}"
+    left_out = f"no node is added for {counted(len(expendable), 'pod')} of a priority below {EXPENDABLE}"
     notes = (*plan.notes, *((left_out,) if expendable else ()))
     return msgspec.structs.replace(plan, steps=tuple(steps), notes=notes)
 
