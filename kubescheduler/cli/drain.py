@@ -50,7 +50,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
 @click.command(
     cls=GroupedCommand,
     short_help="Say what happens when nodes are drained, and in which order they can be.",
-    epilog=f"Exit status: 0 all pods run again, 1 one fits nowhere, or a budget blocks, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 all pods that come back run again, 1 one fits nowhere, or a budget blocks, {ERROR_STATUS}",
 )
 @_cluster_and_nodes
 @click.option("-l", "--selector", metavar="SELECTOR", help="Also the nodes with these labels: pool=old,zone!=a.")
@@ -184,9 +184,7 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
     """The answer in pieces; a table or page has the order, if one was asked for, then a line for every pod."""
     from kubescheduler.cli.explanation import evidence_of_displaced
     from kubescheduler.cli.output import document_text, rendered_answer
-    from kubescheduler.planning.displaced import HEADER
-    from kubescheduler.planning.drain_report import STEPS
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.displaced_sections import drain_sections
 
     notes = [*notes, *answer.notes]
     if output in ("json", "yaml"):
@@ -203,9 +201,6 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
             cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
         yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.nodes), cases, notes)], output)
     else:
-        steps, rows, quiet = list(answer.steps()), list(answer.rows()), answer.quiet()
-        sections = [Section("Order", [STEPS, *steps], gives_way=2, keys=2)] if steps else []
-        sections += [Section("Pods", [HEADER, *rows], gives_way=3, keys=3)] if rows else []
-        sections += [Section("Besides", texts=quiet)] if quiet else []
+        sections = list(drain_sections(answer))
         sections += evidence_of_displaced(answer.nowhere) if output == "html" else ()
         yield from rendered_answer("drain", f"release {release}", answer.summary(), sections, notes, output)

@@ -28,7 +28,7 @@ FEWEST = 2
 @click.command(
     cls=GroupedCommand,
     short_help="Say what happens when nodes, or a whole zone, are gone at once.",
-    epilog=f"Exit status: 0 everything runs again, 1 not, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 everything runs again, 1 something does not, {ERROR_STATUS}",
 )
 @cluster_options
 @click.option("--zone", metavar="ZONE", help="The nodes of a zone.")
@@ -113,7 +113,8 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     """Of all domains a table; a page has the pods of each that does not survive too."""
     from kubescheduler.cli.explanation import evidence_of_displaced
     from kubescheduler.planning.displaced import HEADER
-    from kubescheduler.planning.outage_report import DOMAINS, WORKLOADS, Outages
+    from kubescheduler.planning.outage_report import DOMAINS, Outages
+    from kubescheduler.report.displaced_sections import outage_sections
     from kubescheduler.report.sections import Section
 
     if isinstance(found, Outages):
@@ -122,12 +123,7 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
             if not one.fine:
                 yield Section(one.name, [HEADER, *one.rows()], one.quiet(), detail=True)
         return
-    if quiet := found.quiet():
-        yield Section("In the end", texts=quiet)
-    if workloads := found.workload_rows():
-        yield Section("Workloads", [WORKLOADS, *workloads], gives_way=len(WORKLOADS) - 1, keys=1)
-    if rows := list(found.rows()):
-        yield Section("Pods", [HEADER, *rows], gives_way=3, keys=3)
+    yield from outage_sections(found)
     if paged:
         yield from evidence_of_displaced(found.nowhere)
 

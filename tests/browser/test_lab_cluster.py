@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.pages.lab_page import PHONE, LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.layout_faults import layout_faults
 
 POD, ROOMY, FULL = "shop/db-2", "worker-5", "worker-1"
 """The pod that is asked about, the node where it fits, and one where it does not."""
@@ -169,6 +170,24 @@ def test_a_node_is_killed_and_comes_back(lab: RunningLab, lab_pages: LabPages) -
     page.locator(".toast").get_by_role("button", name="Undo").click()
     card(page, "worker-3").wait_for()
     settled(page)
+    assert pods_of(page, "worker-3") == before
+
+
+def test_the_loss_of_a_node_is_told(lab: RunningLab, lab_pages: LabPages) -> None:
+    """From its menu, of the node and of its zone, with nothing that sticks out; the cluster stays as it is."""
+    page = lab_pages.opened(lab, viewport={"width": 390, "height": 844})
+    settled(page)
+    before = pods_of(page, "worker-3")
+    for entry, said in (("What if it is drained …", "1 node drained: "), ("What if its zone is lost …", "zone east: ")):
+        card(page, "worker-3").get_by_role("button", name="Change worker-3").click()
+        page.get_by_role("menuitem", name=entry).click()
+        dialog = page.get_by_role("dialog")
+        dialog.locator("strong", has_text=said).wait_for()
+        dialog.locator(".verdict-line", has_text="exit status").wait_for()
+        assert layout_faults(page) == []
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
     assert pods_of(page, "worker-3") == before
 
 

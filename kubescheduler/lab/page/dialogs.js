@@ -18,6 +18,7 @@ const DIALOGS = {
   scale: forms,
   migrated: looks,
   moveTo: looks,
+  loss: looks,
   nodeDetails: looks,
   verdict: looks,
   rule: looks,

@@ -18,6 +18,7 @@ from kubescheduler.lab.scene import (
     decision_view,
     exercise_verbs,
     hint_verbs,
+    loss_view,
     release_verbs,
     scene_view,
     share_verbs,
@@ -32,7 +33,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.scene_view import state
 from kubescheduler.lab.scene.verb_contract import Edit, NoParameters, Verb, parameters
 
-VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS}
+VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS, **loss_view.VIEWS}
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""
 

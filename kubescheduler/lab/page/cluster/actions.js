@@ -56,6 +56,9 @@ export function nodeActions(node) {
       ? { text: "Uncordon", run: change("uncordon") }
       : { text: "Cordon", quiet: "no new pods", run: change("cordon") },
     { text: "Drain", quiet: "cordon, and its pods become pending", run: change("drain") },
+    { text: "What if it is drained …", quiet: "what runs again, and what keeps it", run: () => openLater("loss", { verb: "drained", of: { node: name } }) },
+    { text: "What if it is lost …", run: () => openLater("loss", { verb: "lost", of: { node: name } }) },
+    ...(node.zone ? [{ text: "What if its zone is lost …", quiet: node.zone, run: () => openLater("loss", { verb: "lost", of: { zone: node.zone } }) }] : []),
     { text: "Taint …", run: () => openLater("taint", { name }) },
     { text: "Label …", run: () => openLater("label", { name }) },
     { text: "Resize …", run: () => openLater("resize", { name }) },

@@ -151,6 +151,39 @@ function Node({ node }) {
   `;
 }
 
+// What would become of pods without their nodes, as the commands drain and outage say it.
+
+// verb: drained or lost. of: {node} or {zone}
+export function Loss({ verb, of }) {
+  const known = useAnswer(verb, { side: side.value.id, ...of }, { slot: "loss" });
+  const name = of.zone ? `zone ${of.zone}` : of.node;
+  return html`<${Dialog} title=${`What if ${name} is ${verb}`} wide>
+    <${Answered} known=${known}>${(answer) => html`<${LossAnswer} answer=${answer} />`}</${Answered}>
+  </${Dialog}>`;
+}
+
+function LossAnswer({ answer }) {
+  return html`<div class="loss">
+    <p><strong>${answer.headline}</strong></p>
+    <p class=${classes("verdict-line", answer.fine ? "fits" : "refused")}>${answer.fine ? "✓" : "✗"} ${answer.status}</p>
+    ${answer.sections.map((each) => html`<${LossPart} ...${each} />`)}
+    ${answer.notes.map((text) => html`<p class="quiet">! ${text}</p>`)}
+    <p class="quiet">The scene stays as it is. The same from the command line: <code>${answer.command}</code></p>
+  </div>`;
+}
+
+function LossPart({ title, head, rows, more, texts }) {
+  const columns = head.map((text, at) => ({ title: text ? capital(text) : html`<span class="unseen">Remark</span>`, head: at === 0, value: (row) => row[at] }));
+  return html`<h3>${title}</h3>
+    ${rows.length > 0 && html`<${DataTable} caption=${title} columns=${columns} rows=${rows} />`}
+    ${more > 0 && html`<p class="quiet">and ${more} more</p>`}
+    ${texts.map((text) => html`<p>${text}</p>`)}`;
+}
+
+function capital(text) {
+  return text.slice(0, 1) + text.slice(1).toLowerCase();
+}
+
 const AMOUNTS = [
   { title: "Resource", head: true, value: (row) => row.name },
   { title: "Allocatable", number: true, value: (row) => row.text.allocatable },

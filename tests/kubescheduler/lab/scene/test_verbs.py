@@ -15,6 +15,8 @@ from tests.support.releases_tried import RELEASES_TRIED
 PARAMETERS = {
     "why": {"node": "a"},
     "whatif": {"node": "c"},
+    "drained": {"node": "c"},
+    "lost": {"node": "c"},
     "pod": {"key": "web-1"},
     "node": {"name": "b"},
     "rule": {"rule": "TaintToleration", "release": "1.36"},
