@@ -188,7 +188,7 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
 
     notes = [*notes, *answer.notes]
     if output in ("json", "yaml"):
-        yield document_text({"kind": "Drain", **answer.to_dict(), "notes": notes}, output)
+        yield document_text({"kind": "Drain", "release": release, **answer.to_dict(), "notes": notes}, output)
     elif output in ("junit", "github"):
         from kubescheduler.report.ci_results import CiCase, Standing, Suite, rendered_results
         from kubescheduler.report.displaced_cases import displaced_cases
@@ -199,7 +199,7 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
             ways = "\n".join(map(str, answer.order.obstacles))
             standing = Standing.PASSED if answer.order.complete else Standing.FAILED
             cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
-        yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.nodes), cases, notes)], output)
+        yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.asked), cases, notes)], output)
     else:
         sections = list(drain_sections(answer))
         sections += evidence_of_displaced(answer.nowhere) if output == "html" else ()

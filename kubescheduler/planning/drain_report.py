@@ -38,6 +38,11 @@ class Drain(Displaced, frozen=True, eq=False, kw_only=True):
     """With which kubelet nodes come back."""
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The nodes, those too for which there is no place in the order."""
+        return self.nodes if self.order is None else (*self.nodes, *self.order.left)
+
+    @property
     def fine(self) -> bool:
         """Whether every pod that comes back runs again and no budget blocks."""
         return not (self.nowhere or self.blocked or (self.order is not None and not self.order.complete))

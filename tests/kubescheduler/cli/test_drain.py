@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +106,7 @@ def test_for_ci(drain: Run) -> None:
     outcome = drain("a", "--order", "-o", "github", stdin=(CLUSTER + CLOSED).encode())
     assert outcome.status == 1
     assert "::error title=drain::order: There is no order" in outcome.out
+    assert '<testsuite name="a"' in drain("a", "--order", "-o", "junit", stdin=(CLUSTER + CLOSED).encode()).out
 
 
 def test_order(drain: Run) -> None:
@@ -118,13 +120,35 @@ def test_order(drain: Run) -> None:
     assert "would open: maxUnavailable: 1" in outcome.out
 
 
+def test_an_upgrade(drain: Run, tmp_path: Path) -> None:
+    """Nodes that come first and nodes that come back are said; the file has one shape, or is refused."""
+    shape = tmp_path / "shape.yaml"
+    shape.write_text("{name: more, cpu: 2, memory: 4Gi}")
+    how = ("a", "b", "--order", "--surge", "1", "--shape", str(shape), "--kubernetes-upgrade", "1.15:1.16")
+    outcome = drain(*how, stdin=CLUSTER.encode())
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "1 node comes first: more-1; at the end it can go again, with every budget held" in outcome.out
+    assert "! which kubelet they run is not said by a, b\n" in outcome.out
+    found = json.loads(drain(*how, "-o", "json", stdin=CLUSTER.encode()).out)
+    assert found["kubernetesUpgrade"] == {"from": "1.15", "to": "1.16"}
+    assert (found["surge"]["nodes"], found["surge"]["canGo"]) == (["more-1"], True)
+    shape.write_text("[{name: more, cpu: 2, memory: 4Gi}, {name: less, cpu: 1, memory: 4Gi}]")
+    outcome = drain(*how, stdin=CLUSTER.encode())
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "shapes: expected one, found 2: more, less" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (("a",), "node a: cannot delete Pods that declare no controller (use --force to override): default/bare"),
         (("c", "--force"), "there is no node c in the cluster"),
         ((), "say which nodes"),
-        (("a", "--batch", "2"), "give --order as well"),
+        (("a", "--batch", "2"), "--batch: this is said of an order: give --order as well"),
+        (("a", "--surge", "2", "--kubernetes-upgrade", "1.2:1.3"), "--surge, --kubernetes-upgrade: this is said of"),
+        (("a", "--order", "--surge", "2"), "--surge says how many nodes come first, --shape of what kind: give both"),
+        (("a", "--order", "--surge", "2", "--shape", "-"), "standard input can be read once"),
+        (("a", "--order", "--kubernetes-upgrade", "1.3"), "--kubernetes-upgrade: expected two versions of the kubelet"),
     ],
 )
 def test_errors(drain: Run, args: tuple[str, ...], said: str) -> None:
