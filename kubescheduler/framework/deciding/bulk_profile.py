@@ -24,7 +24,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.deciding.adapters import column_score
-from kubescheduler.framework.deciding.compiled_profile import PreScoreState, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import PreAnswer, ProfileState
 from kubescheduler.framework.deciding.find_nodes import answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
     Kept,
@@ -98,7 +98,7 @@ def _scoring(
     skipped = set()
     prepared = {config.name: config for config in map(column_score, compiled.pre_scores) if config is not None}
     for asked in state.pre_scores:
-        if not isinstance(asked, PreScoreState):
+        if not isinstance(asked, PreAnswer):
             return None
         if not asked.ask(state.info, snapshot, log):
             if not prepared[asked.name].footprint.ignores_pods_elsewhere(state.info, snapshot):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -160,68 +160,36 @@ def _scoring(plugin: Any, prepared: set[str]) -> PriorityConfig:
     return PriorityConfig(plugin.name, fail, footprint=Footprint(pod_key=spec_alone))
 
 
-class PreAnswer:
-    """When an answer about a pod class was found that follows from the pod, and from what is not one row."""
+A = TypeVar("A")
 
-    __slots__ = ("_reading", "_version", "flags")
 
-    def __init__(self, footprint: Footprint, info: PodInfo) -> None:
-        """footprint: of the rule that answers."""
-        reads, scope = footprint.pre_reads_for(info), footprint.pre_scope
+class PreAnswer(Generic[A]):
+    """What a plugin's PreFilter answers about a pod class, or its PreScore, whether it has anything to score; asked
+    again when something it reads has changed."""
+
+    __slots__ = ("_ask", "_reading", "_version", "answer", "flags", "name")
+
+    def __init__(
+        self, rule: FitPredicate | PriorityConfig, info: PodInfo, ask: Callable[[PodInfo, Snapshot], A], answer: A
+    ) -> None:
+        """ask: the rule, which follows from the pod, and from what is not one row. answer: until it was asked."""
+        reads, scope = rule.footprint.pre_reads_for(info), rule.footprint.pre_scope
+        self.name = rule.name
         self.flags = flags_of(reads)
+        self.answer = answer
+        self._ask = ask
         self._reading = None if scope is None else ScopeReading(scope, flags_of(reads & ~PODS_ANYWHERE))
         self._version = -1
 
-    def stands(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
-        """Whether the answer is still the same; if not, it is unknown until ``found``."""
+    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> A:
+        """The answer for pods of the class now. Raises as the plugin does."""
         version = log.version_of(self.flags)
-        if version == self._version:
-            return True
-        before, self._version = self._version, -1
-        if self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == () and before != -1:
+        if version != self._version:
+            before, self._version = self._version, -1
+            same = self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == ()
+            if not same or before == -1:
+                self.answer = self._ask(pod, snapshot)
             self._version = version
-        return self._version != -1
-
-    def found(self, log: ChangeLog) -> None:
-        """It was found anew."""
-        self._version = log.version_of(self.flags)
-
-
-class PreState(PreAnswer):
-    """One plugin's PreFilter answer about one pod class, asked again when something it reads has changed."""
-
-    __slots__ = ("answer", "check")
-
-    def __init__(self, check: FitPredicate, info: PodInfo) -> None:
-        super().__init__(check.footprint, info)
-        self.check = check
-        self.answer: PreFiltered = GO_ON
-
-    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
-        """PreFilter's answer for pods of the class, worked out anew when what it reads has changed."""
-        if not self.stands(pod, snapshot, log):
-            assert self.check.pre_filter is not None
-            self.answer = self.check.pre_filter(pod, snapshot)
-            self.found(log)
-        return self.answer
-
-
-class PreScoreState(PreAnswer):
-    """Whether one plugin has anything to score for one pod class, asked again when something it reads has changed."""
-
-    __slots__ = ("_ask", "answer", "name")
-
-    def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
-        super().__init__(config.footprint, info)
-        self.name = config.name
-        self._ask = config.pre_score
-        self.answer = True
-
-    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
-        """Raises PriorityError."""
-        if not self.stands(pod, snapshot, log):
-            self.answer = self._ask(pod, snapshot)
-            self.found(log)
         return self.answer
 
 
@@ -235,33 +203,28 @@ class ProfileState(ClassState):
     def __init__(self, info: PodInfo, compiled: Compiled, share: Sharing = unshared) -> None:
         super().__init__(info, compiled.algorithm, share)
         self.pre = {
-            name: PreState(check, info)
+            name: PreAnswer(check, info, check.pre_filter, GO_ON)
             for name, check in compiled.pre_checks.items()
             if check.pre_filter is not None and check.applies(info)
         }
         self.by_name: dict[str, CheckState] = {state.predicate.name: state for state in self.checks}
-        self.pre_scores: list[PreScoreState | Plugin] = []
+        self.pre_scores: list[PreAnswer[bool] | Plugin] = []
         for plugin in compiled.pre_scores:
             config = column_score(plugin)
             if config is None:
                 self.pre_scores.append(plugin)
             elif config.pre_score is not goes_on:
-                self.pre_scores.append(PreScoreState(config, info))
+                self.pre_scores.append(PreAnswer(config, info, config.pre_score, True))
         names = [plugin.name for plugin in compiled.pre_filters]
         self.asked = tuple(name for name in names if name in self.pre or name in compiled.own_pre_filters)
         self.skips: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
-        asked = [
-            state for state in (*self.pre.values(), *self.pre_scores) if isinstance(state, PreState | PreScoreState)
-        ]
+        pre_scores = [state for state in self.pre_scores if isinstance(state, PreAnswer)]
+        asked: list[PreAnswer[Any]] = [*self.pre.values(), *pre_scores]
         flags = {flag for state in asked for flag in state.flags}
         self.steady_flags = tuple(sorted({*self.steady_flags, *flags} - OF_PODS))
         self.pod_flags = tuple(sorted({*self.pod_flags, *flags} & OF_PODS))
         self._pre_of_pods = [name for name, state in self.pre.items() if not OF_PODS.isdisjoint(state.flags)]
-        self._pre_scores_of_pods = [
-            state
-            for state in self.pre_scores
-            if isinstance(state, PreScoreState) and not OF_PODS.isdisjoint(state.flags)
-        ]
+        self._pre_scores_of_pods = [state for state in pre_scores if not OF_PODS.isdisjoint(state.flags)]
 
     def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:
         """What those of PreFilter and PreScore that look at pods answer now."""

@@ -23,7 +23,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Laps
 from kubescheduler.framework.contract.runner_results import failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
-from kubescheduler.framework.deciding.compiled_profile import Compiled, PreScoreState, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled, PreAnswer, ProfileState
 from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
@@ -76,7 +76,7 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
         """The plugins that have nothing to score."""
         skipped: set[str] = set()
         for asked in self.state.pre_scores:
-            if isinstance(asked, PreScoreState):
+            if isinstance(asked, PreAnswer):
                 if not self._goes_on(asked, log):
                     skipped.add(asked.name)
                 continue
@@ -89,7 +89,7 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
         self.cycle.skip_score |= skipped
         return skipped
 
-    def _goes_on(self, asked: PreScoreState, log: ChangeLog) -> bool:
+    def _goes_on(self, asked: PreAnswer[bool], log: ChangeLog) -> bool:
         try:
             return asked.ask(self.state.info, self.snapshot, log)
         except PriorityError as error:
