@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 Turn = AbstractContextManager[object]
 """What is held while one thread works; the same thread may hold it again."""
@@ -33,24 +33,16 @@ class OneAtATime:
         return OneAtATime, ()
 
 
-class TakesTurns(Protocol):
-    """What is used by one thread at a time."""
-
-    @property
-    def _turn(self) -> Turn:
-        """What is held meanwhile."""
-
-
-TakesTurn = TypeVar("TakesTurn", bound=TakesTurns)
+Owner = TypeVar("Owner")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def in_turn(method: Callable[Concatenate[TakesTurn, Given], Result]) -> Callable[Concatenate[TakesTurn, Given], Result]:
-    """The method, while no other thread is in one of the same turn."""
+def in_turn(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
+    """The method, while no other thread is in one of the same turn: that of the owner's ``_turn``."""
 
     @wraps(method)
-    def waiting(self: TakesTurn, /, *args: Given.args, **named: Given.kwargs) -> Result:
+    def waiting(self: Any, /, *args: Given.args, **named: Given.kwargs) -> Result:
         with self._turn:
             return method(self, *args, **named)
 
