@@ -233,16 +233,22 @@ def refusals(decision: Decision, top: int | None, *, stale: bool = False) -> Sec
     rows: list[tuple[str, ...]] = [("NODE", "CHECK", "REASON", "REPORTED AS" if codes else "REPORTED")]
     for node in refused[:top]:
         made_of = _evidence(decision, node, stale=stale) if node in explained else {}
-        rows += _rows_of(decision, node, made_of, codes.get(node, "yes"))
+        left, said = list(reported.get(node, ())), checks.get(node, {})
+        rows += _rows_of(decision, node, (left, said), made_of, codes.get(node, "yes"))
     rest = refused[len(refused[:top]) :]
-    return Section("Refusals", rows, [_further_refused(decision, rest)] if rest else [], gives_way=2)
+    return Section("Refusals", rows, [_further_refused(reported, rest)] if rest else [], gives_way=2)
 
 
 def _rows_of(
-    decision: Decision, node: str, made_of: Mapping[tuple[str, str], str], yes: str
+    decision: Decision,
+    node: str,
+    refused: tuple[list[str], Mapping[str, Sequence[str]]],
+    made_of: Mapping[tuple[str, str], str],
+    yes: str,
 ) -> Iterator[tuple[str, ...]]:
-    left = list(decision.reasons().get(node, ()))
-    for check, reasons in decision.checks().get(node, {}).items():
+    """refused: the reasons that are reported of the node, and those of every check."""
+    left, by_check = refused
+    for check, reasons in by_check.items():
         for reason in reasons:
             said = made_of.get((check, reason), reason)
             yield (node, check, said, yes if reason in left else Toned("no", "quiet"))
@@ -253,9 +259,9 @@ def _rows_of(
         yield (node, _source(decision, node, reason), beside.get(reason, reason), yes)
 
 
-def _further_refused(decision: Decision, rest: Sequence[str]) -> str:
+def _further_refused(reported: Mapping[str, Sequence[str]], rest: Sequence[str]) -> str:
     """``40 more nodes do not fit: 38 Insufficient cpu, 2 node(s) were unschedulable.``"""
-    counts = Counter(reason for node in rest for reason in decision.reasons().get(node, ()))
+    counts = Counter(reason for node in rest for reason in reported.get(node, ()))
     said = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items(), key=lambda item: -item[1]))
     return f"{len(rest)} more {'node does' if len(rest) == 1 else 'nodes do'} not fit{said and ': ' + said}."
 

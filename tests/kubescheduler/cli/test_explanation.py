@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import kubescheduler as ks
+from kubescheduler.cli.explanation import refusals
 from kubescheduler.cli.output import columns
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
 from tests.support.processes.disturbed_processes import Shown, on_a_terminal
@@ -169,3 +171,18 @@ def test_what_is_foreign_cannot_move_the_cursor(folder: Path) -> None:
     found = shown("hostile.json", "--pod", "pod.yaml", "--explain", width=120, NO_COLOR="1")
     assert found.status in (1, 2)
     assert ESCAPE not in found.raw
+
+
+def test_refusals_are_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many nodes refuse a pod, what is said of all of them is not asked for again with each."""
+    cluster = ks.Cluster(release="1.36").pod("big", cpu=9)
+    for number in range(30):
+        cluster = cluster.node(f"n{number:02}", cpu=1)
+    decision = ks.why(cluster, "big").decision
+    asked: list[object] = []
+    reasons, checks = decision.reasons(), decision.checks()
+    monkeypatch.setattr(type(decision), "reasons", lambda each: (asked.append(each), reasons)[1])
+    monkeypatch.setattr(type(decision), "checks", lambda each: (asked.append(each), checks)[1])
+    section = refusals(decision, 10)
+    assert (len(section.rows), section.texts) == (11, ["20 more nodes do not fit: 20 Insufficient cpu."])
+    assert len(asked) <= 4
