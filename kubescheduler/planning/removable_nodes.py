@@ -26,7 +26,7 @@ from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.planning.departures import Fate, controller_of, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
 from kubescheduler.planning.expanders import gpu_of
-from kubescheduler.planning.rehearsal import Moved, Rehearsal
+from kubescheduler.planning.rehearsal import Moved, Rehearsal, after_waiting
 from kubescheduler.simulation.workload import moment_of
 
 THRESHOLD = 0.5
@@ -130,7 +130,9 @@ class _Search:
         self._flags = DrainFlags(
             ignore_daemonsets=True, delete_emptydir_data=True, force=True, selects=lambda pod: not _ends_there(pod)
         )
-        self._there = self._rehearsed(objects, ())
+        self._there, self._preempted = after_waiting(Rehearsal(engine, objects, tie_break()), tie_break())
+        if self._preempted:
+            self._objects = self._there.objects()
         self._waiting = _unplaced(self._there)
 
     def run(self) -> Removals:
@@ -149,11 +151,13 @@ class _Search:
                 kept.append(KeptNode(node.name, share, *fault))
         while freed:
             last = self._rehearsed(self._objects, [each.node for each in freed])
-            if not self._hurts(last):
+            fault = self._hurts(last)
+            if fault is None:
                 moves = tuple(_move(moved) for moved in last.moved if moved.now is not None)
                 return Removals(tuple(freed), tuple(kept), moves, self._threshold, self._notes(last))
             lost = freed.pop()
-            kept.append(KeptNode(lost.node, lost.used, "NoPlaceToMovePods", "not together with the nodes before it"))
+            text = f"not together with the nodes before it: {fault[0]}"
+            kept.append(KeptNode(lost.node, lost.used, "NoPlaceToMovePods", text, fault[1]))
         return Removals((), tuple(kept), (), self._threshold, self._notes(self._there))
 
     def _notes(self, rehearsal: Rehearsal) -> tuple[str, ...]:
@@ -161,7 +165,7 @@ class _Search:
         waiting = f"{some} nowhere with all nodes, and no node is kept for that" if self._waiting else ""
         lost = [moved.pod.key for moved in rehearsal.moved if moved.now is None and moved.fate is Fate.BARE]
         said = f"lost, as no controller makes them anew: {', '.join(lost)}" if lost else ""
-        return tuple(filter(None, (*rehearsal.budgets.notes, waiting, said)))
+        return tuple(filter(None, (*self._preempted, *rehearsal.budgets.notes, waiting, said)))
 
     # --- by themselves -------------------------------------------------------------------------------
 

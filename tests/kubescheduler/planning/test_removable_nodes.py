@@ -105,6 +105,15 @@ def test_threshold() -> None:
     assert ([each.node for each in found.freed], found.moves[0].to_node) == (["a"], "c")
 
 
+def test_what_waits_and_preempts_keeps_no_node() -> None:
+    """What it evicts as things are is said, and laid at no node's door."""
+    waits = pod("waits", "", 5, priority=9)
+    waits["spec"].pop("nodeName", None)
+    found = ks.removable_nodes(world(waits))
+    assert [each.node for each in found.freed] == ["a"]
+    assert found.notes[0].endswith("as things are, which is not counted: of default/more")
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3)), max_size=8), st.booleans())
 @settings(max_examples=15)
 def test_the_plan_holds(pods: list[tuple[str, int]], budget: bool) -> None:
