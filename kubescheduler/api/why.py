@@ -12,6 +12,7 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
+from kubescheduler.api.gang_members import GangMembers, come_by, gang_members
 from kubescheduler.comparison.contributions import Judgement, terms
 from kubescheduler.comparison.running_pods import Absences, renewed, runs, stays
 from kubescheduler.core.decision import Decision, gave_up
@@ -65,6 +66,8 @@ class Why(Shown, msgspec.Struct, frozen=True, eq=False):
     """The best node beside the one where the pod runs, or beside the next best."""
     hints: PodHints | None = None
     """What would make a pod fit that fits nowhere; None for any other."""
+    gang: GangMembers | None = None
+    """The members of its gang, of a pending pod whose gang is held back until enough of them have a node."""
     reported: str = ""
     """What the cluster's own scheduler wrote on the pod, with the time, as it could not place it."""
 
@@ -91,6 +94,7 @@ class Why(Shown, msgspec.Struct, frozen=True, eq=False):
             "text": self.sentences(),
             "reported": self.reported or None,
             "beside": None if self.beside is None else msgspec.to_builtins(self.beside),
+            **({} if self.gang is None else {"gang": msgspec.to_builtins(self.gang)}),
             "decision": self.decision.to_dict(),
             "hints": [] if self.hints is None else [hint.to_dict() for hint in self.hints],
         }
@@ -145,6 +149,8 @@ def _of_pending(why: Why) -> Iterator[str]:
         yield f"{pod.key} is pending."
     if pod.nominated_node_name:
         yield f"It is nominated to {pod.nominated_node_name}, where it waits until the pods that it evicts are gone."
+    if why.gang is not None:
+        yield from why.gang.sentences()
     if decision.host is None:
         yield decision.message
         return
@@ -217,13 +223,15 @@ def why_of(
     cache = cache_for(engine, cluster.objects)
     Absences(cache, {pod.key: pod} if runs(pod) else {}).begin(pod)
     scheduler = engine.scheduler(cache, tie_break)
+    if not pod.node_name:
+        come_by(engine, scheduler, cluster, pod)
     decision = scheduler.decide(renewed(pod) if pod.node_name else pod, preempt=not pod.node_name)
     beside = _beside(scheduler, decision, pod.node_name)
     unplaced = decision.host is None and decision.tried and not gave_up(decision)
     hints = None
     if unplaced and not pod.node_name:  # in a cache of its own: the decision is explained by this one
         hints = HintSearch(engine, cache_for(engine, cluster.objects)).hints(pod, top=top)
-    return Why(pod, decision, beside, hints, _reported(cluster, pod))
+    return Why(pod, decision, beside, hints, gang_members(engine, cluster, pod), _reported(cluster, pod))
 
 
 def _beside(scheduler: PodScheduler, decision: Decision, node: str) -> Beside | None:
