@@ -204,14 +204,15 @@ def test_comparison_without_change_shows_all_pods(report: Opens) -> None:
     assert "Every pod goes where it went." in page.inner_text("main")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("found", [every_cause(), three_columns()], ids=["every cause", "three columns"])
-def test_phone_needs_no_sideways_scrolling(report: Opens, found: Comparison, scheme: str) -> None:
+def test_phone_needs_no_sideways_scrolling(report: Opens, found: Comparison) -> None:
     """At 360 pixels the page is no wider than the screen, with rows opened too; the order can be chosen there."""
-    page = report(found, PHONE, color_scheme=scheme)
+    page = report(found, PHONE)
     for opener in page.locator(".opens").all()[:8]:
         opener.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], scheme
     page.select_option("#order", "newTotal down")
     assert page.locator("th[data-sort=newTotal]").get_attribute("aria-sort") == "descending"
 
@@ -420,29 +421,30 @@ def test_an_opened_row_says_what_scores_were_made_of(report: Opens) -> None:
     assert [text.split("\n")[-1].strip() for text in said] == sentences
 
 
-@pytest.mark.parametrize("width", [360, 720, 1280, 1920])
-def test_headings_break_between_words_only(report: Opens, width: int) -> None:
-    """Every word of a table's heading, and every part of one with hyphens, stands in one line."""
+BROKEN = """() => [...document.querySelectorAll("thead th")].flatMap((head) => {
+        const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), found = [];
+        for (let node; (node = walker.nextNode());) {
+            for (const word of node.data.matchAll(/[^\\s-]+-?/g)) {
+                const range = document.createRange();
+                range.setStart(node, word.index);
+                range.setEnd(node, word.index + word[0].length);
+                const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+                if (lines.size > 1) found.push(word[0]);
+            }
+        }
+        return found;
+    })"""
+
+
+def test_headings_break_between_words_only(report: Opens) -> None:
+    """Every word of a table's heading, and every part of one with hyphens, stands in one line, at any width."""
     named = attrs.evolve(controlled(), names=("1.16 packing-policy.json", "1.36 scheduler-config.yaml"))
-    page = report(named, {"width": width, "height": 900})
+    page = report(named)
     page.eval_on_selector_all("details", "all => all.forEach((part) => { part.open = true; })")
     page.locator(".opens").first.click()
-    broken = page.evaluate(
-        """() => [...document.querySelectorAll("thead th")].flatMap((head) => {
-            const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), found = [];
-            for (let node; (node = walker.nextNode());) {
-                for (const word of node.data.matchAll(/[^\\s-]+-?/g)) {
-                    const range = document.createRange();
-                    range.setStart(node, word.index);
-                    range.setEnd(node, word.index + word[0].length);
-                    const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
-                    if (lines.size > 1) found.push(word[0]);
-                }
-            }
-            return found;
-        })"""
-    )
-    assert broken == []
+    for width in (360, 720, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(BROKEN) == [], width
 
 
 def test_many_services_do_not_push_the_pods_away(report: Opens) -> None:
@@ -468,21 +470,23 @@ def test_many_services_do_not_push_the_pods_away(report: Opens) -> None:
     assert page.evaluate(place) > closed + 1000
 
 
-@pytest.mark.parametrize("width", [360, 1280, 1920])
-def test_mean_lines_do_not_cross_numbers(report: Opens, width: int) -> None:
-    """No piece of a histogram's line lies in the box of a number above a bar."""
-    page = report(example(), {"width": width, "height": 900})
-    crossed = page.evaluate(
-        """() => [...document.querySelectorAll(".histogram")].flatMap((chart) => {
-            const numbers = [...chart.querySelectorAll("text[text-anchor=middle]")]
-                .filter((text) => !text.textContent.includes("%"));
-            const path = chart.querySelector(".mean").getAttribute("d");
-            const pieces = [...path.matchAll(/M([\\d.]+) ([\\d.]+)V([\\d.]+)/g)];
-            return pieces.flatMap(([, x, top, bottom]) => numbers.filter((text) => {
-                const box = text.getBBox(), y = Number(text.getAttribute("y"));
-                return x > box.x && x < box.x + box.width && top < y && bottom > y - 8;
-            }).map((text) => text.textContent));
-        })"""
-    )
-    assert page.locator(".histogram .mean").count() >= 4
-    assert crossed == []
+CROSSED = """() => [...document.querySelectorAll(".histogram")].flatMap((chart) => {
+        const numbers = [...chart.querySelectorAll("text[text-anchor=middle]")]
+            .filter((text) => !text.textContent.includes("%"));
+        const path = chart.querySelector(".mean").getAttribute("d");
+        const pieces = [...path.matchAll(/M([\\d.]+) ([\\d.]+)V([\\d.]+)/g)];
+        return pieces.flatMap(([, x, top, bottom]) => numbers.filter((text) => {
+            const box = text.getBBox(), y = Number(text.getAttribute("y"));
+            return x > box.x && x < box.x + box.width && top < y && bottom > y - 8;
+        }).map((text) => text.textContent));
+    })"""
+
+
+def test_mean_lines_do_not_cross_numbers(report: Opens) -> None:
+    """No piece of a histogram's line lies in the box of a number above a bar, at any width."""
+    page = report(example(), {"width": 1280, "height": 900})
+    for width in (1280, 360, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        crossed = page.evaluate(CROSSED)
+        assert page.locator(".histogram .mean").count() >= 4
+        assert crossed == [], width
