@@ -80,6 +80,7 @@ _CHANGES = frozenset(
         *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
         *("with_new_filters", "cluster", "redact", "dry_run", "real", "running", "ties", "container", "patience"),
         *("steps", "between", "about", "namespace", "watch", "shape_files", "tries", "remove", "threshold", "acting"),
+        *("rebalance",),
         *("expander", "priorities", "max_nodes_per_scaleup", "selector", "ignore_daemonsets", "delete_emptydir_data"),
         *("force", "disable_eviction", "pod_selector", "grace_period", "order", "batch", "zone", "names", "each"),
         "unreachable",
