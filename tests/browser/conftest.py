@@ -13,7 +13,7 @@ from kubescheduler.comparison.release_steps import Timeline
 from kubescheduler.report.html_report import render
 from kubescheduler.report.timeline_report import render_timeline
 from tests.support.pages.browsers import MISSING, launched
-from tests.support.pages.lab_page import MILLISECONDS, LabPages, RunningLab, running_lab
+from tests.support.pages.lab_page import MILLISECONDS, QUIET, LabPages, RunningLab, running_lab
 from tests.support.pages.layout_faults import WIDE, Opens, Page
 
 
@@ -75,6 +75,24 @@ def _document(found: Comparison | Timeline | str) -> str:
 def lab_pages(browser: Any) -> Iterator[LabPages]:
     """Opens labs' pages; at the end nothing may have been written to a console, failed, or asked of another address."""
     pages = LabPages(browser)
+    yield pages
+    pages.close()
+    assert pages.faults == []
+
+
+@pytest.fixture(scope="package")
+def lab_context(browser: Any, lab: RunningLab) -> Iterator[Any]:
+    """Where one lab's page after the other is opened; an idle tab keeps the process that has their scripts compiled."""
+    context = browser.new_context(**QUIET)
+    context.new_page().goto(f"{lab.origin}/idle")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def kept_pages(browser: Any, lab_context: Any) -> Iterator[LabPages]:
+    """As ``lab_pages``, with pages that are tabs of one context, each with nothing stored before it."""
+    pages = LabPages(browser, lab_context)
     yield pages
     pages.close()
     assert pages.faults == []

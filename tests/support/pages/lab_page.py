@@ -29,6 +29,8 @@ from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 WIDE, PHONE = {"width": 1300, "height": 900}, {"width": 360, "height": 740}
+QUIET = {"reduced_motion": "reduce"}
+"""Options of a browser's context with which pages do not move by themselves."""
 MILLISECONDS = SECONDS * 1000
 """Until it gives up on a page: only what is broken takes that long, however busy the machine."""
 SETTLED = """async () => {
@@ -124,18 +126,31 @@ def running_lab(*arguments: str, cwd: str | None = None) -> Iterator[RunningLab]
 class LabPages:
     """Opens pages of labs, and notes whatever should not have happened in them."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser, kept: Any = None) -> None:
+        """kept: a context without special options that outlives the pages, so that it need not fetch and compile the
+        page's files anew. One page at a time is opened in it, a new tab of which nothing was stored before."""
         self._browser = browser
         self._contexts: list[Any] = []
+        self._kept = kept
+        self._tab: Page = None
+        """The page in the context that is kept."""
         self.faults: list[str] = []
         """Messages on a console, errors, requests to other hosts."""
 
     def opened(self, lab: ServedLab, more: str = "", viewport: dict[str, int] = WIDE, **options: Any) -> Page:
         """A new tab with the lab's page, once it shows the scene. more: further parts of the address after ``#``."""
-        options.setdefault("reduced_motion", "reduce")
-        context = self._browser.new_context(viewport=viewport, **options)
-        self._contexts.append(context)
-        page = context.new_page()
+        options = {**QUIET, **options}
+        if self._kept is not None and self._tab is None and options == QUIET:
+            page = self._tab = self._kept.new_page()
+            page.set_viewport_size(viewport)
+            where = {"origin": lab.origin, "storageTypes": "local_storage,cookies,indexeddb,service_workers"}
+            client = self._kept.new_cdp_session(page)
+            client.send("Storage.clearDataForOrigin", where)
+            client.detach()
+        else:
+            context = self._browser.new_context(viewport=viewport, **options)
+            self._contexts.append(context)
+            page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         self.watch(page, lab.origin)
         page.goto(lab.address + (f"&{more}" if more else ""))
@@ -158,6 +173,9 @@ class LabPages:
         for context in self._contexts:
             context.close()
         self._contexts.clear()
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
 
 
 def open_releases(page: Page) -> Any:
