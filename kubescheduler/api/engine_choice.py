@@ -38,6 +38,10 @@ def engine_spec(release: str, *, plugins: Any = (), **given: Any) -> EngineSpec:
     given: some of ``ARGUMENTS``; None is as if nobody said it.
     """
     release_named(release)
+    known = (*ARGUMENTS, "plugins")
+    if unknown := [name for name in given if name not in known]:
+        there = f"; there are {', '.join(known)}"
+        raise ConfigError(f"{name}: there is no such argument{nearest(name, known) or there}" for name in unknown)
     said: dict[str, Any] = {}
     problems: list[str] = []
     for argument in sorted(ARGUMENTS.values(), key=lambda each: bool(each.document)):  # what has to be read comes last
@@ -141,10 +145,7 @@ def described(given: Any, release: str) -> EngineSpec:
         said = any(part.strip().startswith("release=") for part in given.split(","))
         return spec if said else msgspec.structs.replace(spec, release=release)
     if isinstance(given, Mapping):
-        known = ("release", "plugins", *ARGUMENTS)
-        if unknown := [key for key in given if key not in known]:
-            raise ConfigError(f"{key}: there is no such argument{nearest(str(key), known)}" for key in unknown)
-        return engine_spec(given.get("release", release), **{key: given[key] for key in given if key != "release"})
+        return engine_spec(**{"release": release, **{str(key): value for key, value in given.items()}})
     raise ConfigError(
         f'expected text like "release=1.36,config=sched.yaml" or a dict of a scheduler\'s arguments, '
         f"found {describe(given)}"

@@ -538,6 +538,14 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ks.simulate(cluster(), ks.pod("a"), listen=FIVE),
         "listen: expected a function, found 5",
     ),
+    "why: gates": (
+        lambda: ks.why(cluster(), "a", feature_gates="A=true"),
+        "feature_gates: there is no such argument; there are provider, policy, ",
+    ),
+    "drain: config": (
+        lambda: ks.drain(cluster(), "a", configs="x"),
+        "configs: there is no such argument; did you mean",
+    ),
     "capacity: None": (lambda: ks.capacity(NONE, ks.pod("a")), NO_CLUSTER),
     "capacity: 5": (lambda: ks.capacity(cluster(), 5), f"pod: {THING} 5"),
     "hints: top": (lambda: ks.hints(cluster(), ks.pod("a"), top="x"), f'top: {WHOLE} "x"'),  # type: ignore[arg-type]
