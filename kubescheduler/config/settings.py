@@ -83,7 +83,7 @@ _CHANGES = frozenset(
         *("rebalance",),
         *("expander", "priorities", "max_nodes_per_scaleup", "selector", "ignore_daemonsets", "delete_emptydir_data"),
         *("force", "disable_eviction", "pod_selector", "grace_period", "order", "batch", "zone", "names", "each"),
-        "unreachable",
+        *("unreachable", "surge", "shape", "kubernetes_upgrade"),
     )
 )
 """What answers depend on, and which files are read for them: set, and named in a note."""

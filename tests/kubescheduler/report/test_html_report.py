@@ -378,7 +378,7 @@ def test_template_is_shipped() -> None:
     patterns = parser["options.package_data"]["kubescheduler.report"].replace(",", " ").split()
     folder = Path(kubescheduler.report.__file__).parent
     files = [path.name for path in folder.iterdir() if path.suffix in ASSETS]
-    assert len(files) == 9
+    assert len(files) == 11
     assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
