@@ -32,14 +32,16 @@ TYPES: dict[str, tuple[type, ...]] = {"text": TEXT, "file": PATH, "whole": WHOLE
 """What an argument of each kind is."""
 
 
-def engine_spec(release: str, *, plugins: Any = (), **given: Any) -> EngineSpec:
+def engine_spec(release: str, /, *, plugins: Any = (), **given: Any) -> EngineSpec:
     """The description of one scheduler; see ``Scheduler``. Raises ConfigError with every argument that is wrong.
 
     given: some of ``ARGUMENTS``; None is as if nobody said it.
     """
     release_named(release)
-    known = (*ARGUMENTS, "plugins")
-    if unknown := [name for name in given if name not in known]:
+    if "release" in given:
+        raise ConfigError(f"release: it is the cluster's, {release}; give it cluster.for_release(…) of another one")
+    if unknown := [name for name in given if name not in ARGUMENTS]:
+        known = (*ARGUMENTS, "plugins", "release")
         there = f"; there are {', '.join(known)}"
         raise ConfigError(f"{name}: there is no such argument{nearest(name, known) or there}" for name in unknown)
     said: dict[str, Any] = {}
@@ -145,7 +147,8 @@ def described(given: Any, release: str) -> EngineSpec:
         said = any(part.strip().startswith("release=") for part in given.split(","))
         return spec if said else msgspec.structs.replace(spec, release=release)
     if isinstance(given, Mapping):
-        return engine_spec(**{"release": release, **{str(key): value for key, value in given.items()}})
+        arguments = {str(key): value for key, value in given.items()}
+        return engine_spec(arguments.pop("release", release), **arguments)
     raise ConfigError(
         f'expected text like "release=1.36,config=sched.yaml" or a dict of a scheduler\'s arguments, '
         f"found {describe(given)}"

@@ -84,7 +84,9 @@ def come_by(engine: Engine, scheduler: PodScheduler, cluster: Cluster, pod: Pod)
     """Shows a scheduler the pods that wait with a pod of a gang, as its queue has: before, PreEnqueue holds all of them
     back. They are in the order of the queue; none for a pod of no gang."""
     gang = gang_of(pod)
-    members = [each for each in cluster.pods if gang is not None and gang_of(each) == gang]
+    if gang is None:
+        return []
+    members = [each for each in cluster.pods if gang_of(each) == gang]
     queued = release_named(engine.release).queue_order(members)
     for member in queued:
         scheduler.decide(member)

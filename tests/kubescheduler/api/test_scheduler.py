@@ -542,6 +542,11 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ks.why(cluster(), "a", feature_gates="A=true"),
         "feature_gates: there is no such argument; there are provider, policy, ",
     ),
+    "why: release": (lambda: ks.why(cluster(), "a", release="1.36"), "release: it is the cluster's, "),
+    "compare: argument": (
+        lambda: ks.compare(cluster(), new={"relese": "1.36"}),
+        "new: relese: there is no such argument; did you mean release?",
+    ),
     "drain: config": (
         lambda: ks.drain(cluster(), "a", configs="x"),
         "configs: there is no such argument; did you mean",
