@@ -28,6 +28,7 @@ from kubescheduler.releases.changes import (
 )
 from kubescheduler.releases.recorded_processes import live_1_36
 from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
+from kubescheduler.releases.v1_20 import FILTERS
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
@@ -35,21 +36,7 @@ if TYPE_CHECKING:
 
 MULTI_POINT = (
     "PrioritySort",
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-    "VolumeRestrictions",
-    "EBSLimits",
-    "GCEPDLimits",
-    "NodeVolumeLimits",
-    "AzureDiskLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
+    *FILTERS,
     "DefaultPreemption",
     "NodeResourcesBalancedAllocation",
     "ImageLocality",
