@@ -18,62 +18,11 @@ from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.inputs.manifest_builders import pod as pod_manifest
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
-from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, parameters
+from kubescheduler.lab.scene.verb_contract import Change, Edit, verb
 from kubescheduler.sources.files import items_in
 
 MOST_COPIES = 5000
 """Nodes or pods that one edit adds at most."""
-
-
-class NodeNamed(Parameters, frozen=True):
-    """Of an edit of one node."""
-
-    node: str
-
-
-class Copies(NodeNamed, frozen=True):
-    """Of ``clone``."""
-
-    count: int = 1
-
-
-class NewTaint(NodeNamed, frozen=True):
-    """Of ``taint``: as kubectl writes it, ``key=value:Effect``."""
-
-    taint: str
-
-
-class OldTaint(NodeNamed, frozen=True):
-    """Of ``untaint``: ``key`` or ``key:Effect``."""
-
-    key: str
-
-
-class NodeLabel(NodeNamed, frozen=True):
-    """Of ``label``; without a value the label is removed."""
-
-    key: str
-    value: str | None = None
-
-
-class Resized(NodeNamed, frozen=True):
-    """Of ``resize``: what is allocatable of some resources; None takes one away."""
-
-    resources: Mapping[str, str | int | None]
-
-
-class NewNode(Parameters, frozen=True):
-    """Of ``addNode``; see ``kubescheduler.node``."""
-
-    name: str
-    cpu: str | int = 4
-    memory: str | int = "8Gi"
-    pods: int = 110
-    resources: Mapping[str, str | int] | None = None
-    labels: Mapping[str, str] | None = None
-    taints: tuple[str, ...] = ()
-    zone: str | None = None
-    region: str | None = None
 
 
 def in_cluster(scene: Scene, text: str, cluster: Cluster) -> Change:
@@ -84,60 +33,73 @@ def in_cluster(scene: Scene, text: str, cluster: Cluster) -> Change:
 def _of_node(text: str, change: Callable[[Cluster, str], Cluster]) -> Edit:
     """An edit of one node. text: what was done, with {node}."""
 
-    def edit(scene: Scene, asked: Mapping[str, Any]) -> Change:
-        node = parameters(NodeNamed, asked).node
+    @verb
+    def edit(scene: Scene, node: str) -> Change:
         return in_cluster(scene, text.format(node=node), change(scene.state.cluster, node))
 
     return edit
 
 
-def _remove_node(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    node = parameters(NodeNamed, asked).node
+@verb
+def _remove_node(scene: Scene, node: str) -> Change:
     cluster = scene.state.cluster
     there = [pod.key for pod in cluster.pods if pod.node_name == node]
     cluster = cluster.without_pod(*there).without_node(node) if there else cluster.without_node(node)
     return in_cluster(scene, f"Removed node {node} with its {counted(len(there), 'pod')}", cluster)
 
 
-def _clone(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Copies, asked)
-    check_count("count", want.count)
-    cluster = scene.state.cluster.cloned(want.node, want.count)
-    return in_cluster(scene, f"Cloned node {want.node} {counted(want.count, 'time')}", cluster)
+@verb
+def _clone(scene: Scene, node: str, count: int = 1) -> Change:
+    check_count("count", count)
+    return in_cluster(scene, f"Cloned node {node} {counted(count, 'time')}", scene.state.cluster.cloned(node, count))
 
 
-def _taint(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(NewTaint, asked)
-    cluster = scene.state.cluster.with_taint(want.node, want.taint)
-    return in_cluster(scene, f"Tainted node {want.node} with {want.taint}", cluster)
+@verb
+def _taint(scene: Scene, node: str, taint: str) -> Change:
+    """taint: as kubectl writes it, ``key=value:Effect``."""
+    return in_cluster(scene, f"Tainted node {node} with {taint}", scene.state.cluster.with_taint(node, taint))
 
 
-def _untaint(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(OldTaint, asked)
-    cluster = scene.state.cluster.without_taint(want.node, want.key)
-    return in_cluster(scene, f"Removed the taint {want.key} from node {want.node}", cluster)
+@verb
+def _untaint(scene: Scene, node: str, key: str) -> Change:
+    """key: ``key`` or ``key:Effect``."""
+    cluster = scene.state.cluster.without_taint(node, key)
+    return in_cluster(scene, f"Removed the taint {key} from node {node}", cluster)
 
 
-def _label(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(NodeLabel, asked)
-    cluster = scene.state.cluster.with_label(want.node, {want.key: want.value})
-    done = f"Labelled node {want.node} with {want.key}={want.value}"
-    return in_cluster(
-        scene, f"Removed the label {want.key} from node {want.node}" if want.value is None else done, cluster
-    )
+@verb
+def _label(scene: Scene, node: str, key: str, value: str | None = None) -> Change:
+    """Without a value the label is removed."""
+    cluster = scene.state.cluster.with_label(node, {key: value})
+    done = f"Labelled node {node} with {key}={value}"
+    return in_cluster(scene, f"Removed the label {key} from node {node}" if value is None else done, cluster)
 
 
-def _resize(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Resized, asked)
-    cluster = scene.state.cluster.resized(want.node, resources=dict(want.resources))
-    sizes = ", ".join(f"{name} {'gone' if amount is None else amount}" for name, amount in want.resources.items())
-    return in_cluster(scene, f"Resized node {want.node}: {sizes}", cluster)
+@verb
+def _resize(scene: Scene, node: str, resources: Mapping[str, str | int | None]) -> Change:
+    """resources: what is allocatable of some; None takes one away."""
+    cluster = scene.state.cluster.resized(node, resources=dict(resources))
+    sizes = ", ".join(f"{name} {'gone' if amount is None else amount}" for name, amount in resources.items())
+    return in_cluster(scene, f"Resized node {node}: {sizes}", cluster)
 
 
-def _add_node(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(NewNode, asked)
-    fields = {name: getattr(want, name) for name in NewNode.__struct_fields__ if name != "name"}
-    return in_cluster(scene, f"Added node {want.name}", scene.state.cluster.node(want.name, **fields))
+@verb
+def _add_node(
+    scene: Scene,
+    name: str,
+    cpu: str | int = 4,
+    memory: str | int = "8Gi",
+    pods: int = 110,
+    resources: Mapping[str, str | int] | None = None,
+    labels: Mapping[str, str] | None = None,
+    taints: tuple[str, ...] = (),
+    zone: str | None = None,
+    region: str | None = None,
+) -> Change:
+    """See ``kubescheduler.node``."""
+    where: dict[str, Any] = {"labels": labels, "taints": taints, "zone": zone, "region": region}
+    cluster = scene.state.cluster.node(name, cpu=cpu, memory=memory, pods=pods, resources=resources, **where)
+    return in_cluster(scene, f"Added node {name}", cluster)
 
 
 def counted(count: int, what: str) -> str:
@@ -149,60 +111,6 @@ def check_count(name: str, count: int, least: int = 1) -> None:
     """Raises SceneFault for a number that is too small or too large."""
     if not least <= count <= MOST_COPIES:
         raise SceneFault(f"{name}: expected {least} to {MOST_COPIES}, found {count}")
-
-
-class PodNamed(Parameters, frozen=True):
-    """Of an edit of one pod, ``namespace/name``."""
-
-    pod: str
-
-
-class Bound(PodNamed, frozen=True):
-    """Of ``bind``."""
-
-    node: str
-
-
-class Scaled(PodNamed, frozen=True):
-    """Of ``scale``: a pod or the controller of pods."""
-
-    replicas: int
-
-
-class PodAsked(Parameters, frozen=True):
-    """Of ``ask``; None: no pod is asked about."""
-
-    pod: str | None
-
-
-class NewPod(Parameters, frozen=True):
-    """Of ``addPod``; see ``kubescheduler.pod``. Several are called ``name-1``, ``name-2`` and so on."""
-
-    name: str
-    namespace: str = "default"
-    cpu: str | int | None = None
-    memory: str | int | None = None
-    resources: Mapping[str, str | int] | None = None
-    labels: Mapping[str, str] | None = None
-    node_selector: Mapping[str, str] | None = None
-    tolerations: tuple[str, ...] = ()
-    priority: int | None = None
-    scheduler_name: str | None = None
-    count: int = 1
-
-
-class NewYaml(Parameters, frozen=True):
-    """Of ``addYaml``: manifests, one or several."""
-
-    text: str
-
-
-class OtherYaml(Parameters, frozen=True):
-    """Of ``editYaml``: what the object of that kind and key (``namespace/name``, or a node's name) is to be."""
-
-    kind: str
-    key: str
-    text: str
 
 
 def readable(state: SceneState, change: Callable[[Cluster], Cluster]) -> Cluster:
@@ -221,49 +129,69 @@ def readable(state: SceneState, change: Callable[[Cluster], Cluster]) -> Cluster
         raise error from error
 
 
-def _bind(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Bound, asked)
-    key = scene.pod_key(want.pod)
-    return in_cluster(scene, f"Put pod {key} on node {want.node}", scene.state.cluster.bound(key, want.node))
+@verb
+def _bind(scene: Scene, pod: str, node: str) -> Change:
+    key = scene.pod_key(pod)
+    return in_cluster(scene, f"Put pod {key} on node {node}", scene.state.cluster.bound(key, node))
 
 
-def _unbind(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    key = scene.pod_key(parameters(PodNamed, asked).pod)
+@verb
+def _unbind(scene: Scene, pod: str) -> Change:
+    key = scene.pod_key(pod)
     return in_cluster(scene, f"Took pod {key} off its node", scene.state.cluster.unbound(key))
 
 
-def _remove_pod(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    key = scene.pod_key(parameters(PodNamed, asked).pod)
+@verb
+def _remove_pod(scene: Scene, pod: str) -> Change:
+    key = scene.pod_key(pod)
     return in_cluster(scene, f"Removed pod {key}", scene.state.cluster.without_pod(key))
 
 
-def _scale(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Scaled, asked)
-    check_count("replicas", want.replicas, 0)
-    cluster = scene.state.cluster.scaled(want.pod, want.replicas)
-    return in_cluster(scene, f"Scaled {want.pod} to {counted(want.replicas, 'pod')}", cluster)
+@verb
+def _scale(scene: Scene, pod: str, replicas: int) -> Change:
+    """pod: one, or the controller of pods."""
+    check_count("replicas", replicas, 0)
+    cluster = scene.state.cluster.scaled(pod, replicas)
+    return in_cluster(scene, f"Scaled {pod} to {counted(replicas, 'pod')}", cluster)
 
 
-def _ask(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    pod = parameters(PodAsked, asked).pod
+@verb
+def _ask(scene: Scene, pod: str | None) -> Change:
     if pod is None:
         return "Asked about no pod", msgspec.structs.replace(scene.state, asked=None)
     key = scene.pod_key(pod)
     return f"Asked about pod {key}", msgspec.structs.replace(scene.state, asked=key)
 
 
-def _add_pod(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(NewPod, asked)
-    check_count("count", want.count)
-    fields = {name: getattr(want, name) for name in NewPod.__struct_fields__ if name not in ("name", "count")}
-    names = [want.name] if want.count == 1 else [f"{want.name}-{number}" for number in range(1, want.count + 1)]
-    cluster = scene.state.cluster.add([pod_manifest(name, **fields) for name in names])
-    state = msgspec.structs.replace(scene.state, cluster=cluster, asked=f"{want.namespace}/{names[0]}")
-    return f"Added {counted(want.count, 'pod')}: {want.name}", state
+@verb
+def _add_pod(
+    scene: Scene,
+    name: str,
+    namespace: str = "default",
+    cpu: str | int | None = None,
+    memory: str | int | None = None,
+    resources: Mapping[str, str | int] | None = None,
+    labels: Mapping[str, str] | None = None,
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: tuple[str, ...] = (),
+    priority: int | None = None,
+    scheduler_name: str | None = None,
+    count: int = 1,
+) -> Change:
+    """See ``kubescheduler.pod``. Several are called ``name-1``, ``name-2`` and so on."""
+    check_count("count", count)
+    asked: dict[str, Any] = {"cpu": cpu, "memory": memory, "resources": resources, "labels": labels}
+    asked |= {"node_selector": node_selector, "tolerations": tolerations, "priority": priority}
+    asked |= {"namespace": namespace, "scheduler_name": scheduler_name}
+    names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
+    cluster = scene.state.cluster.add([pod_manifest(one, **asked) for one in names])
+    state = msgspec.structs.replace(scene.state, cluster=cluster, asked=f"{namespace}/{names[0]}")
+    return f"Added {counted(count, 'pod')}: {name}", state
 
 
-def _add_yaml(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    text = parameters(NewYaml, asked).text
+@verb
+def _add_yaml(scene: Scene, text: str) -> Change:
+    """text: manifests, one or several."""
     if not text.strip():
         raise SceneFault("text: it is empty; give manifests in YAML or JSON")
     found: list[list[str]] = []
@@ -287,12 +215,12 @@ def _add_yaml(scene: Scene, asked: Mapping[str, Any]) -> Change:
     return f"Added {counted(len(keys), 'pod')}" + (f" and {counted(more, 'other object')}" if more > 0 else ""), state
 
 
-def _edit_yaml(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(OtherYaml, asked)
-    state = scene.state
-    manifest = manifest_in(want.text, want.kind)
-    cluster = readable(state, lambda cluster: cluster.with_manifest(want.kind, want.key, manifest))
-    return in_cluster(scene, f"Edited {want.kind} {want.key}", cluster)
+@verb
+def _edit_yaml(scene: Scene, kind: str, key: str, text: str) -> Change:
+    """What the object of that kind and key (``namespace/name``, or a node's name) is to be."""
+    manifest = manifest_in(text, kind)
+    cluster = readable(scene.state, lambda cluster: cluster.with_manifest(kind, key, manifest))
+    return in_cluster(scene, f"Edited {kind} {key}", cluster)
 
 
 def manifest_in(text: str, kind: str) -> dict[str, Any]:
@@ -314,13 +242,6 @@ EVERY = "pending"
 
 MOST_PODS = 2000
 """Pods that one edit decides at most."""
-
-
-class Scheduling(Parameters, frozen=True):
-    """Of ``schedule``: a side, and a pod or ``pending``."""
-
-    side: str = "a"
-    pod: str = EVERY
 
 
 @attrs.define(eq=False)
@@ -359,19 +280,19 @@ class Placing:
         return self.scheduler.decide(waiting, in_sequence=True)
 
 
-def _schedule(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Scheduling, asked)
-    side = scene.side(want.side)
-    engine, cluster = scene.engine(side.id), scene.cluster(side.id)
-    pods = cluster.pending() if want.pod == EVERY else [_waiting(cluster, scene.pod_key(want.pod))]
+@verb
+def _schedule(scene: Scene, side: str = "a", pod: str = EVERY) -> Change:
+    decides = scene.side(side)
+    engine, cluster = scene.engine(side), scene.cluster(side)
+    pods = cluster.pending() if pod == EVERY else [_waiting(cluster, scene.pod_key(pod))]
     if len(pods) > MOST_PODS:
         raise SceneFault(f"pod: {len(pods)} pods wait; one edit decides at most {MOST_PODS}")
     if not pods:
         raise SceneFault("pod: no pod waits")
     cache = cache_for(engine, cluster.objects)
-    placing = Placing(engine.scheduler(cache, tie_break_of(engine, side.tie_break, side.seed)))
-    for pod in pods:
-        placing.place(pod)
+    placing = Placing(engine.scheduler(cache, tie_break_of(engine, decides.tie_break, decides.seed)))
+    for waiting in pods:
+        placing.place(waiting)
     if not placing.hosts and not placing.evicted:
         raise SceneFault([f"Pod {key}: {message.rstrip()}" for key, message in placing.left.items()])
     return _told(placing), msgspec.structs.replace(scene.state, cluster=_after(scene.state.cluster, placing))

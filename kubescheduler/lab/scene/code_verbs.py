@@ -9,12 +9,12 @@ from typing import Any
 from clusterstate.errors import InputError
 from kubescheduler.lab.plugin_file import PluginFile, faults_in
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.verb_contract import NoParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Verb, verb
 
 
-def code(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def code(scene: Scene) -> dict[str, Any]:
     """Every file with its text and its faults, also those of the decisions on the pod that is asked about."""
-    parameters(NoParameters, asked)
     files = [_entry(scene, file) for file in scene.plugin_files]
     first = files[0] if files else {"path": None, "text": "", "problems": [], "loaded": False, "at": None}
     text = "" if files else "No code of your own: give the lab a file with --plugin module:Factory."

@@ -34,7 +34,7 @@ from kubescheduler.lab.scene.decision_rows import CheckRows, ScoreRows, shown_de
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import Side
 from kubescheduler.lab.scene.scene_view import owner_of
-from kubescheduler.lab.scene.verb_contract import RowParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Verb, part, verb
 
 PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
 """What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""
@@ -372,29 +372,33 @@ def _text(scored: Decision, engine: Engine, side: Side, count: int) -> str:
     return f"{count} nodes have the highest total, {total}: {here}."
 
 
-class DecisionParameters(RowParameters, frozen=True, kw_only=True):
-    """Of ``decision``."""
+@verb
+def decision(
+    scene: Scene,
+    side: str = "a",
+    from_: int = 0,
+    to: int = 60,
+    find: str = "",
+    order: Literal["rank", "name"] = "rank",
+    all: bool = False,  # noqa: A002 - as the page calls it
+    pod: str | None = None,
+) -> dict[str, Any]:
+    """Where the pod goes, and what every check and score says of some nodes.
 
-    order: Literal["rank", "name"] = "rank"
-    """By rank: those that fit by their totals, then the others by name."""
-    all: bool = False
-    """Every check's reasons, beyond those at which the release stops."""
-    pod: str | None = None
-    """``namespace/name``; by default the pod that is asked about."""
-
-
-def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the pod goes, and what every check and score says of some nodes."""
-    want = parameters(DecisionParameters, asked)
-    found = shown_decision(scene, want.side, want.pod)
-    thorough = shown_decision(scene, want.side, want.pod, thorough=True) if want.all and not found.extenders else found
-    scheduler = scene.decider(want.side, want.pod)
+    from_, to, find: see ``part``. order: by rank, those that fit by their totals, then the others by name; or all by
+    name. all: every check's reasons, beyond those at which the release stops. pod: ``namespace/name``; by default the
+    pod that is asked about.
+    """
+    found = shown_decision(scene, side, pod)
+    thorough = shown_decision(scene, side, pod, thorough=True) if all and not found.extenders else found
+    scheduler = scene.decider(side, pod)
     scored = found.thorough()
-    checks = CheckRows(found, thorough, scheduler, every=want.all)
+    checks = CheckRows(found, thorough, scheduler, every=all)
     scores = ScoreRows(found, scored, scheduler)
-    shown = _shown(found, want.find)
-    rows = _ordered(shown, scores, ranks_of(found, scheduler.cache.columns.ranks), want.order)
-    refusals, numbers = checks.of(rows[want.part]), scores.of(rows[want.part])
+    shown = _shown(found, find)
+    ordered = _ordered(shown, scores, ranks_of(found, scheduler.cache.columns.ranks), order)
+    rows = ordered[part(from_, to)]
+    refusals, numbers = checks.of(rows), scores.of(rows)
     return {
         "pod": found.pod.key,
         "release": found.release,
@@ -412,9 +416,9 @@ def decision(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "highest": scores.highest(),
         "scored": bool(len(found.totals)),
         "scoredText": _scored_text(found),
-        "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows[want.part].tolist()],
-        "ties": ties_entry(scored, scene.engine(want.side), scene.side(want.side)),
-        "preemption": preemption_entry(found, scene.engine(want.side)),
+        "nodes": [{"name": found.names[row], **refusals[row], **numbers[row]} for row in rows.tolist()],
+        "ties": ties_entry(scored, scene.engine(side), scene.side(side)),
+        "preemption": preemption_entry(found, scene.engine(side)),
         "extenders": extender_entries(found, scheduler),
     }
 

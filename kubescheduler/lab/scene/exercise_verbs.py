@@ -26,7 +26,7 @@ from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, 
 from kubescheduler.lab.plugin_file import PluginFile
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, side_of
-from kubescheduler.lab.scene.verb_contract import NoParameters, Parameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Verb, verb
 from kubescheduler.lab.tuning.text_patches import placed_problems
 from kubescheduler.releases.names import LEGACY_RELEASES
 from kubescheduler.report.ci_results import Standing
@@ -215,16 +215,9 @@ HARMLESS = ("ask", "schedule", "unbind", "fork", "askExtenders")
 """Edits that only look further: the files stay as they are."""
 
 
-class FileParameters(Parameters, frozen=True):
-    """Of ``exerciseFile``."""
-
-    name: str
-    text: str
-
-
-def exercises(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+@verb
+def exercises(_: Scene) -> dict[str, Any]:
     """The exercises that come with the package, in the order of the workshop."""
-    parameters(NoParameters, asked)
     found = [shipped_exercise(name) for name in shipped_names()]
     return {
         "exercises": [
@@ -242,10 +235,13 @@ def exercises(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa
     }
 
 
-def exercise(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def exercise(scene: Scene) -> dict[str, Any]:
     """The exercise that is worked on; no name where there is none."""
-    parameters(NoParameters, asked)
-    way = way_of(scene)
+    return _shown(way_of(scene))
+
+
+def _shown(way: StudentWay | None) -> dict[str, Any]:
     if way is None:
         return {"name": None}
     way.forget_old_checks()
@@ -271,30 +267,34 @@ def exercise(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def exercise_hint(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def exercise_hint(scene: Scene) -> dict[str, Any]:
     """Shows one tier of help more."""
     way = _way(scene)
     way.shown = min(way.shown + 1, len(way.exercise.hints))
-    return exercise(scene, asked)
+    return _shown(way)
 
 
-def exercise_file(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def exercise_file(scene: Scene, name: str, text: str) -> dict[str, Any]:
     """Saves a file, and shows the scene of the files as they are now. What is wrong with them is in ``problems``."""
-    want, way = parameters(FileParameters, asked), _way(scene)
+    way = _way(scene)
     before = way.texts
-    way.save(want.name, want.text)
+    way.save(name, text)
     state, problems = reopened(scene, way)
     if not problems:
         way.saved.setdefault(scene.state, before)
         way.saved[state] = way.texts
-        scene.change(f"Saved {want.name}", state)
-    return {**exercise(scene, {}), "problems": [one.to_dict() for one in placed_problems(want.text, problems)]}
+        scene.change(f"Saved {name}", state)
+    return {**_shown(way), "problems": [one.to_dict() for one in placed_problems(text, problems)]}
 
 
-def exercise_check(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def exercise_check(scene: Scene) -> dict[str, Any]:
     """Runs every check on the files as they are, as ``kubescheduler lab check`` does."""
-    _way(scene).check()
-    return exercise(scene, asked)
+    way = _way(scene)
+    way.check()
+    return _shown(way)
 
 
 def allowed(way: StudentWay) -> tuple[str, ...]:
@@ -358,9 +358,9 @@ def _outcome(one: CheckOutcome) -> dict[str, Any]:
     return {"text": one.name, "scenario": one.scenario, "passed": passed, "detail": one.found, "remark": one.remark}
 
 
-def class_board(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
+@verb
+def class_board(_: Scene) -> dict[str, Any]:
     """How far a class is; nothing, where the command line names no class."""
-    parameters(NoParameters, asked)
     return {"exercises": [], "students": None, "waiting": 0}
 
 

@@ -20,7 +20,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.tune_verbs import side_text
-from kubescheduler.lab.scene.verb_contract import Edit, SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Change, Edit, Verb, verb
 from kubescheduler.lab.tuning.form_rows import POLICY, SideText
 from kubescheduler.lab.tuning.profile_form import as_config
 from kubescheduler.lab.tuning.tuning_edits import toggled, weighed
@@ -88,43 +88,26 @@ SEARCHES = "hint searches"
 """The key under which it keeps searches, each with a cache of the cluster."""
 
 
-class HintParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``hints``."""
+@verb
+def hints(
+    scene: Scene, side: str = "a", pod: str | None = None, node: str = "", top: int = 10, pairs: bool = True
+) -> dict[str, Any]:
+    """What would make a pod fit, or go to a node: the smallest change first, each tried by deciding.
 
-    pod: str | None = None
-    """``namespace/name``; by default the pod that is asked about."""
-    node: str = ""
-    """Where it is to go; empty: anywhere."""
-    top: int = 10
-    """At most so many hints."""
-    pairs: bool = True
-    """Also two changes at a time."""
-
-
-class HintEdit(SideParameters, frozen=True, kw_only=True):
-    """Of the edit ``hint``: one that ``hints`` answered."""
-
-    pod: str
-    text: str
-    """Its words, by which it is found."""
-    node: str = ""
-    pairs: bool = True
-
-
-def hints(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What would make a pod fit, or go to a node: the smallest change first, each tried by deciding."""
-    want = parameters(HintParameters, asked)
-    found = _found(scene, want.side, want.pod, want.node, pairs=want.pairs)
+    pod: ``namespace/name``; by default the pod that is asked about. node: where it is to go; empty: anywhere. top: at
+    most so many hints. pairs: also two changes at a time.
+    """
+    found = _found(scene, side, pod, node, pairs=pairs)
     key = found.pod.key
-    edit = {"do": "hint", "side": want.side, "pod": key, "node": want.node, "pairs": want.pairs}
+    edit = {"do": "hint", "side": side, "pod": key, "node": node, "pairs": pairs}
     return {
         "pod": key,
-        "node": want.node or None,
+        "node": node or None,
         "goal": found.goal.text,
         "host": found.host,
         "reached": found.reached,
-        "hints": [_entry(at, hint, edit) for at, hint in enumerate(found.hints[: max(0, want.top)], 1)],
-        "more": max(0, len(found.hints) - max(0, want.top)),
+        "hints": [_entry(at, hint, edit) for at, hint in enumerate(found.hints[: max(0, top)], 1)],
+        "more": max(0, len(found.hints) - max(0, top)),
         "searched": list(TARGETS),
         "decisions": found.decisions,
         "leftOut": found.left_out,
@@ -133,16 +116,19 @@ def hints(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def hint(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
-    """Makes the changes of a hint. Raises SceneFault for one that there is not any more."""
-    want = parameters(HintEdit, asked)
-    found = _found(scene, want.side, want.pod, want.node, pairs=want.pairs)
-    chosen = next((one for one in found.hints if one.text == want.text), None)
+@verb
+def hint(scene: Scene, pod: str, text: str, side: str = "a", node: str = "", pairs: bool = True) -> Change:
+    """Makes the changes of a hint that ``hints`` answered. Raises SceneFault for one that there is not any more.
+
+    text: its words, by which it is found.
+    """
+    found = _found(scene, side, pod, node, pairs=pairs)
+    chosen = next((one for one in found.hints if one.text == text), None)
     if chosen is None:
-        raise SceneFault(f"hint: there is none any more: {want.text}")
-    state = applied(scene, want.side, chosen, found.pod)
+        raise SceneFault(f"hint: there is none any more: {text}")
+    state = applied(scene, side, chosen, found.pod)
     done = f"Applied the hint for {found.pod.key}: {chosen.text}"
-    return done, msgspec.structs.replace(state, asked=scene.pod_key(want.pod))
+    return done, msgspec.structs.replace(state, asked=scene.pod_key(pod))
 
 
 def _entry(rank: int, found: Hint, edit: Mapping[str, Any]) -> dict[str, Any]:

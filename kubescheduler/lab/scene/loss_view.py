@@ -15,7 +15,7 @@ from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.api.outages import lost_nodes, outage_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
-from kubescheduler.lab.scene.verb_contract import MOST_ROWS, SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import MOST_ROWS, Verb, verb
 from kubescheduler.planning.drain_report import Drain
 from kubescheduler.planning.outage_report import Outage
 from kubescheduler.report.displaced_sections import DRAIN_STATUS, OUTAGE_STATUS, drain_sections, outage_sections
@@ -25,38 +25,25 @@ FLAGS = ("--ignore-daemonsets", "--delete-emptydir-data", "--force")
 """With which every pod leaves that drain can move."""
 
 
-class DrainedParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``drained``."""
-
-    node: str
-
-
-class LostParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``lost``: a node, or all nodes of a zone."""
-
-    node: str = ""
-    zone: str = ""
-
-
-def drained(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def drained(scene: Scene, node: str, side: str = "a") -> dict[str, Any]:
     """What happens when a node is drained."""
-    want = parameters(DrainedParameters, asked)
-    cluster, engine = scene.cluster(want.side), scene.engine(want.side)
-    names = named_nodes(cluster, [want.node], None)
+    cluster, engine = scene.cluster(side), scene.engine(side)
+    names = named_nodes(cluster, [node], None)
     flags = flags_for(cluster, names, None, ignore_daemonsets=True, delete_emptydir_data=True, force=True)
     found = drain_of(engine, cluster, names, flags, tie_break_of(engine, "first", None))
-    return _answer(["drain", want.node, *FLAGS], engine.release, found, DRAIN_STATUS, drain_sections(found))
+    return _answer(["drain", node, *FLAGS], engine.release, found, DRAIN_STATUS, drain_sections(found))
 
 
-def lost(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What happens when a node, or a zone, is gone at once."""
-    want = parameters(LostParameters, asked)
-    if bool(want.node) == bool(want.zone):
+@verb
+def lost(scene: Scene, side: str = "a", node: str = "", zone: str = "") -> dict[str, Any]:
+    """What happens when a node, or all nodes of a zone, are gone at once."""
+    if bool(node) == bool(zone):
         raise SceneFault("say what is lost: node or zone")
-    cluster, engine = scene.cluster(want.side), scene.engine(want.side)
-    name, names = lost_nodes(cluster, [want.node] if want.node else [], want.zone or None, None)
+    cluster, engine = scene.cluster(side), scene.engine(side)
+    name, names = lost_nodes(cluster, [node] if node else [], zone or None, None)
     found = outage_of(engine, cluster, name, names, tie_break_of(engine, "first", None))
-    command = ["outage", *(["--zone", want.zone] if want.zone else ["--node", want.node])]
+    command = ["outage", *(["--zone", zone] if zone else ["--node", node])]
     return _answer(command, engine.release, found, OUTAGE_STATUS, outage_sections(found))
 
 

@@ -21,7 +21,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.side_verbs import in_release
-from kubescheduler.lab.scene.verb_contract import SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Verb, verb
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 
@@ -43,10 +43,10 @@ class AskedReleases:
     """(release, next release) → the answer on the step."""
 
 
-def releases(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def releases(scene: Scene, side: str = "a") -> dict[str, Any]:
     """Every release, with why it cannot decide by what describes the side; ``of`` is another text for other steps."""
-    side = scene.side(parameters(SideParameters, asked).side)
-    kept = _kept(scene, side)
+    kept = _kept(scene, scene.side(side))
     return {"of": kept.of, "releases": [{"release": name, "problem": why} for name, why in kept.problems.items()]}
 
 
@@ -58,31 +58,22 @@ def _problem(side: Side, release: str) -> str:
     return ""
 
 
-class StepParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``releaseStep``."""
-
-    before: str
-    """The older release."""
-    release: str
-    """The newer one."""
-
-
-def release_step(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def release_step(scene: Scene, before: str, release: str, side: str = "a") -> dict[str, Any]:
     """Where the pod that is asked about goes by each of two releases, and by which changes it goes elsewhere.
 
     Raises SceneFault where a release cannot read what describes the side, or the cluster.
     """
-    want = parameters(StepParameters, asked)
-    side = scene.side(want.side)
-    names = release_named(want.before).name, release_named(want.release).name
+    decides = scene.side(side)
+    names = release_named(before).name, release_named(release).name
     if place(names[0]) >= place(names[1]):
         raise SceneFault(f"release: {names[1]} is not later than {names[0]}")
-    kept = _kept(scene, side)
+    kept = _kept(scene, decides)
     if kept.cluster is None:
-        last = max((name for name, why in kept.problems.items() if not why), key=place, default=side.release)
-        kept.cluster = scene.state.cluster.for_release(last, in_release(side, last).spec.gates)
+        last = max((name for name, why in kept.problems.items() if not why), key=place, default=decides.release)
+        kept.cluster = scene.state.cluster.for_release(last, in_release(decides, last).spec.gates)
     if names not in kept.steps:
-        kept.steps[names] = _step(kept.cluster, scene.pod_key(), side, *names)
+        kept.steps[names] = _step(kept.cluster, scene.pod_key(), decides, *names)
     return kept.steps[names]
 
 

@@ -20,14 +20,7 @@ from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.exercise_verbs import way_of
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
-from kubescheduler.lab.scene.verb_contract import (
-    NoParameters,
-    Parameters,
-    RowParameters,
-    SideParameters,
-    Verb,
-    parameters,
-)
+from kubescheduler.lab.scene.verb_contract import Verb, part, verb
 from kubescheduler.releases.names import RELEASE_NAMES
 from predicates.refusal_evidence import amount
 
@@ -35,9 +28,9 @@ MOST_PODS = 500
 """Pods that the state names; more are counted."""
 
 
-def state(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def state(scene: Scene) -> dict[str, Any]:
     """The scene in brief."""
-    parameters(NoParameters, asked)
     now = scene.state
     return {
         "version": scene.version,
@@ -139,22 +132,21 @@ UNITS = {CPU: "m", MEMORY: "bytes", EPHEMERAL_STORAGE: "bytes"}
 """What amounts are counted in; others in pieces."""
 
 
-class ClusterParameters(RowParameters, frozen=True, kw_only=True):
-    """Of ``cluster``."""
+@verb
+def cluster(
+    scene: Scene, side: str = "a", from_: int = 0, to: int = 60, find: str = "", pod: str | None = None
+) -> dict[str, Any]:
+    """Some of the nodes, ordered by zone, then by name, with whether the pod fits on them and which it goes to.
 
-    pod: str | None = None
-    """``namespace/name`` of the pod that each node's verdict is of; by default the one that is asked about."""
-
-
-def cluster(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Some of the nodes, ordered by zone, then by name, with whether the pod fits on them and which it goes to."""
-    want = parameters(ClusterParameters, asked)
-    cache = scene.scheduler(want.side).cache
-    nodes = [node for node in cache.columns.nodes if node is not None and want.find in node.name]
+    from_, to, find: see ``part``. pod: ``namespace/name`` of the pod that each node's verdict is of; by default the one
+    that is asked about.
+    """
+    cache = scene.scheduler(side).cache
+    nodes = [node for node in cache.columns.nodes if node is not None and find in node.name]
     nodes.sort(key=lambda node: (zone_of(node), node.name))
     zones = Counter(zone_of(node) for node in nodes)
-    ghost = _ghost(scene, want.side, cache)
-    judged = None if want.pod is None and scene.state.asked is None else shown_decision(scene, want.side, want.pod)
+    ghost = _ghost(scene, side, cache)
+    judged = None if pod is None and scene.state.asked is None else shown_decision(scene, side, pod)
     fitting = None if judged is None or judged.error or not judged.tried else frozenset(judged.fits())
     host = judged.host if judged is not None else None
     return {
@@ -164,7 +156,7 @@ def cluster(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "hostAt": next((at for at, node in enumerate(nodes) if node.name == host), None),
         "nodes": [
             {**node_entry(cache, node, ghost), "fits": None if fitting is None else node.name in fitting}
-            for node in nodes[want.part]
+            for node in nodes[part(from_, to)]
         ],
     }
 
@@ -242,16 +234,16 @@ MOST_PENDING = 200
 """Pods that are decided for one answer; more are counted."""
 
 
-def pending(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def pending(scene: Scene, side: str = "a") -> dict[str, Any]:
     """Each pod is decided as if it came next: none is bound before another."""
-    want = parameters(SideParameters, asked)
-    scheduler, waiting = scene.scheduler(want.side), scene.cluster(want.side).pending()
+    scheduler, waiting = scene.scheduler(side), scene.cluster(side).pending()
     decided: dict[Hashable, Decision] = {}
     pods = []
     for pod in waiting[:MOST_PENDING]:
         alike = _alike(scheduler, pod)
         if alike not in decided:
-            decided[alike] = shown_decision(scene, want.side, pod.key)
+            decided[alike] = shown_decision(scene, side, pod.key)
         pods.append(_entry(pod, decided[alike]))
     return {"pods": pods, "more": max(0, len(waiting) - MOST_PENDING)}
 
@@ -276,29 +268,18 @@ def _entry(pod: Pod, decision: Decision) -> dict[str, Any]:
     }
 
 
-class KeyParameters(Parameters, frozen=True):
-    """Of ``pod``."""
-
-    key: str
-
-
-class NameParameters(Parameters, frozen=True):
-    """Of ``node``."""
-
-    name: str
-
-
-def pod(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def pod(scene: Scene, key: str) -> dict[str, Any]:
     """One pod with its manifest as YAML."""
-    key = scene.pod_key(parameters(KeyParameters, asked).key)
+    key = scene.pod_key(key)
     found = scene.state.cluster.find_pod(key)
     assert found is not None
     return {**pod_entry(found), "yaml": _yaml(scene, "Pod", key)}
 
 
-def node(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def node(scene: Scene, name: str) -> dict[str, Any]:
     """One node's manifest as YAML."""
-    name = parameters(NameParameters, asked).name
     return {"name": name, "yaml": _yaml(scene, "Node", name)}
 
 

@@ -17,7 +17,7 @@ from kubescheduler.lab.scene.lab_document import LONGEST, lab_document, share_te
 from kubescheduler.lab.scene.replayed_scene import Question, replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
-from kubescheduler.lab.scene.verb_contract import NoParameters, Parameters, SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Parameters, Verb, verb
 from kubescheduler.report.simulator_export import Results, configuration_of, export_text
 from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
@@ -28,6 +28,9 @@ MOST_RESULTS = 500_000
 """Nodes times pods that wait in an export for kube-scheduler-simulator: about 150 bytes and 10 µs each."""
 
 
+ExportFormat = Literal["lab", "pytest", "simulator", "replay", "manifests"]
+
+
 class AskedBefore(Parameters, frozen=True):
     """A question that the page has asked."""
 
@@ -35,27 +38,20 @@ class AskedBefore(Parameters, frozen=True):
     params: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class ExportParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``export``."""
-
-    as_: Literal["lab", "pytest", "simulator", "replay", "manifests"] = msgspec.field(name="as")
-    asks: tuple[AskedBefore, ...] = ()
-    """What a replay holds answers to besides those that the page asks first."""
-
-
-def share(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def share(scene: Scene) -> dict[str, Any]:
     """The text of a link; none where it would be too long."""
-    parameters(NoParameters, asked)
     text = share_text(scene.state)
     too_long = len(text) > LONGEST
     return {"text": "" if too_long else text, "length": len(text), "most": LONGEST, "tooLong": too_long}
 
 
-def export(scene: Scene, asked: Mapping[str, Any], verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """The verb ``export``: a file. verbs: all verbs, whose answers a replay holds."""
-    want = parameters(ExportParameters, asked)
+def exported(
+    scene: Scene, as_: ExportFormat, side: str, asks: Sequence[AskedBefore], verbs: Mapping[str, Verb]
+) -> dict[str, Any]:
+    """A file. asks: what a replay holds answers to besides what the page asks first. verbs: all, which answer that."""
     name = _file_name(scene.state.title)
-    match want.as_:
+    match as_:
         case "lab":
             return _file(f"{name}.lab.json", "application/json", json_text(lab_document(scene.state), 1) + "\n")
         case "pytest":
@@ -63,9 +59,9 @@ def export(scene: Scene, asked: Mapping[str, Any], verbs: Mapping[str, Verb]) ->
         case "manifests":
             return _file(f"{name}.yaml", "application/yaml", manifests_text(scene))
         case "simulator":
-            return _file(f"{name}-simulator.json", "application/json", simulator_text(scene, want.side))
+            return _file(f"{name}-simulator.json", "application/json", simulator_text(scene, side))
         case "replay":
-            return _file(f"{name}.html", "text/html", replayed_text(scene, verbs, _questions(want.asks)))
+            return _file(f"{name}.html", "text/html", replayed_text(scene, verbs, _questions(asks)))
 
 
 def _questions(asks: Sequence[AskedBefore]) -> Iterator[Question]:

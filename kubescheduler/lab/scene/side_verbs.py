@@ -21,51 +21,9 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, PASS
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SIDE_IDS, Kind, SceneFault, Side, default_name
-from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Change, Edit, Verb, verb
 from kubescheduler.releases.lookup import newest, release_named
 from kubescheduler.releases.names import RELEASE_NAMES
-
-
-class OfSide(Parameters, frozen=True):
-    """Of an edit of one side."""
-
-    side: str
-
-
-class OfRelease(OfSide, frozen=True):
-    """Of ``release``. migrated: with what migrating makes of the side's description."""
-
-    release: str
-    migrated: bool = False
-
-
-class NewSide(Parameters, frozen=True):
-    """Of ``addSide``: described anew, or as another side is. release: by default that of ``copy``."""
-
-    release: str | None = None
-    kind: Kind | None = None
-    text: str = ""
-    copy: str | None = None
-    name: str = ""
-
-
-class Name(OfSide, frozen=True):
-    """Of ``nameSide``."""
-
-    name: str
-
-
-class Migration(Parameters, frozen=True, kw_only=True):
-    """Of ``migrateSide``. to: a side, which becomes what the first one is in its own release, or a release."""
-
-    from_: str = msgspec.field(name="from")
-    to: str
-
-
-class Asking(OfSide, frozen=True):
-    """Of ``askExtenders``."""
-
-    on: bool
 
 
 def with_usable(scene: Scene, text: str, side: Side) -> Change:
@@ -75,16 +33,17 @@ def with_usable(scene: Scene, text: str, side: Side) -> Change:
     return text, scene.state.with_side(side)
 
 
-def _release(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(OfRelease, asked)
-    side = scene.side(want.side)
-    if want.migrated:
-        name = "" if side.name == default_name(side.release) else side.name
-        side = migrated_side(side, release_named(want.release).name, side.id, name)
+@verb
+def _release(scene: Scene, side: str, release: str, migrated: bool = False) -> Change:
+    """migrated: with what migrating makes of the side's description."""
+    before = scene.side(side)
+    if migrated:
+        name = "" if before.name == default_name(before.release) else before.name
+        after = migrated_side(before, release_named(release).name, side, name)
     else:
-        side = in_release(side, want.release)
-    how = ", by what migrating makes of its configuration" if want.migrated else ""
-    return with_usable(scene, f"Made side {side.id} decide as release {side.release} does{how}", side)
+        after = in_release(before, release)
+    how = ", by what migrating makes of its configuration" if migrated else ""
+    return with_usable(scene, f"Made side {side} decide as release {after.release} does{how}", after)
 
 
 def in_release(side: Side, release: str) -> Side:
@@ -95,21 +54,29 @@ def in_release(side: Side, release: str) -> Side:
     return msgspec.structs.replace(side, name=name, spec=msgspec.structs.replace(side.spec, release=release))
 
 
-def _add_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(NewSide, asked)
+@verb
+def _add_side(
+    scene: Scene,
+    release: str | None = None,
+    kind: Kind | None = None,
+    text: str = "",
+    copy: str | None = None,
+    name: str = "",
+) -> Change:
+    """Described anew, or as another side is. release: by default that of ``copy``."""
     letter = free_letter(scene)
-    if want.copy is not None:
-        model = scene.side(want.copy)
-        side = in_release(model, want.release or model.release)
-        side = msgspec.structs.replace(side, id=letter, name=want.name or side.name)
+    if copy is not None:
+        model = scene.side(copy)
+        side = in_release(model, release or model.release)
+        side = msgspec.structs.replace(side, id=letter, name=name or side.name)
     else:
-        if want.release is None:
+        if release is None:
             raise SceneFault(f"release: which one? There are {', '.join(RELEASE_NAMES)}")
-        release = release_named(want.release).name
+        release = release_named(release).name
         extenders = scene.state.sides[0].spec.extenders
-        side = Side(letter, want.name or default_name(release), EngineSpec(release, extenders=extenders))
-    if want.kind is not None:
-        side = side.with_document(want.kind, want.text)
+        side = Side(letter, name or default_name(release), EngineSpec(release, extenders=extenders))
+    if kind is not None:
+        side = side.with_document(kind, text)
     return with_usable(scene, f"Added side {letter}, release {side.release}", side)
 
 
@@ -122,30 +89,32 @@ def free_letter(scene: Scene) -> str:
     return free[0]
 
 
-def _remove_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    side = scene.side(parameters(OfSide, asked).side)
-    left = tuple(each for each in scene.state.sides if each is not side)
+@verb
+def _remove_side(scene: Scene, side: str) -> Change:
+    gone = scene.side(side)
+    left = tuple(each for each in scene.state.sides if each is not gone)
     if not left:
         raise SceneFault("sides: it is the only one")
-    return f"Removed side {side.id}", msgspec.structs.replace(scene.state, sides=left)
+    return f"Removed side {side}", msgspec.structs.replace(scene.state, sides=left)
 
 
-def _name_side(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Name, asked)
-    side = scene.side(want.side)
-    if not want.name.strip():
+@verb
+def _name_side(scene: Scene, side: str, name: str) -> Change:
+    before = scene.side(side)
+    if not name.strip():
         raise SceneFault("name: it is empty")
-    named = msgspec.structs.replace(side, name=want.name.strip())
-    return f"Called side {side.id} {named.name}", scene.state.with_side(named)
+    named = msgspec.structs.replace(before, name=name.strip())
+    return f"Called side {side} {named.name}", scene.state.with_side(named)
 
 
-def _migrate(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Migration, asked)
-    source = scene.side(want.from_)
-    if minor(want.to) is not None:
-        letter, release, name = free_letter(scene), release_named(want.to).name, ""
+@verb
+def _migrate(scene: Scene, from_: str, to: str) -> Change:
+    """to: a side, which becomes what the first one is in its own release, or a release."""
+    source = scene.side(from_)
+    if minor(to) is not None:
+        letter, release, name = free_letter(scene), release_named(to).name, ""
     else:
-        target = scene.side(want.to)
+        target = scene.side(to)
         letter, release, name = target.id, target.release, target.name
     side = migrated_side(source, release, letter, name)
     return with_usable(scene, f"Migrated side {source.id} to release {release}, on side {letter}", side)
@@ -176,12 +145,12 @@ def migrated_side(source: Side, release: str, letter: str, name: str = "") -> Si
     return side.with_document("config", translation_yaml(found))
 
 
-def _ask_extenders(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    want = parameters(Asking, asked)
-    side = scene.side(want.side)
-    spec = msgspec.structs.replace(side.spec, extenders=LIVE if want.on else PASS)
-    text = f"Let side {side.id} {'ask' if want.on else 'pass over'} its extenders"
-    return with_usable(scene, text, msgspec.structs.replace(side, spec=spec))
+@verb
+def _ask_extenders(scene: Scene, side: str, on: bool) -> Change:
+    before = scene.side(side)
+    spec = msgspec.structs.replace(before.spec, extenders=LIVE if on else PASS)
+    text = f"Let side {side} {'ask' if on else 'pass over'} its extenders"
+    return with_usable(scene, text, msgspec.structs.replace(before, spec=spec))
 
 
 EDITS: Mapping[str, Edit] = {
@@ -199,40 +168,34 @@ MOST_COMPARED = 500
 """Pods that are compared at once, in the order of the queue."""
 
 
-class SidesParameters(Parameters, frozen=True):
-    """Of ``sides``."""
-
-    mode: Literal["independent", "sequence"] = "independent"
-    """Each pod on the cluster as it is, or each scheduler going on from its own choices."""
-    pods: Literal["asked", "pending", "running"] = "pending"
-    """The pod that is asked about, all that wait, or all that run, each taken out of the cluster and decided anew."""
-    of: str = ALL
-    """Of the running ones those that this selector picks; see ``running_pods``."""
-    preempt: bool = False
-    """Whether a pod that fits nowhere takes the place of lower ones."""
+PodsAsked = Literal["asked", "pending", "running"]
+"""The pod that is asked about, all that wait, or all that run, each taken out of the cluster and decided anew."""
 
 
-def sides(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Where each side places the pods, and the cause where another side than the first does otherwise."""
-    want = parameters(SidesParameters, asked)
+@verb
+def sides(
+    scene: Scene,
+    mode: Literal["independent", "sequence"] = "independent",
+    pods: PodsAsked = "pending",
+    of: str = ALL,
+    preempt: bool = False,
+) -> dict[str, Any]:
+    """Where each side places the pods, and the cause where another side than the first does otherwise.
+
+    mode: each pod on the cluster as it is, or each scheduler going on from its own choices. of: of the running pods
+    those that this selector picks; see ``running_pods``. preempt: whether a pod that fits nowhere takes the place of
+    lower ones.
+    """
     state = scene.state
     ids = [side.id for side in state.sides]
     cluster = _read(scene)
-    pods, left, notes = _asked(scene, cluster, want)
-    if len(ids) < 2 or not pods:
+    chosen, left, notes = _asked(scene, cluster, pods, of)
+    if len(ids) < 2 or not chosen:
         text = "There is one scheduler; add another side." if len(ids) < 2 else "; ".join(notes) or "No pod waits."
         return {"sides": ids, "pods": [], "more": 0, "summary": {}, "same": True, "notes": [], "text": text}
     specs, engines = [side.spec for side in state.sides], [scene.engine(letter) for letter in ids]
-    found = compare(
-        without(cluster, pods),
-        pods,
-        specs[0],
-        specs[1:],
-        mode=want.mode,
-        names=ids,
-        engines=engines,
-        preempt=want.preempt,
-    )
+    world = without(cluster, chosen)
+    found = compare(world, chosen, specs[0], specs[1:], mode=mode, names=ids, engines=engines, preempt=preempt)
     return {
         "sides": ids,
         "pods": [_pod(ids, pod) for pod in found.pods],
@@ -254,13 +217,13 @@ def _read(scene: Scene) -> Cluster:
     return scene.state.cluster.for_release(release, gates)
 
 
-def _asked(scene: Scene, cluster: Cluster, want: SidesParameters) -> tuple[list[Pod], int, tuple[str, ...]]:
+def _asked(scene: Scene, cluster: Cluster, pods: PodsAsked, of: str) -> tuple[list[Pod], int, tuple[str, ...]]:
     """The pods to compare, how many are left out, and why others are."""
-    if want.pods == "asked":
+    if pods == "asked":
         pod = cluster.find_pod(scene.pod_key())
         return ([] if pod is None else [pod]), 0, ()
     try:
-        picked = running_pods(cluster.objects, want.of) if want.pods == "running" else RunningPods(cluster.pending())
+        picked = running_pods(cluster.objects, of) if pods == "running" else RunningPods(cluster.pending())
     except InputError as error:
         return [], 0, error.problems
     return picked.pods[:MOST_COMPARED], max(0, len(picked.pods) - MOST_COMPARED), picked.notes

@@ -15,9 +15,9 @@ from kubescheduler.api.whole_runs import workload_of
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.lab.recorded_run import HELD, LANES, RecordedRun, Stay, TriedPod, cluster_then
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
+from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.side_schedulers import KeptValues
-from kubescheduler.lab.scene.verb_contract import Edit, SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Change, Edit, Parameters, Verb, parameters, verb
 from kubescheduler.simulation.simulation_report import RUNNING, WAITING
 from kubescheduler.simulation.utilisation import UsageRecorder, share
 from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
@@ -97,8 +97,10 @@ MOST_EVENTS = 2000
 """Events that one answer has at most."""
 
 
-class TimeParameters(SideParameters, frozen=True, kw_only=True):
+class TimeParameters(Parameters, frozen=True):
     """Of ``time``."""
+
+    side: str = "a"
 
     workload: str = ""
     """Manifests of what comes, with annotations for when and how long; besides the pods that wait."""
@@ -110,12 +112,6 @@ class TimeParameters(SideParameters, frozen=True, kw_only=True):
     """Of ties that are drawn; None: the side's own."""
     grace: float = 0.0
     """Seconds that evicted pods stay."""
-
-
-class AtParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``timeAt`` and ``fork``: an attempt of the run that was asked for last on that side."""
-
-    attempt: int
 
 
 class PlayedRun(msgspec.Struct, frozen=True, eq=False):
@@ -133,21 +129,22 @@ def time(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_played(scene, want).rows)
 
 
-def time_at(scene: Scene, asked: Mapping[str, Any]) -> tuple[Scene, TriedPod, list[str]]:
-    """The scene before an attempt, the attempt, and notes. Raises SceneFault for a number that there is not."""
-    want = parameters(AtParameters, asked)
-    text = scene.extra.get(f"{KEPT} {want.side}") or TimeParameters(side=want.side)
+@verb
+def time_at(scene: Scene, attempt: int, side: str = "a") -> tuple[Scene, TriedPod, list[str]]:
+    """The scene before an attempt of the run that was asked for last on that side, the attempt, and notes. Raises
+    SceneFault for a number that there is not."""
+    text = scene.extra.get(f"{KEPT} {side}") or TimeParameters(side)
     attempts = _played(scene, text).attempts
-    if not 0 <= want.attempt < len(attempts):
-        raise SceneFault(f"attempt: there is no attempt {want.attempt}; the run has {len(attempts)}")
-    attempt = attempts[want.attempt]
-    of = (scene.state.cluster, scene.side(want.side))
+    if not 0 <= attempt < len(attempts):
+        raise SceneFault(f"attempt: there is no attempt {attempt}; the run has {len(attempts)}")
+    tried = attempts[attempt]
+    of = (scene.state.cluster, scene.side(side))
     kept: KeptValues = scene.extra.setdefault(MOMENTS, KeptValues(2))
-    moment, notes = kept.value(of, lambda: _moment(scene, text, attempt), text, want.attempt)
-    return moment, attempt, notes
+    moment, notes = kept.value(of, lambda: _moment(scene, text, tried), text, attempt)
+    return moment, tried, notes
 
 
-def fork(scene: Scene, asked: Mapping[str, Any]) -> tuple[str, SceneState]:
+def fork(scene: Scene, asked: Mapping[str, Any]) -> Change:
     """Makes the cluster before an attempt the scene's."""
     moment, attempt, notes = time_at(scene, asked)
     state = moment.state

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import Side
-from kubescheduler.lab.scene.verb_contract import Change, Edit, SideParameters, Verb, parameters
-from kubescheduler.lab.tuning.form_rows import PROVIDER, Form, SideText
+from kubescheduler.lab.scene.verb_contract import Change, Edit, Verb, verb
+from kubescheduler.lab.tuning.form_rows import PROVIDER, Form, SideKind, SideText
 from kubescheduler.lab.tuning.text_patches import placed_problems
 from kubescheduler.lab.tuning.tuning_edits import argued, form_of, toggled, weighed, written_out
 from kubescheduler.lab.tuning.winning_weights import winning_ranges
@@ -21,79 +19,37 @@ MOST_THRESHOLDS = 500
 """Ranges that one answer has at most."""
 
 
-class TextParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``tuneText``."""
-
-    text: str
-    kind: Literal["provider", "policy", "config"] | None = None
-    """What the text is; None: what it was."""
-
-
-class ThresholdParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``thresholds``."""
-
-    pod: str | None = None
-    """``namespace/name``; by default the pod that is asked about."""
-    nodes: tuple[str, ...] | None = None
-    """Whose weights are asked for; None: the nodes that win with some weight."""
-
-
-class WeightParameters(SideParameters, frozen=True, kw_only=True):
-    """Of the edit ``weights``."""
-
-    weights: Mapping[str, int]
-
-
-class ToggleParameters(SideParameters, frozen=True, kw_only=True):
-    """Of the edit ``toggle``."""
-
-    rule: str
-    on: bool
-    point: str = ""
-    """Of a plugin: ``score``, ``filter`` or another extension point; empty: all."""
-
-
-class ArgsParameters(SideParameters, frozen=True, kw_only=True):
-    """Of the edit ``args``."""
-
-    rule: str
-    args: Mapping[str, Any]
-
-
-class ConfigureParameters(SideParameters, frozen=True, kw_only=True):
-    """Of the edit ``configure``."""
-
-    kind: Literal["provider", "policy", "config"]
-    text: str
-
-
-def tune(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def tune(scene: Scene, side: str = "a") -> dict[str, Any]:
     """A side's configuration as a form, and its text."""
-    side = scene.side(parameters(SideParameters, asked).side)
-    return _form_answer(scene, side_text(side))
+    return _form_answer(scene, side_text(scene.side(side)))
 
 
-def tune_text(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``tune`` would say of a text, which is not kept."""
-    want = parameters(TextParameters, asked)
-    side = side_text(scene.side(want.side))
-    return _form_answer(
-        scene, msgspec.structs.replace(side, kind=want.kind or _written(side).kind, text=want.text, notes=())
-    )
+@verb
+def tune_text(scene: Scene, text: str, side: str = "a", kind: SideKind | None = None) -> dict[str, Any]:
+    """What ``tune`` would say of a text, which is not kept. kind: what it is; None: what it was."""
+    now = side_text(scene.side(side))
+    return _form_answer(scene, now.saying(kind or _written(now).kind, text))
 
 
-def thresholds(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """With which weights of each rule, the others unchanged, a node wins."""
-    want = parameters(ThresholdParameters, asked)
-    side = scene.side(want.side)
-    decision = scene.decision(want.side, want.pod).thorough()
-    form = form_of(side_text(side), scheduler_of(scene, want.pod))
+@verb
+def thresholds(
+    scene: Scene, side: str = "a", pod: str | None = None, nodes: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    """With which weights of each rule, the others unchanged, a node wins.
+
+    pod: ``namespace/name``; by default the pod that is asked about. nodes: whose weights are asked for; None: the nodes
+    that win with some weight.
+    """
+    decides = scene.side(side)
+    decision = scene.decision(side, pod).thorough()
+    form = form_of(side_text(decides), scheduler_of(scene, pod))
     most = {
         row.plugin or row.id: row.most
         for row in form.rules
         if row.most is not None and row.on and row.weight == decision.weights.get(row.plugin or row.id)
     }
-    found = [one.to_dict() for one in winning_ranges(decision, most, want.nodes)]
+    found = [one.to_dict() for one in winning_ranges(decision, most, nodes)]
     return {
         "pod": decision.pod.key,
         "host": decision.host,
@@ -101,7 +57,7 @@ def thresholds(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
         "thresholds": found[:MOST_THRESHOLDS],
         "more": max(0, len(found) - MOST_THRESHOLDS),
         "text": "" if len(decision.totals) else "No weight matters: no node was scored.",
-        "ties": "" if side.tie_break == "first" else "Of equal nodes the first by name is taken here.",
+        "ties": "" if decides.tie_break == "first" else "Of equal nodes the first by name is taken here.",
     }
 
 
@@ -153,38 +109,38 @@ def _tuned(scene: Scene, side: Side, changed: SideText, text: str) -> Change:
     return f"{text}{named}{notes}", scene.state.with_side(other)
 
 
-def weights(scene: Scene, asked: Mapping[str, Any]) -> Change:
+@verb
+def weights(scene: Scene, weights: Mapping[str, int], side: str = "a") -> Change:
     """Gives rules other weights."""
-    want = parameters(WeightParameters, asked)
-    side = scene.side(want.side)
-    changed = weighed(side_text(side), want.weights, scheduler_of(scene))
-    said = ", ".join(f"{rule} {weight}" for rule, weight in want.weights.items())
-    return _tuned(scene, side, changed, f"Weighed {said}")
+    before = scene.side(side)
+    changed = weighed(side_text(before), weights, scheduler_of(scene))
+    said = ", ".join(f"{rule} {weight}" for rule, weight in weights.items())
+    return _tuned(scene, before, changed, f"Weighed {said}")
 
 
-def toggle(scene: Scene, asked: Mapping[str, Any]) -> Change:
-    """Switches a rule on or off."""
-    want = parameters(ToggleParameters, asked)
-    side = scene.side(want.side)
-    changed = toggled(side_text(side), want.rule, on=want.on, point=want.point, scheduler=scheduler_of(scene))
-    where = f" at {want.point}" if want.point else ""
-    return _tuned(scene, side, changed, f"Switched {want.rule} {'on' if want.on else 'off'}{where}")
+@verb
+def toggle(scene: Scene, rule: str, on: bool, side: str = "a", point: str = "") -> Change:
+    """Switches a rule on or off. point: of a plugin, ``score``, ``filter`` or another extension point; empty: all."""
+    before = scene.side(side)
+    changed = toggled(side_text(before), rule, on=on, point=point, scheduler=scheduler_of(scene))
+    where = f" at {point}" if point else ""
+    return _tuned(scene, before, changed, f"Switched {rule} {'on' if on else 'off'}{where}")
 
 
-def args(scene: Scene, asked: Mapping[str, Any]) -> Change:
+@verb
+def args(scene: Scene, rule: str, args: Mapping[str, Any], side: str = "a") -> Change:
     """Gives a rule other arguments."""
-    want = parameters(ArgsParameters, asked)
-    side = scene.side(want.side)
-    changed = argued(side_text(side), want.rule, want.args, scheduler_of(scene))
-    return _tuned(scene, side, changed, f"Gave {want.rule} other arguments")
+    before = scene.side(side)
+    changed = argued(side_text(before), rule, args, scheduler_of(scene))
+    return _tuned(scene, before, changed, f"Gave {rule} other arguments")
 
 
-def configure(scene: Scene, asked: Mapping[str, Any]) -> Change:
+@verb
+def configure(scene: Scene, kind: SideKind, text: str, side: str = "a") -> Change:
     """Describes a side by another provider, Policy or configuration."""
-    want = parameters(ConfigureParameters, asked)
-    side = scene.side(want.side)
-    changed = side_text(side).saying(want.kind, want.text).checked()
-    return _tuned(scene, side, changed, f"Described the scheduler by another {want.kind}")
+    before = scene.side(side)
+    changed = side_text(before).saying(kind, text).checked()
+    return _tuned(scene, before, changed, f"Described the scheduler by another {kind}")
 
 
 VERBS: Mapping[str, Verb] = {"tune": tune, "tuneText": tune_text, "thresholds": thresholds}

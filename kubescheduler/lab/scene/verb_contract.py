@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
@@ -11,6 +13,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 
 T = TypeVar("T", bound=msgspec.Struct)
+Answer = TypeVar("Answer")
 
 Verb = Callable[[Scene, Mapping[str, Any]], dict[str, Any]]
 """Answers plain data. Raises SceneFault, or another InputError, with every problem."""
@@ -30,37 +33,32 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     """The base of every verb's parameters."""
 
 
-class NoParameters(Parameters, frozen=True):
-    """Of a verb that needs none."""
-
-
-class SideParameters(Parameters, frozen=True):
-    """Of a verb about one side."""
-
-    side: str = "a"
-    """The side's id."""
-
-
-class RowParameters(SideParameters, frozen=True, kw_only=True):
-    """Of a verb that answers some of many rows."""
-
-    from_: int = msgspec.field(default=0, name="from")
-    """The first row."""
-    to: int = 60
-    """The row after the last."""
-    find: str = ""
-    """Only rows whose name has this text in it."""
-
-    @property
-    def part(self) -> slice:
-        """The rows that are asked for, not more than an answer has."""
-        start = max(0, self.from_)
-        return slice(start, max(start, min(self.to, start + MOST_ROWS)))
-
-
 def parameters(kind: type[T], asked: Mapping[str, Any]) -> T:
     """The parameters of a verb. Raises SceneFault that names the one that is wrong."""
     try:
         return msgspec.convert(asked, kind)
     except msgspec.ValidationError as error:
         raise SceneFault(str(error)) from error
+
+
+def verb(function: Callable[..., Answer]) -> Callable[[Scene, Mapping[str, Any]], Answer]:
+    """A verb or an edit, made of a function of the scene whose other arguments are its parameters.
+
+    They are checked by the arguments' types, and have their names in camel case: ``from_`` is ``from``.
+    """
+    hints = get_type_hints(function)
+    _, *taken = signature(function).parameters.values()
+    fields = [(each.name, hints[each.name], *([] if each.default is each.empty else [each.default])) for each in taken]
+    kind = msgspec.defstruct(function.__name__, fields, bases=(Parameters,), frozen=True, kw_only=True)
+
+    @wraps(function)
+    def answered(scene: Scene, asked: Mapping[str, Any]) -> Answer:
+        return function(scene, **msgspec.structs.asdict(parameters(kind, asked)))
+
+    return answered
+
+
+def part(start: int, end: int) -> slice:
+    """The rows that are asked for, not more than an answer has."""
+    start = max(0, start)
+    return slice(start, max(start, min(end, start + MOST_ROWS)))

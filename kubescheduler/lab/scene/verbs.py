@@ -31,7 +31,8 @@ from kubescheduler.lab.scene.exercise_verbs import refuse_in_exercise, written_b
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.scene_view import state
-from kubescheduler.lab.scene.verb_contract import Edit, NoParameters, Verb, parameters
+from kubescheduler.lab.scene.share_verbs import AskedBefore, ExportFormat, exported
+from kubescheduler.lab.scene.verb_contract import Edit, Verb, verb
 
 VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS, **loss_view.VIEWS}
 SIDELESS = ("state", "pod", "node")
@@ -73,15 +74,15 @@ def settled(state: SceneState) -> SceneState:
     return msgspec.structs.replace(state, asked=waiting[0].key if waiting else None)
 
 
-def undo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def undo(scene: Scene) -> dict[str, Any]:
     """Takes the last edit back."""
-    parameters(NoParameters, asked)
     return _changed(scene, f"Undone: {scene.undo()}")
 
 
-def redo(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def redo(scene: Scene) -> dict[str, Any]:
     """Makes the edit again that was taken back last."""
-    parameters(NoParameters, asked)
     return _changed(scene, f"Done again: {scene.redo()}")
 
 
@@ -106,9 +107,10 @@ def at_moment(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"t": attempt.time, "pod": attempt.pod, "notes": notes, name: VIEWS[name](moment, {**given, **side})}
 
 
-def export(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The verb ``export``; a replay holds the answers of every verb."""
-    return share_verbs.export(scene, asked, VERBS)
+@verb
+def export(scene: Scene, as_: ExportFormat, side: str = "a", asks: tuple[AskedBefore, ...] = ()) -> dict[str, Any]:
+    """A file; a replay holds the answers of every verb."""
+    return exported(scene, as_, side, asks, VERBS)
 
 
 VERBS: Mapping[str, Verb] = {

@@ -18,7 +18,7 @@ from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
-from kubescheduler.lab.scene.verb_contract import Parameters, SideParameters, Verb, parameters
+from kubescheduler.lab.scene.verb_contract import Verb, verb
 from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
 
@@ -26,30 +26,23 @@ MOST_NEAREST = 2000
 """Nodes among which a name that is near is looked for."""
 
 
-class NodeParameters(SideParameters, frozen=True, kw_only=True):
-    """Of a verb about a pod on a node."""
+@verb
+def why(
+    scene: Scene,
+    node: str,
+    side: str = "a",
+    pod: str | None = None,
+    check: str | None = None,
+    rule: str | None = None,
+) -> dict[str, Any]:
+    """Every reason against a node and every score of it, with the facts and formulas behind them.
 
-    node: str
-    pod: str | None = None
-    """``namespace/name``; by default the pod that is asked about."""
-
-
-class WhyParameters(NodeParameters, frozen=True, kw_only=True):
-    """Of ``why``: one check or rule, or all of them."""
-
-    check: str | None = None
-    rule: str | None = None
-
-
-def why(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Every reason against a node and every score of it, with the facts and formulas behind them."""
-    want = parameters(WhyParameters, asked)
-    found = explained(shown_decision(scene, want.side, want.pod), want.node)
-    out = found.to_dict()
-    chosen = want.check is not None or want.rule is not None
-    if chosen:
-        out["refusals"] = [one for one in out["refusals"] if one["rule"] == want.check]
-        out["scores"] = [one for one in out["scores"] if one["rule"] == want.rule]
+    pod: ``namespace/name``; by default the pod that is asked about. check, rule: only that one.
+    """
+    out = explained(shown_decision(scene, side, pod), node).to_dict()
+    if check is not None or rule is not None:
+        out["refusals"] = [one for one in out["refusals"] if one["rule"] == check]
+        out["scores"] = [one for one in out["scores"] if one["rule"] == rule]
     return out
 
 
@@ -68,15 +61,15 @@ def explained(decision: Decision, node: str) -> NodeExplanation:
         raise SceneFault(error.problems) from error
 
 
-def whatif(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def whatif(scene: Scene, node: str, side: str = "a", pod: str | None = None) -> dict[str, Any]:
     """Whether a pod may run on a node, with the reasons if not, and where the scheduler would put it."""
-    want = parameters(NodeParameters, asked)
-    decision = shown_decision(scene, want.side, want.pod)
-    found = explained(decision, want.node)
+    decision = shown_decision(scene, side, pod)
+    found = explained(decision, node)
     fits = found.fits and decision.error is None
     return {
         "pod": decision.pod.key,
-        "node": want.node,
+        "node": node,
         "fits": fits,
         "reported": list(found.reported),
         "refusals": [refusal.to_dict() for refusal in found.refusals],
@@ -103,24 +96,16 @@ def whatif_text(decision: Decision, found: NodeExplanation, *, fits: bool) -> st
     return f"{decision.pod.key} does not fit on {found.node}: {reasons}; {where}"
 
 
-class RuleParameters(Parameters, frozen=True):
-    """Of ``rule``."""
-
-    rule: str
-    """Its name."""
-    release: str
-    """Whose rule of that name."""
-
-
-def rule(_: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The page of one rule. Raises SceneFault for a name that no release has: a custom rule, or an extender."""
-    want = parameters(RuleParameters, asked)
-    named = [page for page in _pages() if page.name == want.rule]
+@verb
+def rule(_: Scene, rule: str, release: str) -> dict[str, Any]:
+    """The page of one rule, by its name. Raises SceneFault for a name that no release has: a custom rule, or an
+    extender."""
+    named = [page for page in _pages() if page.name == rule]
     if not named:
         names = sorted({page.name for page in _pages()})
-        raise SceneFault(f"rule: there is no documentation of {want.rule}{nearest(want.rule, names)}")
-    release = release_of(want.release)
-    page = next((page for page in named if release in page.releases), named[0])
+        raise SceneFault(f"rule: there is no documentation of {rule}{nearest(rule, names)}")
+    wanted = release_of(release)
+    page = next((page for page in named if wanted in page.releases), named[0])
     return {
         "rule": page.name,
         "kind": page.kind,
@@ -145,34 +130,29 @@ NOT_KEPT = "an extender that was asked before it failed the attempt; what was se
 NOT_ASKED = "it was not asked"
 
 
-class RequestParameters(SideParameters, frozen=True, kw_only=True):
-    """Of ``extenderRequest``."""
-
-    extender: int = 0
-    """Which one, in the order they are asked, from 0."""
-    verb: Literal["filter", "prioritize"] = "filter"
-    """Which of its calls."""
-    pod: str | None = None
-    """``namespace/name``; by default the pod that is asked about."""
+ExtenderCall = Literal["filter", "prioritize"]
 
 
-def extender_request(scene: Scene, asked: Mapping[str, Any]) -> dict[str, Any]:
+@verb
+def extender_request(
+    scene: Scene, side: str = "a", extender: int = 0, verb: ExtenderCall = "filter", pod: str | None = None
+) -> dict[str, Any]:
     """Method, address, headers and body of one call: the body is encoded again by what encoded it, laid out in lines,
     and cut after ``MOST_SHOWN`` characters. No password is in it. ``why`` instead says why there is nothing to show.
 
-    Raises SceneFault for an extender that the side does not have.
+    extender: which one, in the order they are asked, from 0. verb: which of its calls. Raises SceneFault for an
+    extender that the side does not have.
     """
-    want = parameters(RequestParameters, asked)
-    found, scheduler = shown_decision(scene, want.side, want.pod), scene.decider(want.side, want.pod)
+    found, scheduler = shown_decision(scene, side, pod), scene.decider(side, pod)
     extenders = scheduler.algorithm.extenders
-    if not 0 <= want.extender < len(extenders):
-        raise SceneFault(f"extender: there is no extender {want.extender}; the side has {len(extenders)}")
-    extender = extenders[want.extender]
-    nodes = _sent(scene, found, scheduler, want)
-    verb = extender.config.filter_verb if want.verb == "filter" else extender.config.prioritize_verb
-    if not verb or not nodes or not isinstance(extender, HTTPExtender):
-        return {"why": NOT_ASKED if nodes is not None or not verb else NOT_KEPT, "request": None}
-    return {"why": None, "request": _written(extender, verb, found, nodes)}
+    if not 0 <= extender < len(extenders):
+        raise SceneFault(f"extender: there is no extender {extender}; the side has {len(extenders)}")
+    asked = extenders[extender]
+    nodes = _sent(scene, side, found, scheduler, extender, verb)
+    path = asked.config.filter_verb if verb == "filter" else asked.config.prioritize_verb
+    if not path or not nodes or not isinstance(asked, HTTPExtender):
+        return {"why": NOT_ASKED if nodes is not None or not path else NOT_KEPT, "request": None}
+    return {"why": None, "request": _written(asked, path, found, nodes)}
 
 
 def _written(extender: HTTPExtender, verb: str, found: Decision, nodes: Sequence[Node]) -> dict[str, Any]:
@@ -190,23 +170,24 @@ def _written(extender: HTTPExtender, verb: str, found: Decision, nodes: Sequence
     }
 
 
-def _sent(scene: Scene, found: Decision, scheduler: PodScheduler, want: RequestParameters) -> Sequence[Node] | None:
+def _sent(
+    scene: Scene, side: str, found: Decision, scheduler: PodScheduler, extender: int, verb: ExtenderCall
+) -> Sequence[Node] | None:
     """The nodes of a call; none where it was not made, None where that is not known. Of an attempt that an extender's
     failure ended only the first call is: the nodes are those that passed every check."""
-    if want.extender < len(found.extenders):
-        trace = found.extenders[want.extender]
-        return (trace.filter_nodes if want.verb == "filter" else trace.prioritize_nodes) or ()
-    if found.error is None or found.error_at != "filter" or want.verb != "filter":
+    if extender < len(found.extenders):
+        trace = found.extenders[extender]
+        return (trace.filter_nodes if verb == "filter" else trace.prioritize_nodes) or ()
+    if found.error is None or found.error_at != "filter" or verb != "filter":
         return ()
     first = next(
         at
-        for at, extender in enumerate(scheduler.algorithm.extenders)
-        if extender.config.filter_verb and extender.is_interested(found.pod)
+        for at, one in enumerate(scheduler.algorithm.extenders)
+        if one.config.filter_verb and one.is_interested(found.pod)
     )
-    if want.extender != first:
-        return None if want.extender > first else ()
-    feasible = scene.checked(want.side, want.pod).feasible
-    return nodes_of(scheduler.cache.snapshot(), feasible)
+    if extender != first:
+        return None if extender > first else ()
+    return nodes_of(scheduler.cache.snapshot(), scene.checked(side, found.pod.key).feasible)
 
 
 VIEWS: Mapping[str, Verb] = {"why": why, "whatif": whatif, "rule": rule, "extenderRequest": extender_request}
