@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 from clusterstate.errors import nearest
 from clusterstate.manifests.fields import Fields, step
@@ -72,20 +73,67 @@ class ScenarioRun(msgspec.Struct, frozen=True, eq=False):
         return next((each.metadata.labels for each in self.cluster.nodes if each.metadata.name == node), {})
 
 
-@runtime_checkable
-class FilesRule(Protocol):
+class Rule(msgspec.Struct, frozen=True):
+    """What has to be so. The fields are the keys in ``exercise.yaml``; those without a default have to be there."""
+
+    @classmethod
+    def read(cls, fields: Fields, **given: Any) -> Self:
+        """From its keys; faults are noted. given: what its kind says."""
+        keys = [each for each in msgspec.structs.fields(cls) if each.name not in given]
+        only_keys(fields, [each.name for each in keys])
+        cls.note_faults(fields)
+        return cls(**given, **{each.name: _value(fields, each) for each in keys})
+
+    @classmethod
+    def note_faults(cls, fields: Fields) -> None:
+        """What its keys have to be together."""
+
+
+def _value(fields: Fields, field: FieldInfo) -> Any:
+    """What is under a key, by the type of its field."""
+    if field.type is str:
+        return needed_text(fields, field.name) if field.required else fields.text(field.name)
+    if field.type is int:
+        return count_of(fields, field.name) or field.default
+    if field.type == int | None:
+        return count_of(fields, field.name)
+    if field.required:
+        return needed_texts(fields, field.name)
+    return fields.texts(field.name) if fields.has(field.name) else field.default
+
+
+class FilesRule(Rule, frozen=True):
     """What has to be so of the student's files."""
 
     def fault_in(self, files: StudentFiles) -> str:
         """What is wrong, in a sentence; empty when nothing is."""
+        raise NotImplementedError
 
 
-@runtime_checkable
-class RunRule(Protocol):
+class RunRule(Rule, frozen=True):
     """What has to come of a scenario."""
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong, in a sentence; empty when nothing is."""
+        raise NotImplementedError
+
+
+class PodsRule(RunRule, frozen=True):
+    """What has to come of pods: the first field is the pattern of their names, which has to match some."""
+
+    def fault_of(self, run: ScenarioRun) -> str:
+        """What is wrong, in a sentence; empty when nothing is."""
+        pattern = getattr(self, self.__struct_fields__[0])
+        found = run.pods_called(pattern)
+        return self.fault_among(found) if found else no_such_pod(pattern, run)
+
+    def fault_among(self, found: list[PodPlacement]) -> str:
+        """What is wrong with these pods; of the first that something is wrong with, where each is looked at alone."""
+        return next(filter(None, map(self.fault_of_one, found)), "")
+
+    def fault_of_one(self, placement: PodPlacement) -> str:
+        """What is wrong with one pod."""
+        raise NotImplementedError
 
 
 class ExerciseCheck(msgspec.Struct, frozen=True):
@@ -111,12 +159,6 @@ def no_such_pod(pattern: str, run: ScenarioRun) -> str:
     """The sentence about a pattern that matches no pod."""
     names = ", ".join(each.name for each in run.placements) or "none"
     return f"there is no pod {pattern}; the pods are {names}"
-
-
-def first_fault(pattern: str, run: ScenarioRun, fault_of_one: Callable[[PodPlacement], str]) -> str:
-    """What is wrong with the first pod of which something is; that a pattern matches no pod is a fault."""
-    found = run.pods_called(pattern)
-    return next(filter(None, map(fault_of_one, found)), "") if found else no_such_pod(pattern, run)
 
 
 def where(placement: PodPlacement) -> str:

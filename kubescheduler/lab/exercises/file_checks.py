@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-import msgspec
-
-from clusterstate.manifests.fields import Fields, describe
-from kubescheduler.lab.exercises.check_contract import ExerciseCheck, StudentFiles, needed_texts, only_keys
+from clusterstate.manifests.fields import describe
+from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule, StudentFiles
 from kubescheduler.lab.exercises.exercise_record import EditableFile
 
 Path = tuple[str, ...]
@@ -60,19 +58,13 @@ def shown_path(path: Sequence[str]) -> str:
     return out
 
 
-class ForbiddenFields(msgspec.Struct, frozen=True):
+class ForbiddenFields(FilesRule, frozen=True):
     """``forbidden``: fields that no document of the student's may set, such as ``**.nodeName``."""
 
     fields: tuple[str, ...]
     """Patterns of their paths."""
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
     """Patterns of values that are forbidden there; none: every value is."""
-
-    @classmethod
-    def read(cls, fields: Fields) -> ForbiddenFields:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("fields", "values"))
-        return cls(needed_texts(fields, "fields"), fields.texts("values"))
 
     def fault_in(self, files: StudentFiles) -> str:
         """What is wrong; empty when nothing is."""
@@ -90,7 +82,7 @@ class ForbiddenFields(msgspec.Struct, frozen=True):
         return not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values)
 
 
-class OnlyEdits(msgspec.Struct, frozen=True):
+class OnlyEdits(FilesRule, frozen=True):
     """In every exercise: only what may be edited differs from what the exercise gives."""
 
     edit: tuple[EditableFile, ...]

@@ -6,18 +6,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
-
 from clusterstate.manifests.fields import Fields
 from clusterstate.objects import Pod, TopologySpreadConstraint
 from kubescheduler.lab.exercises.check_contract import (
     PodPlacement,
+    PodsRule,
+    RunRule,
     ScenarioRun,
-    count_of,
-    needed_text,
-    needed_texts,
     no_such_pod,
-    only_keys,
     selected,
     where,
 )
@@ -32,35 +28,35 @@ def _those(wrong: list[PodPlacement]) -> str:
     return "; ".join(where(each) for each in wrong[:SHOWN]) + more
 
 
-def _bounded(fields: Fields) -> tuple[str, int | None, int | None]:
-    """Pods, and the least and the most of something."""
-    only_keys(fields, ("pods", "least", "most"))
-    if not (fields.has("least") or fields.has("most")):
-        fields.fault("", "say least, most or both")
-    return needed_text(fields, "pods"), count_of(fields, "least"), count_of(fields, "most")
+class Bounded(PodsRule, frozen=True):
+    """Of how many there may be."""
+
+    pods: str
+    """Pattern of their names."""
+    least: int | None = None
+    """So many or more."""
+    most: int | None = None
+    """So many or fewer."""
+
+    @classmethod
+    def note_faults(cls, fields: Fields) -> None:
+        """One of the bounds has to be there."""
+        if not (fields.has("least") or fields.has("most")):
+            fields.fault("", "say least, most or both")
 
 
-class EveryPlaced(msgspec.Struct, frozen=True):
+class EveryPlaced(PodsRule, frozen=True):
     """``placed``: every pod of a name has a node, there are as many as asked for, and none had to wait too long."""
 
     pods: str
     """Pattern of their names."""
-    count: int | None
+    count: int | None = None
     """How many there have to be; None: any number but none."""
-    by: int | None
+    by: int | None = None
     """The second of a simulation in which the last of them has to be bound; None: any."""
 
-    @classmethod
-    def read(cls, fields: Fields) -> EveryPlaced:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "count", "by"))
-        return cls(needed_text(fields, "pods"), count_of(fields, "count"), count_of(fields, "by"))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
-        if not found:
-            return no_such_pod(self.pods, run)
         if self.count is not None and len(found) != self.count:
             return f"there are {len(found)} pods {self.pods}, and there have to be {self.count}"
         late = [each for each in found if each.placed is not None and self.by is not None and each.placed > self.by]
@@ -69,7 +65,7 @@ class EveryPlaced(msgspec.Struct, frozen=True):
         )
 
 
-class OnNodes(msgspec.Struct, frozen=True):
+class OnNodes(PodsRule, frozen=True):
     """``runsOn`` and ``runsNotOn``: every pod of a name runs on one of some nodes, or runs, and on none of them."""
 
     pods: str
@@ -79,39 +75,17 @@ class OnNodes(msgspec.Struct, frozen=True):
     there: bool
     """Whether on them, or elsewhere."""
 
-    @classmethod
-    def read(cls, fields: Fields, *, there: bool) -> OnNodes:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "nodes"))
-        return cls(needed_text(fields, "pods"), needed_texts(fields, "nodes"), there)
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
         wrong = [each for each in found if each.node is None or (each.node in self.nodes) is not self.there]
-        return _those(wrong) if found else no_such_pod(self.pods, run)
+        return _those(wrong)
 
 
-class NodesUsed(msgspec.Struct, frozen=True):
+class NodesUsed(Bounded, frozen=True):
     """``nodesUsed``: on how many nodes the pods of a name run, each of them running."""
 
-    pods: str
-    """Pattern of their names."""
-    least: int | None
-    """On so many nodes or more."""
-    most: int | None
-    """On so many nodes or fewer."""
-
-    @classmethod
-    def read(cls, fields: Fields) -> NodesUsed:
-        """From its keys; faults are noted."""
-        return cls(*_bounded(fields))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
-        if not found:
-            return no_such_pod(self.pods, run)
         if waiting := [each for each in found if each.node is None]:
             return _those(waiting)
         used = sorted({each.node for each in found if each.node})
@@ -122,26 +96,11 @@ class NodesUsed(msgspec.Struct, frozen=True):
         return ""
 
 
-class HowManyRun(msgspec.Struct, frozen=True):
+class HowManyRun(Bounded, frozen=True):
     """``running``: how many pods of a name have a node."""
 
-    pods: str
-    """Pattern of their names."""
-    least: int | None
-    """So many or more."""
-    most: int | None
-    """So many or fewer."""
-
-    @classmethod
-    def read(cls, fields: Fields) -> HowManyRun:
-        """From its keys; faults are noted."""
-        return cls(*_bounded(fields))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
-        if not found:
-            return no_such_pod(self.pods, run)
         running = [each for each in found if each.node is not None]
         if self.most is not None and len(running) > self.most:
             return f"{len(running)} run, and {self.most} may: {_those(running)}"
@@ -150,21 +109,15 @@ class HowManyRun(msgspec.Struct, frozen=True):
         return ""
 
 
-class SpreadOver(msgspec.Struct, frozen=True):
+class SpreadOver(RunRule, frozen=True):
     """``spread``: over the domains of a node label the numbers of running pods of a name differ by so much at most."""
 
     pods: str
     """Pattern of their names."""
     label: str
     """The nodes' label, such as ``topology.kubernetes.io/zone``."""
-    skew: int
+    skew: int = 1
     """The most by which the fullest domain may exceed the emptiest."""
-
-    @classmethod
-    def read(cls, fields: Fields) -> SpreadOver:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "label", "skew"))
-        return cls(needed_text(fields, "pods"), needed_text(fields, "label"), count_of(fields, "skew") or 1)
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
@@ -204,42 +157,29 @@ class SpreadOver(msgspec.Struct, frozen=True):
             yield f"a labelSelector that counts {len(counted)} of these {len(theirs)} pods{more}"
 
 
-class Apart(msgspec.Struct, frozen=True):
+class Apart(PodsRule, frozen=True):
     """``apart``: in a simulation no two pods of a name were bound within so many seconds."""
 
     pods: str
     """Pattern of their names."""
-    seconds: int
+    seconds: int = 1
     """The least between two of them."""
 
-    @classmethod
-    def read(cls, fields: Fields) -> Apart:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "seconds"))
-        return cls(needed_text(fields, "pods"), count_of(fields, "seconds") or 1)
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
         bound = sorted((each.placed, each.name) for each in found if each.placed is not None)
         close = [(one, two) for one, two in itertools.pairwise(bound) if two[0] - one[0] < self.seconds]
-        if not found or not close:
-            return "" if found else no_such_pod(self.pods, run)
+        if not close:
+            return ""
         (first, one), (second, two) = close[0]
         return f"{one} was bound after {first:g} s and {two} after {second:g} s, less than {self.seconds} s apart"
 
 
-class AllOrNone(msgspec.Struct, frozen=True):
+class AllOrNone(RunRule, frozen=True):
     """``together``: of the pods that share a label's value either all run, bound at one time, or none has been."""
 
     label: str
     """The pods' label."""
-
-    @classmethod
-    def read(cls, fields: Fields) -> AllOrNone:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("label",))
-        return cls(needed_text(fields, "label"))
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""

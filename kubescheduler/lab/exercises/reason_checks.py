@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-import attrs
-import msgspec
-
 from clusterstate.manifests.fields import Fields
 from clusterstate.objects import Pod, PodDisruptionBudget, Taint
 from kubescheduler.lab.exercises.check_contract import (
     PodPlacement,
+    PodsRule,
+    RunRule,
     ScenarioRun,
-    first_fault,
     needed_text,
     needed_texts,
     no_such_pod,
@@ -32,30 +30,26 @@ EXTENDER = "extender"
 """The rule of ``scores`` that stands for extenders."""
 
 
-class RefusedFor(msgspec.Struct, frozen=True):
+class RefusedFor(PodsRule, frozen=True):
     """``refused``: a node refuses a pod for a reason, or with just these words and no others."""
 
     pod: str
     """Pattern of its name."""
     node: str
     """The node."""
-    reason: str
+    reason: str = ""
     """A part of the reason, as the release words it; empty: ``exactly`` says it."""
     exactly: str = ""
     """The one reason that it gives."""
 
     @classmethod
-    def read(cls, fields: Fields) -> RefusedFor:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "node", "reason", "exactly"))
-        reason = fields.text("reason") if fields.has("exactly") else needed_text(fields, "reason")
-        return cls(needed_text(fields, "pod"), needed_text(fields, "node"), reason, fields.text("exactly"))
+    def note_faults(cls, fields: Fields) -> None:
+        """One of the two has to be there."""
+        if not fields.has("exactly") and fields.data.get("reason") in (None, ""):
+            needed_text(fields, "reason")
 
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_of_one(self, placement: PodPlacement) -> str:
         """What is wrong; empty when nothing is."""
-        return first_fault(self.pod, run, self._fault_of_one)
-
-    def _fault_of_one(self, placement: PodPlacement) -> str:
         reasons = [] if placement.decision is None else placement.decision.reasons().get(self.node, [])
         if any(self.reason in reason for reason in reasons) and self.exactly in ("", *reasons[: len(reasons) == 1]):
             return ""
@@ -63,7 +57,7 @@ class RefusedFor(msgspec.Struct, frozen=True):
         return f"{self.node} {why}"
 
 
-class FittingNodes(msgspec.Struct, frozen=True):
+class FittingNodes(PodsRule, frozen=True):
     """``accepted``: nodes that a pod fits, wherever it goes."""
 
     pod: str
@@ -71,17 +65,10 @@ class FittingNodes(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     """The nodes."""
 
-    @classmethod
-    def read(cls, fields: Fields) -> FittingNodes:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "nodes"))
-        return cls(needed_text(fields, "pod"), needed_texts(fields, "nodes"))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pod)
         faults = [fault for each in found for fault in self._faults_of_one(each)]
-        return "; ".join(faults) if found else no_such_pod(self.pod, run)
+        return "; ".join(faults)
 
     def _faults_of_one(self, placement: PodPlacement) -> Iterator[str]:
         decision = placement.decision
@@ -92,7 +79,7 @@ class FittingNodes(msgspec.Struct, frozen=True):
                 yield f"{node} refuses {placement.name}: {'; '.join(reasons.get(node, ())) or 'without a reason'}"
 
 
-class Tolerates(msgspec.Struct, frozen=True):
+class Tolerates(PodsRule, frozen=True):
     """``tolerates``: of the taints of a key the pods tolerate those with these values, and with no other."""
 
     pods: str
@@ -102,17 +89,10 @@ class Tolerates(msgspec.Struct, frozen=True):
     values: tuple[str, ...]
     """The taints' values."""
 
-    @classmethod
-    def read(cls, fields: Fields) -> Tolerates:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pods", "key", "values"))
-        return cls(needed_text(fields, "pods"), needed_text(fields, "key"), needed_texts(fields, "values"))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pods)
         faults = dict.fromkeys(f"{each.name} {fault}" for each in found for fault in self._faults_of_one(each.pod))
-        return "; ".join(faults) if found else no_such_pod(self.pods, run)
+        return "; ".join(faults)
 
     def _faults_of_one(self, pod: Pod) -> Iterator[str]:
         concerned = [one for one in pod.spec.tolerations if one.key in ("", self.key)]
@@ -126,28 +106,21 @@ class Tolerates(msgspec.Struct, frozen=True):
                 yield f"tolerates {self.key}={one.value} too"
 
 
-class StaysPending(msgspec.Struct, frozen=True):
+class StaysPending(PodsRule, frozen=True):
     """``pending``: a pod has no node, and the message says why."""
 
     pod: str
     """Pattern of its name."""
-    message: str
+    message: str = ""
     """A part of the release's message."""
 
-    @classmethod
-    def read(cls, fields: Fields) -> StaysPending:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "message"))
-        return cls(needed_text(fields, "pod"), fields.text("message"))
-
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong; empty when nothing is."""
-        found = run.pods_called(self.pod)
         wrong = [each for each in found if each.node is not None or self.message not in each.message]
-        return "; ".join(map(where, wrong)) if found else no_such_pod(self.pod, run)
+        return "; ".join(map(where, wrong))
 
 
-class ScoresAre(msgspec.Struct, frozen=True):
+class ScoresAre(PodsRule, frozen=True):
     """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next, or each of
     one group higher than each of the next; or exactly such scores."""
 
@@ -161,7 +134,7 @@ class ScoresAre(msgspec.Struct, frozen=True):
     """The priority or plugin, or ``extender`` for what extenders gave, before it is weighted; empty: the totals."""
 
     @classmethod
-    def read(cls, fields: Fields) -> ScoresAre:
+    def read(cls, fields: Fields, **_: Any) -> ScoresAre:
         """From its keys; faults are noted."""
         only_keys(fields, ("pod", "order", "values", "rule"))
         inside = fields.inside("values")
@@ -171,11 +144,8 @@ class ScoresAre(msgspec.Struct, frozen=True):
             needed_texts(fields, "order")
         return cls(needed_text(fields, "pod"), order, values, fields.text("rule"))
 
-    def fault_of(self, run: ScenarioRun) -> str:
+    def fault_of_one(self, placement: PodPlacement) -> str:
         """What is wrong; empty when nothing is."""
-        return first_fault(self.pod, run, self._fault_of_one)
-
-    def _fault_of_one(self, placement: PodPlacement) -> str:
         decision = placement.decision
         if decision is None:
             return f"nothing is known of the scores of {placement.name}"
@@ -227,24 +197,21 @@ def _of_extenders(decision: ks.Decision) -> Mapping[str, int]:
     return out
 
 
-class Evicts(msgspec.Struct, frozen=True):
+class Evicts(RunRule, frozen=True):
     """``evicts``: whom a pod that fits nowhere makes leave."""
 
     pod: str
     """Pattern of its name."""
-    victims: tuple[str, ...] | None
+    victims: tuple[str, ...] | None = None
     """Exactly these leave, in any order; None: whoever."""
-    spares: tuple[str, ...]
+    spares: tuple[str, ...] = ()
     """Patterns of pods that stay."""
 
     @classmethod
-    def read(cls, fields: Fields) -> Evicts:
-        """From its keys; faults are noted."""
-        only_keys(fields, ("pod", "victims", "spares"))
+    def note_faults(cls, fields: Fields) -> None:
+        """One of the two has to be there."""
         if not (fields.has("victims") or fields.has("spares")):
             fields.fault("", "say victims, spares or both")
-        victims = fields.texts("victims") if fields.has("victims") else None
-        return cls(needed_text(fields, "pod"), victims, fields.texts("spares"))
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong; empty when nothing is."""
@@ -282,17 +249,16 @@ def _victims(placement: PodPlacement) -> list[str]:
     return [pod.key.removeprefix("default/") for pod in preemption.candidates[preemption.chosen[0]].pods]
 
 
-@attrs.frozen
-class AgreesWith:
+class AgreesWith(RunRule, frozen=True, eq=False):
     """``agrees``: every pod goes where another scheduler would have it go."""
 
-    other: dict[str, Any] = attrs.field(eq=False)
+    other: dict[str, Any]
     """The other one, as ``ks.compare`` takes it; files by name in the exercise's folder."""
     tolerate: tuple[str, ...] = ()
     """Patterns of pods that may go elsewhere."""
 
     @classmethod
-    def read(cls, fields: Fields) -> AgreesWith:
+    def read(cls, fields: Fields, **_: Any) -> AgreesWith:
         """From its keys; faults are noted."""
         only_keys(fields, ("release", "provider", "policy", "config", "tolerate"))
         other = {key: fields.text(key) for key in ("release", "provider", "policy", "config") if fields.has(key)}
