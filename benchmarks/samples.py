@@ -134,11 +134,11 @@ def sample_size(
 def sample_scene(
     scene: str, release: str, pods: int, *, nodes: int = 5_000, services: int = 1_000, events: int = 20
 ) -> dict[str, Sample]:
-    """One scene of ``storage_and_services``; a part is what its line says."""
-    from benchmarks.storage_and_services import SCENES, Size
+    """One scene of ``storage_and_services``; a part is what was done."""
+    from benchmarks.storage_and_services import SCENES
 
-    figures = SCENES[scene](release, Size(nodes, pods, services, services, 1, events))
-    return {figure.what: {"cpu": figure.seconds, "memory": peak_memory()} for figure in figures}
+    figures = SCENES[scene](release, nodes=nodes, pods=pods, services=services, events=events)
+    return {what: {"cpu": seconds, "memory": peak_memory()} for what, seconds in figures}
 
 
 def sample_command(arguments: list[str], *, piped: str | None = None, repeat: int = 1) -> dict[str, Sample]:
