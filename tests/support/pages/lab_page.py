@@ -255,9 +255,6 @@ def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[s
     return out
 
 
-Replacement = tuple[str, str, str]
-"""(file, text in it, text in its place)."""
-
 TOLERATIONS = '{key: gpu, operator: Equal, value: "true", effect: NoSchedule}'
 """Of the solution of 02-taints."""
 
@@ -267,15 +264,18 @@ def checked_part(name: str, part: str) -> CheckedExercise:
     return check_work(shipped_exercise(name), SHIPPED / name / part)
 
 
-def checked_variant(name: str, replacements: Sequence[Replacement], folder: Path) -> CheckedExercise:
-    """The checks of the solution with some text replaced; every text has to be there."""
-    work = folder / "work"
-    shutil.copytree(SHIPPED / name / SOLUTION, work)
-    for file, old, new in replacements:
-        text = (work / file).read_text()
-        assert old in text, f"{file} has no {old}"
-        (work / file).write_text(text.replace(old, new))
-    return check_work(shipped_exercise(name), work)
+def checked_variant(name: str, texts: Sequence[str], folder: Path) -> CheckedExercise:
+    """The checks of the solution with other texts in its one file. texts: one that is there and one in its place, by
+    turns."""
+    exercise, work = shipped_exercise(name), folder / "work"
+    shutil.copytree(exercise.folder / SOLUTION, work)
+    [edited] = exercise.edit
+    solution = (work / edited.file).read_text()
+    for old, new in zip(texts[::2], texts[1::2], strict=True):
+        assert old in solution, f"{edited.file} has no {old}"
+        solution = solution.replace(old, new)
+    (work / edited.file).write_text(solution)
+    return check_work(exercise, work)
 
 
 def failing(checked: CheckedExercise) -> list[str]:

@@ -20,7 +20,7 @@ from kubescheduler.lab.exercises.exercise_reading import (
     work_of,
 )
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, START
-from tests.support.pages.lab_page import TOLERATIONS, Replacement, checked_part, checked_variant, failing
+from tests.support.pages.lab_page import TOLERATIONS, checked_part, checked_variant, failing
 
 # ruff: noqa: E501 - an answer is a line of its table, however long
 
@@ -79,309 +79,242 @@ ANOTHER = "      - {maxSkew: %s, topologyKey: %s, whenUnsatisfiable: %s, labelSe
 CONSTRAINTS = "      topologySpreadConstraints:"
 LEDGER = "    matchLabels: {app: ledger}"
 
-RIGHT: dict[str, dict[str, list[Replacement]]] = {
+RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
     "01-requests": {
-        "the most": [("web.yaml", REQUESTS, "requests: {cpu: 700m, memory: 2Gi}")],
-        "the least": [("web.yaml", REQUESTS, "requests: {cpu: 600m, memory: 1536Mi}")],
-        "other units": [("web.yaml", REQUESTS, 'requests: {cpu: "0.6", memory: "1610612736"}')],
-        "no limits": [("web.yaml", 'limits: {cpu: "4", memory: 16Gi}', "limits: {}")],
-        "limits that are the requests": [
-            (
-                "web.yaml",
-                REQUESTS + '\n          limits: {cpu: "4", memory: 16Gi}',
-                "limits: {cpu: 650m, memory: 1536Mi}",
-            )
-        ],
-        "in kibibytes": [("web.yaml", "1536Mi", "1572864Ki")],
-        "a request for the disk": [("web.yaml", "memory: 1536Mi}", "memory: 1536Mi, ephemeral-storage: 0}")],
+        "the most": (REQUESTS, "requests: {cpu: 700m, memory: 2Gi}"),
+        "the least": (REQUESTS, "requests: {cpu: 600m, memory: 1536Mi}"),
+        "other units": (REQUESTS, 'requests: {cpu: "0.6", memory: "1610612736"}'),
+        "no limits": ('limits: {cpu: "4", memory: 16Gi}', "limits: {}"),
+        "limits that are the requests": (
+            REQUESTS + '\n          limits: {cpu: "4", memory: 16Gi}',
+            "limits: {cpu: 650m, memory: 1536Mi}",
+        ),
+        "in kibibytes": ("1536Mi", "1572864Ki"),
+        "a request for the disk": ("memory: 1536Mi}", "memory: 1536Mi, ephemeral-storage: 0}"),
     },
     "02-taints": {
-        "all effects": [("train.yaml", ", effect: NoSchedule", "")],
-        "the default operator": [("train.yaml", ", operator: Equal", "")],
-        "several tolerations": [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: web, operator: Exists}")],
-        "a value of another taint": [("train.yaml", TOLERATIONS, TOLERATIONS + ", {key: team, value: vision}")],
-        "twice": [("train.yaml", TOLERATIONS, f"{TOLERATIONS}, {TOLERATIONS}")],
-        "a list in lines": [
-            ("train.yaml", f"[{TOLERATIONS}]", '\n  - key: gpu\n    value: "true"\n    effect: NoSchedule')
-        ],
+        "all effects": (", effect: NoSchedule", ""),
+        "the default operator": (", operator: Equal", ""),
+        "several tolerations": (TOLERATIONS, TOLERATIONS + ", {key: web, operator: Exists}"),
+        "a value of another taint": (TOLERATIONS, TOLERATIONS + ", {key: team, value: vision}"),
+        "twice": (TOLERATIONS, f"{TOLERATIONS}, {TOLERATIONS}"),
+        "a list in lines": (f"[{TOLERATIONS}]", '\n  - key: gpu\n    value: "true"\n    effect: NoSchedule'),
     },
     "03-node-affinity": {
-        "a node selector for the disk": [
-            ("search.yaml", DISK, ""),
-            ("search.yaml", "  containers:", "  nodeSelector: {disk: ssd}\n  containers:"),
-        ],
-        "the selector as well": [("search.yaml", "  containers:", "  nodeSelector: {disk: ssd}\n  containers:")],
-        "a term for each zone": [
+        "a node selector for the disk": (DISK, "", "  containers:", "  nodeSelector: {disk: ssd}\n  containers:"),
+        "the selector as well": ("  containers:", "  nodeSelector: {disk: ssd}\n  containers:"),
+        "a term for each zone": (
+            "operator: In, values: [eu-1a, eu-1b]}\n          - {key: lifecycle, operator: NotIn, values: [spot]}",
             (
-                "search.yaml",
-                "operator: In, values: [eu-1a, eu-1b]}\n          - {key: lifecycle, operator: NotIn, values: [spot]}",
                 "operator: In, values: [eu-1a]}\n          - {key: lifecycle, operator: NotIn, values: [spot]}\n"
                 f"        - matchExpressions:\n{DISK}"
                 "          - {key: topology.kubernetes.io/zone, operator: In, values: [eu-1b]}\n"
-                "          - {key: lifecycle, operator: NotIn, values: [spot]}",
-            )
-        ],
-        "weights as far apart as can be": [("search.yaml", "weight: 10\n", "weight: 1\n")],
-        "the network at two fifths": [("search.yaml", "weight: 10\n", "weight: 40\n")],
-        "a wish for both beside": [
+                "          - {key: lifecycle, operator: NotIn, values: [spot]}"
+            ),
+        ),
+        "weights as far apart as can be": ("weight: 10\n", "weight: 1\n"),
+        "the network at two fifths": ("weight: 10\n", "weight: 40\n"),
+        "a wish for both beside": (
+            "      - weight: 10\n",
             (
-                "search.yaml",
-                "      - weight: 10\n",
                 "      - weight: 5\n        preference:\n          matchExpressions:\n"
                 "          - {key: generation, operator: In, values: [v3]}\n"
-                "          - {key: network, operator: In, values: [25g]}\n      - weight: 10\n",
-            )
-        ],
-        "other weights": [("search.yaml", "weight: 100", "weight: 90"), ("search.yaml", "weight: 10\n", "weight: 1\n")],
-        "another order": [
-            ("search.yaml", "weight: 100", "weight: 7"),
-            ("search.yaml", "weight: 10\n", "weight: 70\n"),
-            ("search.yaml", "key: generation", "key: SWAP"),
-            (
-                "search.yaml",
-                "{key: network, operator: In, values: [25g]}",
-                "{key: generation, operator: In, values: [v3]}",
+                "          - {key: network, operator: In, values: [25g]}\n      - weight: 10\n"
             ),
-            ("search.yaml", "{key: SWAP, operator: In, values: [v3]}", "{key: network, operator: In, values: [25g]}"),
-        ],
+        ),
+        "other weights": ("weight: 100", "weight: 90", "weight: 10\n", "weight: 1\n"),
+        "another order": (
+            "weight: 100",
+            "weight: 7",
+            "weight: 10\n",
+            "weight: 70\n",
+            "key: generation",
+            "key: SWAP",
+            "{key: network, operator: In, values: [25g]}",
+            "{key: generation, operator: In, values: [v3]}",
+            "{key: SWAP, operator: In, values: [v3]}",
+            "{key: network, operator: In, values: [25g]}",
+        ),
     },
     "04-inter-pod-affinity": {
-        "a selector by expressions": [("api.yaml", "{matchLabels: {app: cache}}", EXPRESSION % "cache")],
-        "both by expressions": [
-            ("api.yaml", "{matchLabels: {app: cache}}", EXPRESSION % "cache"),
-            ("api.yaml", "{matchLabels: {app: api}}\n            topo", EXPRESSION % "api" + "\n            topo"),
-        ],
-        "the namespace named": [
+        "a selector by expressions": ("{matchLabels: {app: cache}}", EXPRESSION % "cache"),
+        "both by expressions": (
+            "{matchLabels: {app: cache}}",
+            EXPRESSION % "cache",
+            "{matchLabels: {app: api}}\n            topo",
+            EXPRESSION % "api" + "\n            topo",
+        ),
+        "the namespace named": (
+            "            topologyKey: topology",
+            "            namespaces: [default]\n            topologyKey: topology",
+        ),
+        "all namespaces": (
+            "            topologyKey: kube",
+            "            namespaceSelector: {}\n            topologyKey: kube",
+        ),
+        "a wish beside": (
+            "        podAntiAffinity:\n",
             (
-                "api.yaml",
-                "            topologyKey: topology",
-                "            namespaces: [default]\n            topologyKey: topology",
-            )
-        ],
-        "all namespaces": [
-            (
-                "api.yaml",
-                "            topologyKey: kube",
-                "            namespaceSelector: {}\n            topologyKey: kube",
-            )
-        ],
-        "a wish beside": [
-            (
-                "api.yaml",
-                "        podAntiAffinity:\n",
                 "        podAntiAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n"
                 "          - {weight: 1, podAffinityTerm: {labelSelector: {matchLabels: {app: noise}}, "
-                "topologyKey: kubernetes.io/hostname}}\n",
-            )
-        ],
+                "topologyKey: kubernetes.io/hostname}}\n"
+            ),
+        ),
     },
     "05-spreading": {
-        "a wish for nodes beside": [
-            ("shop.yaml", CONSTRAINTS, f"{CONSTRAINTS}\n{ANOTHER % (1, 'kubernetes.io/hostname', 'ScheduleAnyway')}")
-        ],
-        "a wide rule for nodes beside": [
-            ("shop.yaml", CONSTRAINTS, f"{CONSTRAINTS}\n{ANOTHER % (3, 'kubernetes.io/hostname', 'DoNotSchedule')}")
-        ],
-        "by expressions": [("shop.yaml", SHOP, "labelSelector: " + EXPRESSION % "shop")],
-        "three zones at least": [("shop.yaml", "maxSkew: 1", "minDomains: 3\n        maxSkew: 1")],
-        "tainted nodes left out": [("shop.yaml", "maxSkew: 1", "nodeTaintsPolicy: Honor\n        maxSkew: 1")],
-        "without the default effect": [
-            (
-                "shop.yaml",
-                "        whenUnsatisfiable: DoNotSchedule\n" + f"        {SHOP}",
-                f"        {SHOP}\n        whenUnsatisfiable: DoNotSchedule",
-            )
-        ],
+        "a wish for nodes beside": (
+            CONSTRAINTS,
+            f"{CONSTRAINTS}\n{ANOTHER % (1, 'kubernetes.io/hostname', 'ScheduleAnyway')}",
+        ),
+        "a wide rule for nodes beside": (
+            CONSTRAINTS,
+            f"{CONSTRAINTS}\n{ANOTHER % (3, 'kubernetes.io/hostname', 'DoNotSchedule')}",
+        ),
+        "by expressions": (SHOP, "labelSelector: " + EXPRESSION % "shop"),
+        "three zones at least": ("maxSkew: 1", "minDomains: 3\n        maxSkew: 1"),
+        "tainted nodes left out": ("maxSkew: 1", "nodeTaintsPolicy: Honor\n        maxSkew: 1"),
+        "without the default effect": (
+            "        whenUnsatisfiable: DoNotSchedule\n" + f"        {SHOP}",
+            f"        {SHOP}\n        whenUnsatisfiable: DoNotSchedule",
+        ),
     },
     "06-pending": {
-        "another host port": [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 9101")],
-        "a host port of 0": [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, hostPort: 0")],
-        "no port at all": [("invoice.yaml", "    ports: [{containerPort: 9100}]\n", "")],
-        "a port with a name": [("invoice.yaml", "containerPort: 9100", "containerPort: 9100, name: http")],
-        "quoted": [("invoice.yaml", "disk: ssd", 'disk: "ssd"')],
-        "another container port": [("invoice.yaml", "containerPort: 9100", "containerPort: 8080")],
+        "another host port": ("containerPort: 9100", "containerPort: 9100, hostPort: 9101"),
+        "a host port of 0": ("containerPort: 9100", "containerPort: 9100, hostPort: 0"),
+        "no port at all": ("    ports: [{containerPort: 9100}]\n", ""),
+        "a port with a name": ("containerPort: 9100", "containerPort: 9100, name: http"),
+        "quoted": ("disk: ssd", 'disk: "ssd"'),
+        "another container port": ("containerPort: 9100", "containerPort: 8080"),
     },
     "07-priority": {
-        "a loop": [
+        "a loop": (
+            "    return max(0, 10 - cents // 10)",
+            "    points = 10\n    while cents >= 10 and points:\n        cents, points = cents - 10, points - 1\n    return points",
+        ),
+        "the dearest first asked": (
+            "    return max(0, 10 - cents // 10)",
+            "    if cents >= 100:\n        return 0\n    return 10 - cents // 10",
+        ),
+        "the label looked for": (
+            CHEAP,
             (
-                "rules.py",
-                "    return max(0, 10 - cents // 10)",
-                "    points = 10\n    while cents >= 10 and points:\n        cents, points = cents - 10, points - 1\n    return points",
-            )
-        ],
-        "the dearest first asked": [
-            (
-                "rules.py",
-                "    return max(0, 10 - cents // 10)",
-                "    if cents >= 100:\n        return 0\n    return 10 - cents // 10",
-            )
-        ],
-        "the label looked for": [
-            (
-                "rules.py",
-                CHEAP,
                 "def cheap(pod, meta, node_info):\n    labels = node_info.node.metadata.labels\n"
                 "    if 'cents-per-hour' not in labels:\n        return 0\n"
-                "    return max(10 - int(labels['cents-per-hour']) // 10, 0)\n",
-            )
-        ],
-        "arithmetic of its own": [("rules.py", "max(0, 10 - cents // 10)", "(109 - min(100, cents)) // 10")],
-        "a table": [
-            ("rules.py", "max(0, 10 - cents // 10)", "[10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0][min(10, cents // 10)]")
-        ],
-        "a whole float made whole": [("rules.py", "max(0, 10 - cents // 10)", "max(0, 10 - int(cents / 10))")],
+                "    return max(10 - int(labels['cents-per-hour']) // 10, 0)\n"
+            ),
+        ),
+        "arithmetic of its own": ("max(0, 10 - cents // 10)", "(109 - min(100, cents)) // 10"),
+        "a table": ("max(0, 10 - cents // 10)", "[10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0][min(10, cents // 10)]"),
+        "a whole float made whole": ("max(0, 10 - cents // 10)", "max(0, 10 - int(cents / 10))"),
     },
     "08-predicate": {
-        "prints": [
+        "prints": (
+            "def free_seat(pod, meta, node_info):\n",
+            "def free_seat(pod, meta, node_info):\n    print('asked about', node_info.node.metadata.name)\n",
+        ),
+        "an exception caught": (
+            "    seats = int(text) if text.isdecimal() else 0\n",
+            "    try:\n        seats = int(text)\n    except ValueError:\n        seats = 0\n",
+        ),
+        "a list": (
+            "    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)",
+            "    taken = len([other for other in node_info.pods if needs_seat(other.metadata.labels)])",
+        ),
+        "two returns": (
+            '    return seats > taken, ["no free seat"]',
+            '    if taken >= seats:\n        return False, ["no free seat"]\n    return True, []',
+        ),
+        "one expression": (
+            SEAT,
             (
-                "rules.py",
-                "def free_seat(pod, meta, node_info):\n",
-                "def free_seat(pod, meta, node_info):\n    print('asked about', node_info.node.metadata.name)\n",
-            )
-        ],
-        "an exception caught": [
-            (
-                "rules.py",
-                "    seats = int(text) if text.isdecimal() else 0\n",
-                "    try:\n        seats = int(text)\n    except ValueError:\n        seats = 0\n",
-            )
-        ],
-        "a list": [
-            (
-                "rules.py",
-                "    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)",
-                "    taken = len([other for other in node_info.pods if needs_seat(other.metadata.labels)])",
-            )
-        ],
-        "two returns": [
-            (
-                "rules.py",
-                '    return seats > taken, ["no free seat"]',
-                '    if taken >= seats:\n        return False, ["no free seat"]\n    return True, []',
-            )
-        ],
-        "one expression": [
-            (
-                "rules.py",
-                SEAT,
                 "def free_seat(pod, meta, node_info):\n    text = node_info.node.metadata.labels.get('seats', '')\n"
                 "    left = int(text if text.isdecimal() else 0) - sum(needs_seat(p.metadata.labels) for p in node_info.pods)\n"
-                "    return not needs_seat(pod.labels) or left > 0, ['no free seat']\n",
-            )
-        ],
+                "    return not needs_seat(pod.labels) or left > 0, ['no free seat']\n"
+            ),
+        ),
     },
     "09-packing-policy": {
-        "a heavier weight": [("policy.yaml", "weight: 1", "weight: 7")],
-        "predicates listed in full": [
-            ("policy.yaml", "priorities:", "predicates:\n- name: GeneralPredicates\npriorities:")
-        ],
-        "predicates one by one": [
-            (
-                "policy.yaml",
-                "priorities:",
-                "predicates:\n- name: PodFitsResources\n- name: MatchNodeSelector\npriorities:",
-            )
-        ],
-        "JSON": [
-            (
-                "policy.yaml",
-                "kind: Policy\napiVersion: v1\npriorities:\n- name: MostRequestedPriority\n  weight: 1\n",
-                '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}',
-            )
-        ],
-        "a shape": [
-            (
-                "policy.yaml",
-                "- name: MostRequestedPriority\n",
-                "- name: Packing\n  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}\n",
-            )
-        ],
-        "a priority of taints beside": [
-            ("policy.yaml", "priorities:", "priorities:\n- name: TaintTolerationPriority\n  weight: 1")
-        ],
+        "a heavier weight": ("weight: 1", "weight: 7"),
+        "predicates listed in full": ("priorities:", "predicates:\n- name: GeneralPredicates\npriorities:"),
+        "predicates one by one": (
+            "priorities:",
+            "predicates:\n- name: PodFitsResources\n- name: MatchNodeSelector\npriorities:",
+        ),
+        "JSON": (
+            "kind: Policy\napiVersion: v1\npriorities:\n- name: MostRequestedPriority\n  weight: 1\n",
+            '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}',
+        ),
+        "a shape": (
+            "- name: MostRequestedPriority\n",
+            "- name: Packing\n  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}\n",
+        ),
+        "a priority of taints beside": ("priorities:", "priorities:\n- name: TaintTolerationPriority\n  weight: 1"),
     },
     "10-extender": {
-        "another way to the most": [("extender.py", POINTS, "sorted((0, TOO_WARM - celsius(node), 10))[1]")],
-        "a limit of its own": [("extender.py", "> TOO_WARM", ">= 31")],
-        "names in capitals": [
-            ("extender.py", '"nodes": {', '"Nodes": {'),
-            ("extender.py", '"failedNodes"', '"FailedNodes"'),
-        ],
-        "no error said": [("extender.py", ', "error": ""', "")],
-        "one after the other": [
+        "another way to the most": (POINTS, "sorted((0, TOO_WARM - celsius(node), 10))[1]"),
+        "a limit of its own": ("> TOO_WARM", ">= 31"),
+        "names in capitals": ('"nodes": {', '"Nodes": {', '"failedNodes"', '"FailedNodes"'),
+        "no error said": (', "error": ""', ""),
+        "one after the other": (
             (
-                "extender.py",
                 '    return [\n        {"host": node["metadata"]["name"], "score": '
                 + POINTS
-                + "}\n        for node in nodes_of(asked)\n    ]\n",
+                + "}\n        for node in nodes_of(asked)\n    ]\n"
+            ),
+            (
                 "    out = []\n    for node in nodes_of(asked):\n        points = TOO_WARM - celsius(node)\n"
-                "        out.append({'host': node['metadata']['name'], 'score': 10 if points > 10 else points})\n    return out\n",
-            )
-        ],
+                "        out.append({'host': node['metadata']['name'], 'score': 10 if points > 10 else points})\n    return out\n"
+            ),
+        ),
     },
     "11-preemption": {
-        "by expressions": [
-            ("budget.yaml", LEDGER, "    matchExpressions: [{key: app, operator: In, values: [ledger]}]")
-        ],
-        "no minimum, a maximum": [("budget.yaml", "minAvailable: 1", "maxUnavailable: 0")],
-        "in percent": [("budget.yaml", "minAvailable: 1", "minAvailable: 100%")],
-        "a status of one field": [
-            (
-                "budget.yaml",
-                "status: {currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0}",
-                "status: {disruptionsAllowed: 0}",
-            )
-        ],
-        "another name": [
-            ("budget.yaml", "metadata: {name: ledger}", "metadata: {name: do-not-disturb, namespace: default}")
-        ],
-        "label and expression": [
-            ("budget.yaml", LEDGER, LEDGER + "\n    matchExpressions: [{key: app, operator: Exists}]")
-        ],
+        "by expressions": (LEDGER, "    matchExpressions: [{key: app, operator: In, values: [ledger]}]"),
+        "no minimum, a maximum": ("minAvailable: 1", "maxUnavailable: 0"),
+        "in percent": ("minAvailable: 1", "minAvailable: 100%"),
+        "a status of one field": (
+            "status: {currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0}",
+            "status: {disruptionsAllowed: 0}",
+        ),
+        "another name": ("metadata: {name: ledger}", "metadata: {name: do-not-disturb, namespace: default}"),
+        "label and expression": (LEDGER, LEDGER + "\n    matchExpressions: [{key: app, operator: Exists}]"),
     },
     "12-migration": {
-        "weights that outvote": [("scheduler.yaml", "weight: 1}]\n  pluginConfig", "weight: 50}]\n  pluginConfig")],
-        "each plugin disabled by its name": [
+        "weights that outvote": ("weight: 1}]\n  pluginConfig", "weight: 50}]\n  pluginConfig"),
+        "each plugin disabled by its name": (
+            'disabled: [{name: "*"}]',
+            f"disabled: [{', '.join('{name: ' + name + '}' for name in SCORED)}]",
+        ),
+        "the amounts by default": (STRATEGY, "        type: MostAllocated\n"),
+        "a shape": (
+            STRATEGY,
             (
-                "scheduler.yaml",
-                'disabled: [{name: "*"}]',
-                f"disabled: [{', '.join('{name: ' + name + '}' for name in SCORED)}]",
-            )
-        ],
-        "the amounts by default": [("scheduler.yaml", STRATEGY, "        type: MostAllocated\n")],
-        "a shape": [
-            (
-                "scheduler.yaml",
-                STRATEGY,
                 STRATEGY.replace("MostAllocated", "RequestedToCapacityRatio")
-                + f"        requestedToCapacityRatio: {{{SHAPE}}}\n",
-            )
-        ],
-        "no weight said": [("scheduler.yaml", "{name: NodeResourcesFit, weight: 1}", "{name: NodeResourcesFit}")],
-        "weights alike": [("scheduler.yaml", STRATEGY, STRATEGY.replace("weight: 1", "weight: 5"))],
+                + f"        requestedToCapacityRatio: {{{SHAPE}}}\n"
+            ),
+        ),
+        "no weight said": ("{name: NodeResourcesFit, weight: 1}", "{name: NodeResourcesFit}"),
+        "weights alike": (STRATEGY, STRATEGY.replace("weight: 1", "weight: 5")),
     },
     "13-gang": {
-        "a shorter wait": [("gang.py", "SECONDS = 30.0", "SECONDS = 15.0")],
-        "ten seconds": [("gang.py", "SECONDS = 30.0", "SECONDS = 10.0")],
-        "counted without a loop": [
+        "a shorter wait": ("SECONDS = 30.0", "SECONDS = 15.0"),
+        "ten seconds": ("SECONDS = 30.0", "SECONDS = 10.0"),
+        "counted without a loop": (
+            "        if len(waiting) + 1 < size_of(pod):",
             (
-                "gang.py",
-                "        if len(waiting) + 1 < size_of(pod):",
                 "        strangers = len(self.handle.waiting_pods()) - len(waiting)\n"
-                "        if len(self.handle.waiting_pods()) - strangers + 1 < size_of(pod):",
-            )
-        ],
-        "whole seconds": [("gang.py", "SECONDS = 30.0", "SECONDS = 30")],
-        "let go in another order": [("gang.py", "for held in waiting:", "for held in reversed(waiting):")],
-        "counted with itself": [
-            ("gang.py", "len(waiting) + 1 < size_of(pod)", "1 + sum(1 for _ in waiting) != size_of(pod)")
-        ],
-        "who has no gang asked elsewhere": [
-            ("gang.py", "        if gang_of(pod) is None:\n", '        if "gang" not in pod.metadata.labels:\n')
-        ],
+                "        if len(self.handle.waiting_pods()) - strangers + 1 < size_of(pod):"
+            ),
+        ),
+        "whole seconds": ("SECONDS = 30.0", "SECONDS = 30"),
+        "let go in another order": ("for held in waiting:", "for held in reversed(waiting):"),
+        "counted with itself": ("len(waiting) + 1 < size_of(pod)", "1 + sum(1 for _ in waiting) != size_of(pod)"),
+        "who has no gang asked elsewhere": (
+            "        if gang_of(pod) is None:\n",
+            '        if "gang" not in pod.metadata.labels:\n',
+        ),
     },
 }
-"""Exercise → another right solution → what it changes of the shipped one."""
+"""Exercise → another right solution → texts of the shipped one and those in their place."""
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -414,23 +347,25 @@ def test_every_exercise_is_tried_with_right_answers(name: str) -> None:
 NOTED = {
     "in a manifest": (
         "02-taints",
-        ("train.yaml", "spec:", "spec:\n  tolerations: []"),
+        "spec:",
+        "spec:\n  tolerations: []",
         "spec.tolerations: set twice, in lines 5 and 6; the last one counts",
     ),
     "in a policy": (
         "09-packing-policy",
-        ("policy.yaml", "  weight: 1", "  weight: 2\n  weight: 1"),
+        "  weight: 1",
+        "  weight: 2\n  weight: 1",
         "priorities[0].weight: set twice, in lines 5 and 6; release 1.16 reads the last",
     ),
 }
-"""Where a key is set twice → exercise, what it changes of the solution, the end of the note."""
+"""Where a key is set twice → exercise, a text of its solution and that in its place, the end of the note."""
 
 
 @pytest.mark.parametrize("case", NOTED)
 def test_a_key_set_twice_is_noted(case: str, tmp_path: Path) -> None:
     """The check says of it what a command says, and goes on with the value that counts."""
-    name, replacement, note = NOTED[case]
-    checked = checked_variant(name, [replacement], tmp_path)
+    name, *texts, note = NOTED[case]
+    checked = checked_variant(name, texts, tmp_path)
     assert checked.passed
     assert [text.endswith(note) for text in checked.notes] == [True]
 
