@@ -1,4 +1,7 @@
-"""The component configuration of release 1.16, ``kubescheduler.config.k8s.io/v1alpha1``, which ignores unknown keys."""
+"""The component configuration ``kubescheduler.config.k8s.io/v1alpha1``, which ignores unknown keys.
+
+Release 1.16 has no plugins that it could name; 1.18 makes one profile of it.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.component.component_format import ConfigMapName, Lifted
 from kubescheduler.config.component.config_defaults import bind_address, said_values
 from kubescheduler.config.component.config_schema import (
     CLIENT_CONNECTION,
+    CONFIGURATION,
     KIND,
     LEADER_ELECTION,
     PLUGIN_SET,
     V1ALPHA1,
+    V1ALPHA2,
 )
 from kubescheduler.config.component.decode_config import type_problems, without_type
 from kubescheduler.config.component.write_config import document_yaml
@@ -54,13 +60,6 @@ MEMBERS = (
     "unreserve",
 )
 """The members of ``plugins``."""
-
-
-class ConfigMapName(msgspec.Struct, frozen=True):
-    """Where a ConfigMap is in the cluster."""
-
-    namespace: str = ""
-    name: str = ""
 
 
 class V1Alpha1Config(msgspec.Struct, frozen=True):
@@ -173,6 +172,24 @@ CONFIGURATION_V1ALPHA1 = Struct(
 )
 
 
+def _with_fields(struct: Struct, *fields: Field) -> Struct:
+    """With other fields in place of those of the same keys, or behind them."""
+    by_key = {field.key: field for field in (*struct.fields, *fields)}
+    return msgspec.structs.replace(struct, fields=tuple(by_key.values()))
+
+
+CONFIGURATION_1_18 = _with_fields(
+    CONFIGURATION_V1ALPHA1,
+    Field(
+        "plugins",
+        "plugins",
+        msgspec.structs.replace(_PLUGINS, fields=tuple(f for f in _PLUGINS.fields if f.key != "normalizeScore")),
+    ),
+    Field("podInitialBackoffSeconds", "pod_initial_backoff_seconds", INT64),
+    Field("podMaxBackoffSeconds", "pod_max_backoff_seconds", INT64),
+)
+
+
 def read_v1alpha1(document: Mapping[str, Any], release: str = "1.16", *, strict: bool = False) -> V1Alpha1Config:
     """The configuration with its defaults; ``notes`` says what is ignored.
 
@@ -181,16 +198,86 @@ def read_v1alpha1(document: Mapping[str, Any], release: str = "1.16", *, strict:
     """
     if problems := type_problems(document, release, (V1ALPHA1,)):
         raise ConfigError(problems)
+    written, notes, problems = _decoded(document, CONFIGURATION_V1ALPHA1, release, strict=strict)
+    if problems := [*problems, *_plugin_problems(written, release)]:
+        raise ConfigError(problems)
+    return msgspec.structs.replace(_completed(written), notes=notes)
+
+
+def _decoded(
+    document: Mapping[str, Any], keys: Struct, release: str, *, strict: bool
+) -> tuple[Mapping[str, Any], tuple[str, ...], list[str]]:
+    """(attribute → what is written, what is ignored of it, what is wrong with it)."""
     decoder = GoDecoder(outer=0)
-    written = decoder.decode(CONFIGURATION_V1ALPHA1, without_type(document))
+    written: Mapping[str, Any] = decoder.decode(keys, without_type(document))
     problems = [*map(str, decoder.faults)]
     if strict:
         problems += (*map(unknown_problem, decoder.unknown), *text_problems(document))
-    problems += (*_lock_problems(written), *_source_problems(written), *_plugin_problems(written, release))
+    problems += (*_lock_problems(written), *_source_problems(written))
+    ignored = (*ignored_notes(decoder.unknown, release), *text_notes(document, release))
+    return written, (*ignored, *_source_notes(written)), problems
+
+
+# --- as a configuration with profiles ------------------------------------------------------
+
+AFFINITY = "InterPodAffinity"
+WEIGHT = "hardPodAffinitySymmetricWeight"
+
+
+def lifted_v1alpha1(document: Mapping[str, Any], release: str, *, strict: bool = False) -> Lifted:
+    """What 1.18 makes of it: one profile of v1alpha2, in whose preScore stand the plugins of postFilter.
+
+    The document's apiVersion and kind are known to be right. Raises ConfigError with every fault and its path. strict:
+    as in ``read_v1alpha1``. Upstream: Convert_v1alpha1_KubeSchedulerConfiguration_To_config_KubeSchedulerConfiguration.
+    """
+    given, notes, problems = _decoded(document, CONFIGURATION_1_18, release, strict=strict)
     if problems:
         raise ConfigError(problems)
-    notes = (*ignored_notes(decoder.unknown, release), *text_notes(document, release))
-    return msgspec.structs.replace(_completed(written), notes=notes)
+    plugins: dict[str, PluginSet] | None = given.get("plugins")
+    entries = list(given.get("plugin_config", ()))
+    places = [("profiles[0].plugins.preScore", "plugins.postFilter"), ("profiles[0].", "")]
+    weight = given.get("hard_pod_affinity_symmetric_weight")
+    if weight is not None:
+        place = f"profiles[0].pluginConfig[{len(entries)}]"
+        places = [(f"{place}.args.hardPodAffinityWeight", WEIGHT), (place, WEIGHT), *places]
+        entries.append({"name": AFFINITY, "args": {"hardPodAffinityWeight": weight}})
+    profile = {
+        "scheduler_name": given.get("scheduler_name"),
+        "plugins": plugins and {"preScore" if name == "postFilter" else name: one for name, one in plugins.items()},
+        "plugin_config": entries,
+    }
+    election = {**given.get("leader_election", {})}
+    for what in ("name", "namespace"):
+        election[f"resource_{what}"] = election.get(f"resource_{what}") or election.get(f"lock_object_{what}")
+    said = {
+        **given,
+        "leader_election": {name: value for name, value in election.items() if value is not None} or None,
+        "profiles": [profile],
+    }
+    source = {"provider": None, "policy_file": None, "policy_configmap": None, **_source(given.get("source", {}))}
+    return Lifted(
+        document={"apiVersion": V1ALPHA2, "kind": KIND, **written(CONFIGURATION[V1ALPHA2], said)},
+        notes=notes,
+        places=tuple(places),
+        **source,
+    )
+
+
+BESIDE_POLICY = "using {} and Policy simultaneously is not supported; say it in the policy"
+"""Release 1.18."""
+
+
+def refuse_policy_in(lifted: Lifted) -> None:
+    """Raises ConfigError for a v1alpha1 configuration that names a policy and says something of plugins besides.
+
+    A weight of required pod affinity is such a thing. Upstream: 1.18 createFromConfig.
+    """
+    (profile,) = lifted.document["profiles"]
+    if profile.get("plugins") is not None:
+        raise ConfigError(f"plugins: {BESIDE_POLICY.format('Plugins')}")
+    if profile.get("pluginConfig"):
+        written = lifted.own("profiles[0].pluginConfig[0]").removesuffix("[0]")
+        raise ConfigError(f"{written}: {BESIDE_POLICY.format('PluginConfig')}")
 
 
 # --- faults --------------------------------------------------------------------------------
@@ -207,9 +294,20 @@ def _lock_problems(written: Mapping[str, Any]) -> Iterator[str]:
 
 def _source_problems(written: Mapping[str, Any]) -> Iterator[str]:
     """A policy of nowhere: the release ends with ``no policy``, as nothing says where it is."""
-    policy = written.get("source", {}).get("policy")
-    if policy is not None and not policy:
+    source = written.get("source", {})
+    policy = source.get("policy")
+    if policy is None:
+        return
+    if not policy and not source.get("provider"):
         yield "algorithmSource.policy: it needs file.path or configMap.name"
+    if source.get("provider") == "":
+        yield "algorithmSource.provider: it is empty, and still goes before the policy; leave it out"
+
+
+def _source_notes(written: Mapping[str, Any]) -> Iterator[str]:
+    source = written.get("source", {})
+    if source.get("policy") is not None and source.get("provider"):
+        yield "algorithmSource.policy: it has no effect beside algorithmSource.provider"
 
 
 def _plugin_problems(written: Mapping[str, Any], release: str) -> Iterator[str]:
@@ -240,9 +338,9 @@ def _completed(written: Mapping[str, Any]) -> V1Alpha1Config:
 
 
 def _source(written: Mapping[str, Any]) -> dict[str, Any]:
-    """The file counts where both are named; a policy goes before a provider."""
+    """A provider goes before a policy, and of a policy its file before its ConfigMap. Upstream: ``scheduler.New``."""
     policy = written.get("policy")
-    if policy is None:
+    if policy is None or written.get("provider"):
         return {"provider": written.get("provider") or "DefaultProvider"}
     if "file" in policy:
         return {"policy_file": policy["file"].get("path", "")}

@@ -19,9 +19,11 @@ from kubecel.api_names import go_quote
 from kubescheduler.config.component import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import refuse_policy_beside
+from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view
-from kubescheduler.engine.engine_flags import ALL_NODES
+from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS
+from kubescheduler.engine.v1alpha1_engine import lifted_component, refuse_policy_elsewhere, with_source_of
 from kubescheduler.extender.encoding import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
@@ -319,6 +321,9 @@ def framework_engine_for(
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
         return framework_engine(policies.read(policy, gates, plugins=rules.plugins), flags, policies.from_policy)
     name = provider or DEFAULT_PROVIDER
+    if component is not None and (lifted := lifted_component(msgspec.structs.replace(flags, component=component))):
+        refuse_policy_elsewhere(lifted)
+        name = lifted.provider or name
     if policies is None and name != DEFAULT_PROVIDER:
         raise ConfigError(f"release {flags.release} knows no provider {name}; give it a KubeSchedulerConfiguration")
     prefix = rules.cannot_make if policies is None else policies.from_provider(name)
@@ -351,6 +356,12 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
     """Of a release that reads policies, and perhaps providers, too."""
     if given := flags.options_given(*policies.gone):
         raise ConfigError(f"unknown flag: {option}: {INSTEAD.format(flags.release)}" for option in given)
+    has_config = flags.config_file is not None or flags.component is not None
+    lifted = lifted_component(flags)
+    if lifted is not None:
+        flags = with_source_of(flags, lifted, notice)
+    elif has_config and not policies.beside_configuration:
+        flags = _without_source(flags, notice)
     source = policies.source(
         provider=flags.provider,
         policy_file=flags.policy_file,
@@ -363,22 +374,47 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         raise ConfigError(error)
     policy = source.read_policy() if flags.policy is None else flags.policy
     if policy is not None:
-        if flags.config_file is not None:
+        if lifted is not None:
+            refuse_policy_in(lifted)
+        elif flags.config_file is not None:
             refuse_policy_beside(read_configuration(Path(flags.config_file))[0])
+        elif weight not in (None, 1) and not policies.beside_configuration:
+            raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {BESIDE_POLICY.format('PluginConfig')}")
         place = source.policy_configmap or source.policy_file or "policy"
         try:
             checked = policies.check(policy, gates, plugins=form.plugins, notice=notice, strict=flags.strict)
-            return _called(flags, checked, notice)
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
+        return _called(flags, _beside(_component_config(flags), checked) if has_config else checked, notice)
     provider = source.provider or DEFAULT_PROVIDER
-    if flags.config_file is not None or flags.component is not None:
+    if has_config:
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
         return _called(flags, _component_config(flags, provider), notice)
     policies.profile(provider, gates, providers=form.providers, plugins=form.plugins, hint=True)
     config = default_config(form, gates, provider, points=plugin_points(flags))
     return _called(flags, _with_hard_weight(config, weight), notice)
+
+
+def _without_source(flags: EngineFlags, notice: Notice) -> EngineFlags:
+    """Without the provider and the policy that have no effect beside a configuration."""
+    fields = ("provider", "policy_file", "policy_configmap", "use_legacy_policy_config")
+    for option in flags.options_given(*fields):
+        notice(f"{option} has no effect beside --config")
+    unsaid = {field: DEFAULTS[field] for field in (*fields, "policy")}
+    return msgspec.structs.replace(flags, **unsaid)
+
+
+def _beside(config: SchedulerConfig, policy: SchedulerConfig) -> SchedulerConfig:
+    """What a policy makes of the one profile and of the extenders of a configuration, which says all else."""
+    (profile,), (own,) = policy.profiles, config.profiles
+    plugins = {
+        point: enabled
+        for point, enabled in profile.plugins.items()
+        if not config.disable_preemption or point is not Point.POST_FILTER
+    }
+    profile = msgspec.structs.replace(profile, scheduler_name=own.scheduler_name, plugins=plugins)
+    return msgspec.structs.replace(config, profiles=(profile,), extenders=policy.extenders, document=policy.document)
 
 
 def _called(flags: EngineFlags, config: SchedulerConfig, notice: Notice) -> SchedulerConfig:
@@ -429,6 +465,7 @@ def _component_config(flags: EngineFlags, provider: str = DEFAULT_PROVIDER) -> S
         source=source,
         points=points,
         feature_gates=gates,
+        strict=flags.strict,
     )
 
 

@@ -1,4 +1,4 @@
-"""What release 1.16 does with a component configuration: the flags that say the same, and what no flag says."""
+"""What 1.16 and 1.18 do with a configuration of v1alpha1: the flags that say the same, and what no flag says."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.component.component_format import ConfigMapName, Lifted
+from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
 from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
-from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config
+from kubescheduler.config.v1alpha1 import V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, spoken
@@ -52,25 +54,15 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
 
 
 def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]) -> Flags:
-    """The flags that say what the configuration does. Raises ConfigError for a policy that is nowhere.
-
-    A policy is looked for where the configuration says, and beside the configuration; ``--policy-config-file`` and
-    ``--policy-configmap`` stand for what it names in a cluster or on another machine.
-    """
+    """The flags that say what a configuration does to 1.16. Raises ConfigError for a policy that is nowhere."""
     name = flags.config_file or "config"
     for note in config.notes:
         notice(f"{name}: {note}")
-    for option in flags.options_given(*UNUSED):
-        notice(f"{option} has no effect beside --config")
     percentage = flags.percentage_of_nodes_to_score
     if percentage == ALL_NODES and config.percentage_of_nodes_to_score:
         percentage = config.percentage_of_nodes_to_score
     return msgspec.structs.replace(
-        flags,
-        provider=config.provider,
-        policy_file=_policy_file(flags, config, notice),
-        policy_configmap=_policy_configmap(flags, config),
-        use_legacy_policy_config=False,
+        with_source_of(flags, config, notice),
         hard_pod_affinity_symmetric_weight=config.hard_pod_affinity_symmetric_weight,
         percentage_of_nodes_to_score=percentage,
         config_file=None,
@@ -78,7 +70,25 @@ def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]
     )
 
 
-def _policy_file(flags: EngineFlags, config: V1Alpha1Config, notice: Callable[[str], None]) -> str | None:
+def with_source_of(flags: Flags, config: V1Alpha1Config | Lifted, notice: Callable[[str], None]) -> Flags:
+    """The flags with the provider or policy that a configuration names. Raises ConfigError for a policy that is
+    nowhere.
+
+    A policy is looked for where the configuration says, and beside the configuration; ``--policy-config-file`` and
+    ``--policy-configmap`` stand for what it names in a cluster or on another machine.
+    """
+    for option in flags.options_given(*UNUSED):
+        notice(f"{option} has no effect beside --config")
+    return msgspec.structs.replace(
+        flags,
+        provider=config.provider,
+        policy_file=_policy_file(flags, config, notice),
+        policy_configmap=_policy_configmap(flags, config),
+        use_legacy_policy_config=False,
+    )
+
+
+def _policy_file(flags: EngineFlags, config: V1Alpha1Config | Lifted, notice: Callable[[str], None]) -> str | None:
     path = config.policy_file
     if path is None:
         if flags.policy_file is not None:
@@ -99,7 +109,7 @@ def _policy_file(flags: EngineFlags, config: V1Alpha1Config, notice: Callable[[s
     return path
 
 
-def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config) -> str | None:
+def _policy_configmap(flags: EngineFlags, config: V1Alpha1Config | Lifted) -> str | None:
     wanted = config.policy_configmap
     if wanted is None or flags.policy is not None:
         return None
@@ -132,11 +142,37 @@ def component_alone(flags: EngineFlags, document: Mapping[str, Any]) -> V1Alpha1
     One that names a policy is refused: nobody can say what stands in it.
     """
     config = _decoded(flags, document)
+    refuse_policy_elsewhere(config)
+    return config
+
+
+def refuse_policy_elsewhere(config: V1Alpha1Config | Lifted) -> None:
+    """Raises ConfigError for a configuration that names a policy, where nothing but the configuration is given."""
     if config.provider is None:
         place = config.policy_file or config.policy_configmap
         named = f"{place.namespace}/{place.name}" if isinstance(place, ConfigMapName) else place
         raise ConfigError(f"algorithmSource.policy: it is elsewhere, in {named}; give the policy itself in its place")
-    return config
+
+
+def lifted_component(flags: EngineFlags) -> Lifted | None:
+    """What ``--config`` comes to in 1.18 if it is of an apiVersion that names its algorithm; None for any other.
+
+    Raises ConfigError with every fault.
+    """
+    lifts = flags.record.framework_rules.component.lifts
+    if not lifts or (flags.config_file is None and flags.component is None):
+        return None
+    if flags.component is not None:
+        document, name = configuration_in(flags.component, "config")
+    else:
+        document, name = read_configuration(Path(flags.config_file or ""))
+    lift = lifts.get(document.get("apiVersion") or "")
+    if lift is None or document.get("kind") != KIND:
+        return None
+    try:
+        return lift(document, flags.release, strict=flags.strict)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
 def component_notes(flags: EngineFlags, document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -342,6 +342,9 @@ class PolicyRules(msgspec.Struct, frozen=True, eq=False):
     """How plugins are made of a policy."""
     gone: tuple[str, ...] = ()
     """Fields of flags that the release no longer has beside policies."""
+    beside_configuration: bool = True
+    """Flags that name a policy or provider count beside a component configuration, and args are passed over beside a
+    policy; otherwise the flags are passed over, and args are refused."""
 
 
 class FrameworkRules(msgspec.Struct, frozen=True, eq=False):

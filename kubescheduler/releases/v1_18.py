@@ -37,6 +37,7 @@ from kubescheduler.config.policy.policy_1_20_source import (
     hard_weight_error_1_20,
     profile_for_provider_1_20,
 )
+from kubescheduler.config.v1alpha1 import lifted_v1alpha1
 from kubescheduler.core.filter_results import fit_error_1_16
 from kubescheduler.core.selection import ReservoirTie, nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20
@@ -321,6 +322,7 @@ POLICIES = PolicyRules(
     from_policy=FROM_POLICY_1_20,
     defaults=DEFAULT_LISTS_1_18,
     plugins=POLICY_PLUGINS,
+    beside_configuration=False,
 )
 
 FRAMEWORK = FrameworkRules(
@@ -415,11 +417,11 @@ CHANGES = (
     ),
     Change(
         "configurations-of-v1alpha2",
-        "Component configurations are v1alpha2, with profiles.",
+        "Component configurations are v1alpha2, with profiles; v1alpha1 is read as one profile, and its plugins count.",
         ChangeKind.CONFIGURATION,
         component(
-            versions=(V1ALPHA2,),
-            left_out=(V1ALPHA1,),
+            versions=(V1ALPHA2, V1ALPHA1),
+            lifts={V1ALPHA1: lifted_v1alpha1},
             refused={V1ALPHA2: frozenset({default_preemption.NAME})},  # it is no plugin yet
         ),
         source="KEP-1451",

@@ -91,13 +91,20 @@ CHANGES = (
             component(
                 native=V1BETA1,
                 versions=(V1BETA1,),
-                left_out=(),
+                lifts={},
                 refused={},
                 reads_any_args=False,
                 finish=finish_1_20,
             ),
             release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
         ),
+    ),
+    Change(
+        "policy-beside-a-configuration",
+        "Flags that name a policy or a provider count beside a component configuration; before, they were passed over, "
+        "and --hard-pod-affinity-symmetric-weight was refused beside a policy.",
+        ChangeKind.POLICY,
+        policies(beside_configuration=True),
     ),
     Change(
         "selector-spread-has-its-name",

@@ -219,10 +219,8 @@ def upgraded(
         before=Emphasis(()),
         after=Emphasis(()),
     )
-    given = {**before.process_defaults, **document}
-    if election := before.process_defaults.get("leaderElection"):
-        given["leaderElection"] = {**election, **(document.get("leaderElection") or {})}
-    result = with_settings(translation, settings_for(target_process(to), given, lambda key: key))
+    settings = settings_for(target_process(to), settings_said(document, before), lambda key: key)
+    result = with_settings(translation, settings)
     result = with_shares(result, _emphases_before(document, before, weights), _checked(result, name))
     result = msgspec.structs.replace(result, notes=grouped((*result.notes, *emphasis_notes(result))))
     if keep_emphasis:
@@ -230,6 +228,14 @@ def upgraded(
         result = emphasis_kept(result)
         result = with_shares(result, old_shares, _checked(result, name))
     return result
+
+
+def settings_said(document: Mapping[str, Any], before: Release) -> dict[str, Any]:
+    """What a document says, and what the release that reads it has another default for."""
+    said = {**before.process_defaults, **document}
+    if election := before.process_defaults.get("leaderElection"):
+        said["leaderElection"] = {**election, **(document.get("leaderElection") or {})}
+    return said
 
 
 def _no_errors(_: ComponentFormat, __: Written, ___: SchedulerConfig, ____: str) -> list[FieldError]:

@@ -12,16 +12,18 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
-from kubescheduler.config.component.config_schema import API_VERSIONS, KIND, V1, V1ALPHA1
+from kubescheduler.config.component.component_format import ComponentFormat, Lifted
+from kubescheduler.config.component.config_schema import ALL, API_VERSIONS, KIND, V1, V1ALPHA1
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
-from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, v1alpha1_document
+from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, refuse_policy_in, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
+from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.lookup import release_named, release_of
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 from kubescheduler.sources.files import items_in
-from kubescheduler.translate.component_upgrade import VERSIONS, reader, upgraded
+from kubescheduler.translate.component_upgrade import VERSIONS, reader, settings_said, upgraded
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
 from kubescheduler.translate.process_upgrade import (
     HYPERKUBE,
@@ -38,7 +40,7 @@ from kubescheduler.translate.process_upgrade import (
 )
 from kubescheduler.translate.target_release import readers
 from kubescheduler.translate.translating import translate
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped, with_places
 
 KINDS = ("Policy", KIND)
 POLICY_KEYS = (
@@ -358,6 +360,8 @@ def _of_document(found: MigrationInput, held: Held, options: MigrationOptions, i
     if held.document.get("kind") != KIND:
         return _translated(_policy(held, options), options)
     version = held.document.get("apiVersion")
+    if version == V1ALPHA1 and (options.release or image) in readers(V1ALPHA1):
+        return _of_lifted(found, held, msgspec.structs.replace(options, release=options.release or image))
     if version in (V1ALPHA1, OLDEST):
         return _of_v1alpha1(found, held, options)
     if not isinstance(version, str) or version not in VERSIONS:
@@ -387,7 +391,7 @@ def _with_notes(translation: Translation, notes: Sequence[Note]) -> Translation:
     return msgspec.structs.replace(translation, notes=grouped((*translation.notes, *notes)))
 
 
-# --- 1.16's configuration ------------------------------------------------------------------
+# --- v1alpha1 ------------------------------------------------------------------------------
 
 
 def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -> Translation:
@@ -395,7 +399,10 @@ def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -
     try:
         config = read_v1alpha1(document)
     except ConfigError as error:
-        raise ConfigError(f"{held.name}: {problem}" for problem in error.problems) from error
+        by_plugins = (
+            document.get("plugins") and f"; if {readers(V1ALPHA1)[0]} ran by it, say --from {readers(V1ALPHA1)[0]}"
+        )
+        raise ConfigError(f"{held.name}: {problem}{by_plugins or ''}" for problem in error.problems) from error
     options = msgspec.structs.replace(options, release="1.16", hard_weight=config.hard_pod_affinity_symmetric_weight)
     if config.provider is not None:
         source = provider_source(config.provider, "1.16", options.gates(), options.hard_weight)
@@ -409,7 +416,52 @@ def _of_v1alpha1(found: MigrationInput, held: Held, options: MigrationOptions) -
     return _with_notes(translation, [Note(NoteKind.CHECK, held.name, text) for text in config.notes])
 
 
-def _named_policy(found: MigrationInput, config: V1Alpha1Config, name: str) -> Held:
+def _of_lifted(found: MigrationInput, held: Held, options: MigrationOptions) -> Translation:
+    """As a release reads it that makes one profile of it."""
+    record = release_named(options.read_by)
+    form = record.framework_rules.component
+    try:
+        lifted = form.lifts[V1ALPHA1](held.document, record.name, strict=False)
+        if lifted.provider is None:
+            refuse_policy_in(lifted)
+        elif error := form.provider_problem(form, lifted.provider):
+            raise ConfigError(error)
+    except ConfigError as error:
+        raise ConfigError(f"{held.name}: {problem}" for problem in error.problems) from error
+    if lifted.provider is not None:
+        document = _with_provider(lifted.document, lifted.provider, form)
+        found_out = upgraded(document, held.name, record.name, options.to, keep_emphasis=options.keep_emphasis)
+        translation = with_places(found_out, lifted.own)
+    else:
+        options = msgspec.structs.replace(options, hard_weight=None)
+        source = _policy(_named_policy(found, lifted, held.name), options)
+        translation = msgspec.structs.replace(_translated(source, options), source=held.name)
+        (profile,) = lifted.document["profiles"]
+        said = {**settings_said(lifted.document, record), "schedulerName": profile.get("schedulerName")}
+        settings = settings_for(options.target, said, lambda key: f"{held.name}: {key}")
+        translation = with_settings(translation, settings)
+    return _with_notes(translation, [Note(NoteKind.CHECK, held.name, text) for text in lifted.notes])
+
+
+def _with_provider(document: Mapping[str, Any], provider: str, form: ComponentFormat) -> dict[str, Any]:
+    """A document of one profile, with what a provider runs in place of the default one."""
+    (profile,) = document["profiles"]
+    plugins = {**(profile.get("plugins") or {})}
+    for point, default in form.providers[DEFAULT_PROVIDER].items():
+        other = form.providers[provider].get(point, ())
+        given = plugins.get(point.value) or {}
+        off = {entry["name"] for entry in given.get("disabled") or ()}
+        gone = [{"name": name} for name in default if name not in other]
+        new = [{"name": name} for name in other if name not in default and not off & {name, ALL}]
+        if gone or new:
+            plugins[point.value] = {
+                "enabled": [*(given.get("enabled") or ()), *new],
+                "disabled": [*(given.get("disabled") or ()), *gone],
+            }
+    return {**document, "profiles": [{**profile, "plugins": plugins}]}
+
+
+def _named_policy(found: MigrationInput, config: V1Alpha1Config | Lifted, name: str) -> Held:
     if config.policy_file is not None:
         held = found.named(config.policy_file)
         if held is None:

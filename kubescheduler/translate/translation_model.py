@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -207,6 +207,21 @@ class Translation(msgspec.Struct, frozen=True):
         """The document as plain data."""
         document: dict[str, Any] = plain(self.document)
         return document
+
+
+def with_places(translation: Translation, own: Callable[[str], str]) -> Translation:
+    """With the places that origins and notes name as ``own`` calls them."""
+    notes = (msgspec.structs.replace(note, path=own(note.path), text=own(note.text)) for note in translation.notes)
+    document = _renamed(translation.document, own)
+    return msgspec.structs.replace(translation, document=document, notes=tuple(notes))
+
+
+def _renamed(value: Any, own: Callable[[str], str]) -> Any:
+    if isinstance(value, WithOrigin):
+        return WithOrigin(_renamed(value.value, own), own(value.origin))
+    if isinstance(value, Mapping):
+        return {key: _renamed(item, own) for key, item in value.items()}
+    return [_renamed(item, own) for item in value] if isinstance(value, list | tuple) else value
 
 
 NoteText = tuple[NoteKind, str, str]

@@ -23,6 +23,42 @@ class UnknownText(Protocol):
     def __call__(self, document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str: ...
 
 
+class ConfigMapName(msgspec.Struct, frozen=True):
+    """Where a ConfigMap is in the cluster."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class Lifted(msgspec.Struct, frozen=True):
+    """A document of an older apiVersion, said in the release's own, and where it says that the algorithm comes from.
+
+    One of provider, policy_file and policy_configmap is set.
+    """
+
+    document: Mapping[str, Any]
+    provider: str | None
+    policy_file: str | None
+    """Its path where kube-scheduler runs."""
+    policy_configmap: ConfigMapName | None
+    notes: tuple[str, ...]
+    """What the release ignores of it."""
+    places: tuple[tuple[str, str], ...]
+    """(place in ``document``, how the older version calls it), the longest first."""
+
+    def own(self, text: str) -> str:
+        """What is said of ``document``, with the places as they are written."""
+        for place, written in self.places:
+            text = text.replace(place, written)
+        return text
+
+
+class Lift(Protocol):
+    """Raises ConfigError with every fault and its path. strict: what the release ignores is a fault."""
+
+    def __call__(self, document: Mapping[str, Any], release: str, *, strict: bool) -> Lifted: ...
+
+
 class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """How one release reads, checks and writes configurations.
 
@@ -35,8 +71,8 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The apiVersion that it writes."""
     versions: tuple[str, ...]
     """The apiVersions that it reads."""
-    left_out: tuple[str, ...] = ()
-    """The apiVersions that the release reads, and that are not read here."""
+    lifts: Mapping[str, Lift] = {}
+    """Those of them that are read as what they come to in ``native``."""
     later: frozenset[str] = frozenset()
     """Keys that its apiVersions got in later releases, such as ``profiles.plugins.multiPoint``."""
     refused: Mapping[str, frozenset[str]] = {}

@@ -20,7 +20,7 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.plugin_record import args_keys
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component.component_format import DocumentRules
+    from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.framework.args.document_schema import Struct
@@ -32,12 +32,12 @@ DEFAULT_PORT = "10251"
 ANY_HOST = "0.0.0.0"
 
 
-def complete(written: Written, release: str) -> SchedulerConfig:
+def complete(written: Written, form: ComponentFormat) -> SchedulerConfig:
     """The configuration with its defaults; ``Profile.sets`` holds what the profiles say, nothing is merged yet."""
     profiling = True if written.enable_profiling is None else written.enable_profiling
     contention = written.enable_contention_profiling
     return SchedulerConfig(
-        release=release,
+        release=form.release,
         profiles=_profiles(written.profiles),
         extenders=written.extenders,
         percentage_of_nodes_to_score=written.percentage_of_nodes_to_score or 0,
@@ -46,7 +46,7 @@ def complete(written: Written, release: str) -> SchedulerConfig:
         parallelism=_or(written.parallelism, 16),
         disable_preemption=written.disable_preemption,
         bind_timeout_seconds=_or(written.bind_timeout_seconds, 600),
-        leader_election=LeaderElection(**said_values(written.leader_election)),
+        leader_election=LeaderElection(**{"resource_lock": form.locks[0], **said_values(written.leader_election)}),
         client_connection=ClientConnection(**said_values(written.client_connection)),
         enable_profiling=profiling,
         enable_contention_profiling=profiling if contention is None else contention,

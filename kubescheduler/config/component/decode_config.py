@@ -242,13 +242,6 @@ _OTHER_DOCUMENTS = {
 
 def version_of(document: Mapping[str, Any], form: ComponentFormat, *, all_problems: bool) -> str:
     """The document's apiVersion. Raises ConfigError when the release does not read such a document."""
-    version = document.get("apiVersion")
-    if document.get("kind") == KIND and version in form.left_out:
-        native = form.native.rpartition("/")[2]
-        raise ConfigError(
-            f"apiVersion: kube-scheduler {form.release} still reads {version}, kubescheduler does not: give it "
-            f"{native}, which says the same; kubescheduler migrate --to {form.release} makes it from this"
-        )
     error = _error(document, form)
     if error is None:
         return str(document["apiVersion"])

@@ -47,7 +47,8 @@ def read_component_config(
     first is read, with a note; strict: they are a fault.
     """
     document, source = read_configuration(path)
-    if problems := text_problems(document) if strict else twice_problems(document):
+    lenient = document.get("apiVersion") in form.lifts
+    if problems := text_problems(document) if strict else () if lenient else twice_problems(document):
         raise ConfigError(f"{source}: {problem}" for problem in problems)
     return component_config_from(
         document,
@@ -57,6 +58,7 @@ def read_component_config(
         source=source,
         points=points,
         feature_gates=feature_gates,
+        strict=strict,
     )
 
 
@@ -69,27 +71,34 @@ def component_config_from(
     source: str = "",
     points: PluginPoints | None = None,
     feature_gates: Mapping[str, bool] | None = None,
+    strict: bool = False,
 ) -> SchedulerConfig:
     """The completed configuration of a document.
 
-    provider: 1.20: the algorithm provider whose plugins the profiles start from. points: of every plugin there is, by
-    default of the release's own. feature_gates: gates that are not named have the release's default. source: where the
-    document comes from, put before every problem.
+    provider: 1.20: the algorithm provider whose plugins the profiles start from, unless the document names one. points:
+    of every plugin there is, by default of the release's own. feature_gates: gates that are not named have the
+    release's default. source: where the document comes from, put before every problem. strict: what the release ignores
+    of an older apiVersion is a fault. A policy that the document names elsewhere does not count here.
 
     Raises ConfigError: with every fault and its path when ``all_problems``, those that the release finds only when it
     builds the plugins among them; else with the release's own text for the faults it reports at once.
     """
+    lifted = None
     try:
         version = version_of(document, form, all_problems=all_problems)
+        if version in form.lifts:
+            lifted = form.lifts[version](document, form.release, strict=strict)
+            document, version, provider = lifted.document, form.native, lifted.provider or provider
         known = points_by_plugin(form.plugins) if points is None else points
         rules = DocumentRules(form, version, provider, known, feature_gates or {})
         decoded = read_written(document, form, version, args_keys(form.plugins, rules.gates))
         config = _checked(decoded, rules) if all_problems else _as_released(decoded, rules)
     except ConfigError as error:
-        if not source:
-            raise
-        raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
+        named = error.problems if lifted is None or not all_problems else map(lifted.own, error.problems)
+        raise ConfigError(f"{source}: {problem}" if source else problem for problem in named) from error
     notes = (*behind_notes(document), *_unused(decoded, config))
+    if lifted is not None:
+        notes = (*lifted.notes, *map(lifted.own, notes))
     written = msgspec.structs.replace(form, native=version)
     return msgspec.structs.replace(config, notes=notes, document=component_document(config, written))
 
@@ -122,7 +131,7 @@ def customises_plugins(document: Mapping[str, Any]) -> bool:
 
 def _complete(written: Written, rules: DocumentRules) -> SchedulerConfig:
     """As it is validated."""
-    return rules.form.merge(rules, complete(written, rules.form.release))
+    return rules.form.merge(rules, complete(written, rules.form))
 
 
 def _as_released(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:

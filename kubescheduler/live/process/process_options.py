@@ -11,13 +11,14 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, component_document
+from kubescheduler.config.component.component_format import ConfigMapName, Lifted
 from kubescheduler.config.component.write_config import document_yaml
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
-from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config, v1alpha1_document
+from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.engine.v1alpha1_engine import component_of_flags, read_component
+from kubescheduler.engine.v1alpha1_engine import component_of_flags, lifted_component, read_component
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
@@ -109,6 +110,8 @@ SOURCES = ("algorithm-provider", "policy-config-file", "policy-configmap", "use-
 """Flags that say where the algorithm comes from."""
 COMPLETED_FROM = 2
 """The verbosity from which 1.20 keeps its profiles completed."""
+NO_POLICY = {"apiVersion": "v1", "kind": "Policy"}
+"""Stands for one that is not read yet."""
 BESIDES = ("scheduler-name", "hard-pod-affinity-symmetric-weight", "address", "port")
 """Other flags that a file replaces."""
 
@@ -182,47 +185,55 @@ def of_framework(spec: EngineSpec, flags: FlagValues, notice: Notice) -> Configu
     legacy, form = spec.record.reads_policies, spec.record.framework_rules.component
     if spec.config_file is not None:
         _check_file(spec)
-    if legacy:
+    lifted = _bare(lambda: lifted_component(spec), spec)
+    counts = spec.config_file is None or not legacy or spec.record.framework_rules.policy_rules.beside_configuration
+    if legacy and counts:
         spec = _with_source(spec, flags) if spec.config_file else _with_legacy_flags(spec, flags)
 
     def whole(spec: EngineSpec) -> SchedulerConfig:
         return _whole(spec, flags, legacy=legacy)
 
-    config = _bare(lambda: whole(spec), spec)
+    named = None if lifted is None else lifted.policy_configmap
+    config = _bare(lambda: whole(spec if named is None else msgspec.structs.replace(spec, policy=NO_POLICY)), spec)
     if spec.config_file is not None:
-        for note in ignored_beside_file(flags, (*BESIDES, *CONNECTION, *(ELECTION if legacy else ()))):
+        idle = (*(() if counts else SOURCES), *BESIDES, *CONNECTION, *(ELECTION if legacy else ()))
+        for note in ignored_beside_file(flags, idle):
             notice(note)
     return Configured(
         spec=spec,
         config=config,
         document=lambda spec: component_document(whole(spec), form),
         addresses=(config.healthz_bind_address, config.metrics_bind_address) if legacy else None,
-        policy_place=_configmap(flags) if legacy else None,
-        shown=partial(as_given, spec.config_file, flags) if legacy else _whole_document,
+        policy_place=_configmap(flags) if legacy and counts else named,
+        shown=partial(as_given, spec.config_file, flags, lifted) if legacy else _whole_document,
         delays_cache=config.delay_cache_until_active,
     )
 
 
-def as_given(config_file: str | None, flags: FlagValues, document: dict[str, Any]) -> dict[str, Any]:
+def as_given(
+    config_file: str | None, flags: FlagValues, lifted: Lifted | None, document: dict[str, Any]
+) -> dict[str, Any]:
     """The configuration as 1.20 keeps it: with the profiles that are given, and where the algorithm comes from.
 
     Profiles are completed where the log says them (``-v 2``). Upstream: LogOrWriteConfig, DeprecatedOptions.ApplyTo.
     """
-    shown = {**document, "algorithmSource": _algorithm_source(flags)}
+    shown = {**document, "algorithmSource": _algorithm_source(flags, lifted)}
     if flags["v"] < COMPLETED_FROM:
-        given = _given_profiles(config_file, flags)
+        given = lifted.document["profiles"] if lifted is not None else _given_profiles(config_file, flags)
         shown["profiles"] = [_given_profile(*pair) for pair in zip(given, document["profiles"], strict=False)]
     return shown
 
 
-def _algorithm_source(flags: FlagValues) -> dict[str, Any]:
-    """By flags, else the default provider."""
-    place, file = _configmap(flags), flags["policy-config-file"]
+def _algorithm_source(flags: FlagValues, lifted: Lifted | None) -> dict[str, Any]:
+    """By a configuration that names it, by flags, else the default provider."""
+    place, file, provider = _configmap(flags), flags["policy-config-file"], flags["algorithm-provider"]
+    if lifted is not None:
+        place, file, provider = lifted.policy_configmap, lifted.policy_file, lifted.provider
     if place is None and file:
         return {"policy": {"file": {"path": file}}}
     if place is not None:
         return {"policy": {"configMap": {"namespace": place.namespace, "name": place.name}}}
-    return {"provider": flags["algorithm-provider"] or "DefaultProvider"}
+    return {"provider": provider or "DefaultProvider"}
 
 
 def _given_profiles(config_file: str | None, flags: FlagValues) -> list[dict[str, Any]]:

@@ -168,6 +168,42 @@ def test_the_policy_beside_it(source: dict[str, Any]) -> None:
         moved(older)
 
 
+def test_v1alpha1_of_1_18() -> None:
+    """Its plugins come along, the provider's and a policy's too, and each line says where it was written."""
+    older = configuration(
+        "v1alpha1",
+        algorithmSource={"provider": "ClusterAutoscalerProvider"},
+        plugins={"postFilter": {"disabled": [{"name": "TaintToleration"}]}},
+        hardPodAffinitySymmetricWeight=9,
+        disablePreemption=True,
+    )
+    translation = moved(older, release="1.18", to="1.20")
+    (found,) = translation.plain()["profiles"]
+    assert translation.from_release == "1.18"
+    assert found["plugins"]["preScore"] == {"disabled": [{"name": "TaintToleration"}]}
+    assert found["plugins"]["postFilter"] == {"disabled": [{"name": "DefaultPreemption"}]}
+    assert found["pluginConfig"] == [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 9}}]
+    assert {"name": "NodeResourcesMostAllocated"} in found["plugins"]["score"]["enabled"]
+    text = translation_yaml(translation)
+    assert "plugins.postFilter.disabled" in text
+    assert "profiles[0]." not in text
+    with pytest.raises(ConfigError, match=r"there is no plugin Mine: .*; if 1\.18 ran by it, say --from 1\.18$"):
+        moved(configuration("v1alpha1", plugins={"score": {"enabled": [{"name": "Mine"}]}}))
+
+
+def test_a_policy_of_v1alpha1_in_1_18() -> None:
+    """The policy says the plugins, the configuration the rest; what 1.18 refuses beside it is refused."""
+    source = {"policy": {"configMap": {"name": "p"}}}
+    older = configuration("v1alpha1", algorithmSource=source, schedulerName="mine", percentageOfNodesToScore=30)
+    document = moved(older, configmap("p", policy__cfg=POLICY), release="1.18").plain()
+    assert weights(profile(document))["NodeResourcesFit"] == 3
+    assert (document["percentageOfNodesToScore"], profile(document).scheduler_name) == (30, "mine")
+    weighed = {**older, "hardPodAffinitySymmetricWeight": 9}
+    with pytest.raises(ConfigError, match="hardPodAffinitySymmetricWeight: using PluginConfig and Policy"):
+        moved(weighed, configmap("p", policy__cfg=POLICY), release="1.18")
+    assert moved(weighed, configmap("p", policy__cfg=POLICY)).from_release == "1.16"
+
+
 # --- ConfigMaps and manifests --------------------------------------------------------------
 
 

@@ -23,16 +23,6 @@ def failure(found: dict[str, Any], release: str, *, all_problems: bool) -> tuple
 # --- kind and apiVersion -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("all_problems", [False, True])
-def test_a_version_that_only_the_real_release_reads(all_problems: bool) -> None:
-    """Nothing is said of the release that is not so, and what to give instead is there."""
-    [text] = failure({"apiVersion": f"{GROUP}/v1alpha1", "kind": KIND}, "1.18", all_problems=all_problems)
-    assert text.startswith("apiVersion: kube-scheduler 1.18 still reads")
-    assert text.endswith("kubescheduler migrate --to 1.18 makes it from this")
-    [text] = failure({"apiVersion": f"{GROUP}/v1alpha1", "kind": KIND}, "1.19", all_problems=True)
-    assert text.startswith(f"apiVersion: release 1.19 does not read {GROUP}/v1alpha1")
-
-
 OTHER_DOCUMENTS: list[Any] = [
     pytest.param("1.36", {}, "Object 'apiVersion' is missing in '{}'", id="empty"),
     pytest.param(

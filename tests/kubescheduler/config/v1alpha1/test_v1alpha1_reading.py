@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.v1alpha1 import ConfigMapName, V1Alpha1Config, read_v1alpha1, v1alpha1_document
+from kubescheduler.config.component.component_format import ConfigMapName
+from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, v1alpha1_document
 from kubescheduler.framework.contract.profile import LeaderElection
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -42,9 +43,9 @@ MAP = {"policy": {"configMap": {"name": "p"}}}
         ({"provider": "ClusterAutoscalerProvider"}, ("ClusterAutoscalerProvider", None, None)),
         (FILE, (None, "/etc/policy.cfg", None)),
         (MAP, (None, None, ConfigMapName("kube-system", "p"))),
-        ({**FILE, "provider": "DefaultProvider"}, (None, "/etc/policy.cfg", None)),
+        ({**FILE, "provider": "DefaultProvider"}, ("DefaultProvider", None, None)),
     ],
-    ids=["nothing", "provider", "file", "configmap", "policy-before-provider"],
+    ids=["nothing", "provider", "file", "configmap", "provider-before-policy"],
 )
 def test_algorithm_source(source: dict[str, Any], expected: tuple[Any, ...]) -> None:
     """A provider, a file or a ConfigMap, of kube-system unless it says otherwise."""
@@ -97,9 +98,10 @@ def test_unknown_keys() -> None:
             "ResourceName and LockObjectName are both set and do not match, ResourceName: b, LockObjectName: a",
         ),
         (document(algorithmSource={"policy": {}}), "algorithmSource.policy: it needs file.path or configMap.name"),
+        (document(algorithmSource={**FILE, "provider": ""}), "algorithmSource.provider: it is empty, and still goes"),
         (document(plugins={"score": {"enabled": [{"name": "Mine"}]}}), "there is no plugin Mine"),
     ],
-    ids=["version", "group", "policy", "type", "lock", "no-policy", "plugin"],
+    ids=["version", "group", "policy", "type", "lock", "no-policy", "no-provider", "plugin"],
 )
 def test_faults(found: dict[str, Any], text: str) -> None:
     """Each says where and what."""
