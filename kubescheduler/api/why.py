@@ -230,7 +230,8 @@ def why_of(
     unplaced = decision.host is None and decision.tried and not gave_up(decision)
     hints = None
     if unplaced and not pod.node_name:  # in a cache of its own: the decision is explained by this one
-        hints = HintSearch(engine, cache_for(engine, cluster.objects)).hints(pod, top=top)
+        search = HintSearch(engine, cache_for(engine, cluster.objects))
+        hints = search.hints(pod, top=top, quick=True, message=decision.message)
     return Why(pod, decision, beside, hints, gang_members(engine, cluster, pod), _reported(cluster, pod))
 
 

@@ -65,12 +65,13 @@ class GenericScheduler:
         thorough: bool = False,
         enqueued: bool = False,  # noqa: ARG002
         in_sequence: bool = False,  # noqa: ARG002
+        reports: bool = True,  # noqa: ARG002
     ) -> Decision:
         """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
 
         thorough: score also when just one node fits (releases return that node unscored), and judge by idle
-        predicates too. preempt: when nothing fits, also say what preemption would do. enqueued: without meaning
-        here, no predicate holds pods back from the queue.
+        predicates too. preempt: when nothing fits, also say what preemption would do. enqueued, in_sequence, reports:
+        without meaning here, where no plugin holds pods back, keeps anything or adds to the message.
         """
         if text := self.foreign(pod):
             return self._left_alone(pod, text)

@@ -51,6 +51,7 @@ class PodScheduler(Protocol):
         thorough: bool = False,
         enqueued: bool = False,
         in_sequence: bool = False,
+        reports: bool = True,
     ) -> Decision:
         """Where the pod goes, and why: see GenericScheduler.decide and ProfiledScheduler.decide."""
 

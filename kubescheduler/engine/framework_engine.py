@@ -234,6 +234,7 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         thorough: bool = False,
         enqueued: bool = False,
         in_sequence: bool = False,
+        reports: bool = True,
     ) -> Decision:
         """Where the pod goes by the profile that it names, with the release's own message.
 
@@ -242,7 +243,8 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         say whom preemption would evict. thorough: score also when just one node fits, run every Filter on every node,
         and try no nominated node first. enqueued: the pod has left the queue, PreEnqueue plugins are not asked.
         in_sequence: it is the next of pods that are decided and placed one after the other, while time stands still,
-        so that what 1.36 keeps from the pod before counts.
+        so that what 1.36 keeps from the pod before counts. reports: the message also has what PostFilter plugins say;
+        most of the time of a pod that fits nowhere goes into that.
         """
         try:
             text = self.foreign(pod) or ("" if enqueued else self.gate(pod))
@@ -251,7 +253,7 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         if text:
             return attrs.evolve(self._given_up(pod, text), tried=False)
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
-        reports = scheduler.rules.reports_post_filter and not thorough
+        reports = reports and scheduler.rules.reports_post_filter and not thorough
         turn = Turn(self._numbers.take(), 0.0) if in_sequence else None
         decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough, turn=turn)
         if preempt or (decision.preemption is None and decision.nominated is None):

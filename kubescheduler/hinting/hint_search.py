@@ -28,7 +28,20 @@ from kubescheduler.hinting.node_proposals import (
     with_moves,
 )
 from kubescheduler.hinting.pod_proposals import pod_candidates, priority_scale
-from kubescheduler.hinting.proposals import Candidate, Goal, Hint, PodHints, Proposal, Scale
+from kubescheduler.hinting.proposals import (
+    CLUSTER,
+    CONFIGURATION,
+    NODE,
+    POD,
+    RUNNING,
+    TARGETS,
+    Candidate,
+    Goal,
+    Hint,
+    PodHints,
+    Proposal,
+    Scale,
+)
 from kubescheduler.hinting.trials import Trials, as_read, changed_nodes
 
 
@@ -159,6 +172,9 @@ def largest(candidate: Candidate) -> Proposal:
 
 GROUPS = 200
 """Groups of nodes that are alike whose nodes' changes are tried, the largest first."""
+LARGE = 1000
+"""Nodes; in a cluster of more, whom a pod could evict takes many times what a decision does."""
+LEFT_OUT = "evictions, priorities and two changes at a time were not tried, as the cluster is large; `hint` tries them"
 
 
 class HintSearch:
@@ -170,13 +186,23 @@ class HintSearch:
         self._scheduler: PodScheduler = engine.scheduler(cache)
 
     def hints(
-        self, pod: Pod, *, node: str = "", top: int | None = None, pairs: bool = True, others: Sequence[Pod] = ()
+        self,
+        pod: Pod,
+        *,
+        node: str = "",
+        top: int | None = None,
+        pairs: bool = True,
+        others: Sequence[Pod] = (),
+        quick: bool = False,
+        message: str = "",
     ) -> PodHints:
         """What would make a pod fit, the smallest change first.
 
         node: the node that it is to go to. top: at most so many hints. pairs: also two changes at a time, of which
         neither does it alone. others: pods that are alike and fit nowhere either; of one more node it is then said how
-        many of them hold all. Raises InputError for a node that is not there.
+        many of them hold all. quick: in a large cluster, leave out what takes long and what is smaller was found
+        instead of: ``left_out`` says so then. message: the release's words for why the pod goes nowhere, where
+        somebody has asked already. Raises InputError for a node that is not there.
         """
         row = self.cache.columns.row_of.get(node, -1)
         if node and (row < 0 or self.cache.columns.nodes[row] is None):
@@ -184,15 +210,15 @@ class HintSearch:
             raise InputError(f"there is no node {node} in the cluster{nearest(node, known)}")
         goal = Goal(node)
         pod = as_read(pod, self.cache)
-        trials = Trials(self.engine, self.cache, pod, goal, self._scheduler)
+        trials = Trials(self.engine, self.cache, pod, goal, self._scheduler, reports=not message)
         base = trials.base
-        out = PodHints(pod, goal, base.host, base.message)
+        out = PodHints(pod, goal, base.host, base.message if base.host is not None else message or base.message)
         if gave_up(base):
             made = created(trials)
             return attrs.evolve(out, hints=tuple(made[:top]), errors=() if made else tuple(trials.errors))
         if goal.host(base, preempts=False) is not None:
             return attrs.evolve(out, reached=True)
-        found, left_out = _found(trials, pairs=pairs)
+        found, left_out = _found(trials, pairs=pairs, top=top, quick=quick)
         found.sort(key=lambda hint: hint.rank)
         shown = [self._for_all(hint, (pod, *others)) if others else hint for hint in found[:top]]
         return attrs.evolve(
@@ -212,11 +238,11 @@ class HintSearch:
         count = 0
         with ExitStack() as stack:
             for pod in pods:
-                host = self._scheduler.decide(pod).host
+                host = self._scheduler.decide(pod, reports=False).host
                 if host is None:
                     more = another(self.cache, added)
                     stack.enter_context(changed_nodes(self.cache, [attrs.evolve(hint.changes[0], added=more)]))
-                    host, count = self._scheduler.decide(pod).host, count + 1
+                    host, count = self._scheduler.decide(pod, reports=False).host, count + 1
                 if host is None:
                     return hint
                 self.cache.assume_pod(pod, host)
@@ -224,30 +250,47 @@ class HintSearch:
         return attrs.evolve(hint, nodes_for_all=count)
 
 
-def _found(trials: Trials, *, pairs: bool) -> tuple[list[Hint], str]:
-    """The hints, and what was left out."""
-    found, of_pod = single_changes(trials, pod_candidates(trials))
+def _found(trials: Trials, *, pairs: bool, top: int | None, quick: bool) -> tuple[list[Hint], str]:
+    """The hints, and what was left out. What can only be larger than the ``top`` smallest is not searched for."""
+    found: list[Hint] = []
+
+    def enough(target: str) -> bool:
+        """Whether there are ``top`` single changes of this target, or of one that is listed before it."""
+        largest = (1, TARGETS.index(target))
+        return top is not None and sum(hint.rank[:2] <= largest for hint in found) >= top
+
+    alone, of_pod = single_changes(trials, pod_candidates(trials))
+    found += alone
+    if enough(POD):
+        return found, ""
     found += created(trials)
-    if not trials.base.tried:
-        of_two = Pairs(trials)
-        of_two.of_pod(of_pod if pairs else ())
+    of_two = Pairs(trials)
+    if not trials.base.tried or enough(CLUSTER):
+        of_two.of_pod(of_pod if pairs and not enough(CLUSTER) else ())
         return found + of_two.found, of_two.left_out
+    alike = node_groups(trials)
+    groups = [NodeChanges.of(trials, group) for group in alike[:GROUPS]]
+    more = len(alike) - GROUPS
+    rest = f"changes of nodes in {more} more groups of nodes that differ were not tried" if more > 0 else ""
+    found += [hint for group in groups for hint in group.found]
+    found += _first(trials, islice(copies(trials, [group.nodes for group in groups]), GROUPS))
+    if enough(NODE):
+        return found, rest
+    if quick and found and trials.cache.columns.node_count > LARGE:
+        found += single_changes(trials, (*checks_off(trials), *weights(trials)))[0]
+        return found, "; ".join(filter(None, (rest, LEFT_OUT)))
     priority = priority_scale(trials)
     by_priority = None if priority is None else trials.smallest(priority)
     found += [] if by_priority is None else [by_priority]
-    alike = node_groups(trials)
-    groups = [NodeChanges.of(trials, group) for group in alike[:GROUPS]]
-    found += [hint for group in groups for hint in group.found]
-    found += _first(trials, islice(copies(trials, [group.nodes for group in groups]), GROUPS))
-    found += single_changes(trials, (*checks_off(trials), *weights(trials)))[0]
     found += [with_moves(trials, hint) for hint in single_changes(trials, evictions(trials))[0]]
-    of_two = Pairs(trials)
-    if pairs:
+    if enough(RUNNING):
+        return found, rest
+    found += single_changes(trials, (*checks_off(trials), *weights(trials)))[0]
+    if pairs and not enough(CONFIGURATION):
+        of_two = Pairs(trials)
         of_two.of_pod(of_pod)
         of_two.with_nodes(of_pod, groups)
-    rest = f"changes of nodes in {len(alike) - GROUPS} more groups of nodes that differ were not tried"
-    left_out = [of_two.left_out, rest if len(alike) > GROUPS else ""]
-    return found + of_two.found, "; ".join(filter(None, left_out))
+    return found + of_two.found, "; ".join(filter(None, (of_two.left_out, rest)))
 
 
 def _first(trials: Trials, proposals: Iterable[Proposal]) -> list[Hint]:

@@ -489,7 +489,7 @@ def with_moves(trials: Trials, hint: Hint) -> Hint:
             placed.append(pod)
             for victim in gone:
                 waiting = msgspec.structs.replace(victim, node_name="", nominated_node_name="")
-                host = scheduler.decide(waiting).host
+                host = scheduler.decide(waiting, reports=False).host
                 if host is not None:
                     cache.assume_pod(waiting, host)
                     placed.append(waiting)

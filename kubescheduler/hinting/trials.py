@@ -28,8 +28,18 @@ class Trials:
     Equal totals go to the first node by name, whatever the scheduler's own way is.
     """
 
-    def __init__(self, engine: Engine, cache: ClusterCache, pod: Pod, goal: Goal, scheduler: PodScheduler) -> None:
-        """scheduler: the engine's over the cache; it is kept from one pod's trials to the next."""
+    def __init__(
+        self,
+        engine: Engine,
+        cache: ClusterCache,
+        pod: Pod,
+        goal: Goal,
+        scheduler: PodScheduler,
+        *,
+        reports: bool = True,
+    ) -> None:
+        """scheduler: the engine's over the cache; it is kept from one pod's trials to the next. reports: whether the
+        message of ``base`` is the release's whole one."""
         self.engine = engine
         self.cache = cache
         self.pod = pod
@@ -38,18 +48,22 @@ class Trials:
         self.count = 0
         self.last: Decision | None = None
         self.errors: dict[str, None] = {}
-        self.base = self.decide(())
+        self.base = self.decide((), reports=reports)
 
     @cached_property
     def thorough(self) -> Decision:
         """The decision as things are, with every check on every node and every score."""
         return self.scheduler.decide(self.pod, thorough=True)
 
-    def decide(self, proposals: Sequence[Proposal]) -> Decision:
-        """The decision under changes. A text of an error that ended it is kept in ``errors``."""
+    def decide(self, proposals: Sequence[Proposal], *, reports: bool = False) -> Decision:
+        """The decision under changes. A text of an error that ended it is kept in ``errors``.
+
+        reports: whether its message is the release's whole one.
+        """
         with self.under(proposals) as (scheduler, pod):
             self.count += 1
-            decision = scheduler.decide(pod, preempt=any(one.preempts for one in proposals))
+            preempts = any(one.preempts for one in proposals)
+            decision = scheduler.decide(pod, preempt=preempts, reports=reports)
         self.last = decision
         if gave_up(decision):
             self.errors.setdefault(decision.message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,10 @@ from benchmarks.hints import holds
 from clusterstate.objects import Pod
 from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.framework.deciding.preemption_search import Search
+from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
+from kubescheduler.hinting import hint_search
+from kubescheduler.hinting.node_proposals import HIGHEST
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
 from tests.support.laws import costly
@@ -83,6 +88,13 @@ def no_part_of_a_pair_works_alone(release: str, world: HintWorld, found: PodHint
     assert [h.rank for h in found] == sorted(h.rank for h in found)
 
 
+def fewer_are_the_first_of_all(release: str, world: HintWorld, found: PodHints) -> None:
+    """What is not searched for, as it could only be larger, is none of those that are asked for."""
+    for top in (1, 4):
+        few = ks.hints(world.cluster(release), world.pod, top=top)
+        assert [hint.to_dict() for hint in few] == [hint.to_dict() for hint in found.hints[:top]]
+
+
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @costly
 @given(world=hint_worlds())
@@ -93,6 +105,7 @@ def test_hints_are_exact_and_complete(release: str, world: HintWorld) -> None:
     brute_force_finds_the_same_single_changes(release, world, found)
     lowered_requests_are_exact(release, world, found)
     no_part_of_a_pair_works_alone(release, world, found)
+    fewer_are_the_first_of_all(release, world, found)
 
 
 @pytest.mark.parametrize("release", [release for release in RELEASES_TRIED if release != "1.4"])
@@ -214,3 +227,43 @@ def test_the_cluster_is_as_before(release: str) -> None:
     first, second = search.hints(pod), search.hints(pod)
     assert [hint.to_dict() for hint in first] == [hint.to_dict() for hint in second]
     assert state() == before
+
+
+def test_the_smallest_hint_takes_few_decisions() -> None:
+    """Where a change of the pod helps, nodes, running pods and pairs are not looked at."""
+    cluster = ks.Cluster(release="1.36").node("a", cpu=2).pod("low", node="a", cpu=1)
+    pod = ks.pod("web", cpu=2, priority=7)
+    one, every = (ks.hints(cluster, pod, top=top) for top in (1, None))
+    assert one[0].text == "ask for 1 cpu instead of 2"
+    assert one.decisions < 5 < every.decisions
+
+
+def test_preemption_is_tried_where_the_hint_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other changes nobody asks whom the pod would evict if they did not help."""
+    asked: list[Pod] = []
+    search = DefaultPreemption.search
+
+    def counted(plugin: DefaultPreemption, question: Search) -> Any:
+        asked.append(question.pod)
+        return search(plugin, question)
+
+    monkeypatch.setattr(DefaultPreemption, "search", counted)
+    cluster = ks.Cluster(release="1.36").node("a", cpu=2).pod("low", node="a", cpu=1)
+    found = ks.hints(cluster, ks.pod("web", cpu=2), top=None)
+    assert [pod.priority for pod in asked] == [0, 1, HIGHEST]
+    assert found.message.endswith("No preemption victims found for incoming pod.")
+    assert {hint.changes[0].target for hint in found} >= {"pod", "node", "running pods", "configuration"}
+
+
+def test_quick_in_a_large_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long is left out, and it is said."""
+    monkeypatch.setattr(hint_search, "LARGE", 1)
+    cluster = ks.Cluster(release="1.36").node("a", cpu=2).node("b", cpu=2)
+    cluster = cluster.pod("low", node="a", cpu=1).pod("low2", node="b", cpu=1)
+    scheduler = ks.Scheduler(cluster)
+    pod = cluster.to_place(ks.pod("web", cpu=2)).pods[0]
+    whole, quick = (scheduler.hint_search().hints(pod, quick=quick) for quick in (False, True))
+    assert whole.left_out == ""
+    left = [hint for hint in whole if hint.changes[0].target != "running pods" and len(hint.changes) == 1]
+    assert [hint.text for hint in quick] == [hint.text for hint in left if not hint.changes[0].preempts]
+    assert quick.left_out == hint_search.LEFT_OUT
