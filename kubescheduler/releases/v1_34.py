@@ -44,7 +44,7 @@ CHANGES = (
         "Where a pod asks for more than a node has at all, NodeResourcesFit answers UnschedulableAndUnresolvable, so "
         "preemption leaves the node out.",
         ChangeKind.FILTER,
-        plugins(node_resources_fit.PLUGIN_1_36),
+        plugins(node_resources_fit.PLUGIN_1_34),
     ),
     Change(
         "host-ports-of-sidecars",

@@ -10,6 +10,7 @@ from kubescheduler.framework.plugins import (
     image_locality,
     node_declared_features,
     node_resources_balanced_allocation,
+    node_resources_fit,
     node_volume_limits,
     pod_group_pods_count,
     topology_placement_generator,
@@ -87,10 +88,12 @@ CHANGES = (
     ),
     Change(
         "placements-of-pod-groups",
-        "Plugins can place groups of pods (TopologyPlacementGenerator, PodGroupPodsCount), off by default.",
+        "Plugins can place groups of pods (TopologyPlacementGenerator, PodGroupPodsCount), off by default; "
+        "NodeResourcesFit is at placementScore.",
         ChangeKind.PLUGIN,
         together(
             component(points=tuple(Point), later=frozenset()),
+            plugins(node_resources_fit.PLUGIN_1_36),
             at_every_point(topology_placement_generator.PLUGIN_1_36, pod_group_pods_count.PLUGIN_1_36),
             gates(
                 {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},

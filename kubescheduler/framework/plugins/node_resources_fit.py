@@ -75,7 +75,8 @@ NAME = "NodeResourcesFit"
 SIDECARS_GATE = "SidecarContainers"
 POINTS_1_20 = frozenset({Point.PRE_FILTER, Point.FILTER})
 POINTS_1_22 = POINTS_1_20 | {Point.SCORE}
-POINTS_1_36 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
+POINTS_1_27 = POINTS_1_20 | {Point.PRE_SCORE, Point.SCORE}
+POINTS_1_36 = POINTS_1_27 | {Point.PLACEMENT_SCORE}
 UNPREPARED = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
 
@@ -164,7 +165,8 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
     memory, ephemeral storage, and every other resource it names. Answers UnschedulableAndUnresolvable where the pod
     asks for more than the node has at all. Sidecars, pod-level requests and resizes count. Scores by `scoringStrategy`:
     LeastAllocated, MostAllocated or RequestedToCapacityRatio. A resource that the node does not have, and another than
-    cpu and memory that the pod does not ask for, are left out of the score.
+    cpu and memory that the pod does not ask for, are left out of the score. At placementScore, where pod groups are
+    placed as one with feature gate TopologyAwareWorkloadScheduling, it does nothing here.
 
     Upstream: 1.36 NodeResourcesFit. A row is beyond help where the pod asks for more than the node has at all. Raises
     ConfigError for faulty args.
@@ -423,17 +425,18 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=1,
     events=EVENTS,
 )
+PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_27)
 PLUGIN_1_30 = msgspec.structs.replace(
-    PLUGIN_1_36,
+    PLUGIN_1_34,
     make=node_resources_fit_1_30,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE, "PreFilter"), *REASONS_1_20),
 )
 PLUGIN_1_28 = msgspec.structs.replace(
-    PLUGIN_1_36,
+    PLUGIN_1_34,
     make=node_resources_fit_1_28,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE), *REASONS_1_20),
 )
-PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_resources_fit_1_26, reasons=REASONS_1_20)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_34, make=node_resources_fit_1_26, reasons=REASONS_1_20)
 PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_27, points=POINTS_1_22)
 PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_24)
 ARGS_1_22 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_22)

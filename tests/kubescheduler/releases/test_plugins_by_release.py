@@ -24,6 +24,7 @@ from tests.support.neighbours import Manifest, node, pod
         ("EBSLimits", Point.PRE_FILTER, "1.27", "1.28"),
         ("DynamicResources", Point.SCORE, "1.34", "1.35"),
         ("NodeResourcesBalancedAllocation", Point.PRE_SCORE, "1.26", "1.27"),
+        ("NodeResourcesFit", Point.PLACEMENT_SCORE, "1.35", "1.36"),
     ],
 )
 def test_points(plugin: str, point: Point, last_without: str, first_with: str) -> None:

@@ -226,6 +226,7 @@ DEFAULT_1_36 = {
     Point.RESERVE: "VolumeBinding DynamicResources",
     Point.PRE_BIND: "VolumeBinding DynamicResources",
     Point.BIND: "DefaultBinder",
+    Point.PLACEMENT_SCORE: "NodeResourcesFit",
 }
 
 

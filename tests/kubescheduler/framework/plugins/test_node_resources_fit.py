@@ -45,7 +45,7 @@ def test_where_it_takes_part() -> None:
     """It scores since 1.36; without PreFilter its Filter fails."""
     old, new = node_resources_fit_1_20(None, HANDLE), node_resources_fit_1_36(None, HANDLE)
     assert old.points == {Point.PRE_FILTER, Point.FILTER}
-    assert new.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE}
+    assert new.points == {Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE, Point.PLACEMENT_SCORE}
     assert old.scoring is None
     assert (
         old.filter_alone == new.filter_alone == 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
