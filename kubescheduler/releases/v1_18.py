@@ -252,7 +252,8 @@ PROVIDERS: Providers = {
 FORMAT = ComponentFormat(
     release="1.18",
     native=V1ALPHA2,
-    versions=(),
+    versions=(V1ALPHA1,),
+    lifts={V1ALPHA1: lifted_v1alpha1},
     reads_any_args=True,
     locks=("endpointsleases", "leases", "endpoints", "configmaps", "configmapsleases"),
     scheme="k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30",
@@ -421,7 +422,6 @@ CHANGES = (
         ChangeKind.CONFIGURATION,
         component(
             versions=(V1ALPHA2, V1ALPHA1),
-            lifts={V1ALPHA1: lifted_v1alpha1},
             refused={V1ALPHA2: frozenset({default_preemption.NAME})},  # it is no plugin yet
         ),
         source="KEP-1451",

@@ -114,6 +114,7 @@ CHANGES = (
             without_plugins("DefaultPodTopologySpread"),
             plugins(selector_spread.PLUGIN_1_20),
             gates({"DefaultPodTopologySpread": ALPHA}),
+            component(selector_spread=True),
         ),
     ),
     Change(

@@ -77,7 +77,11 @@ CHANGES = (
         "Pods without constraints are spread by PodTopologySpread, at most 3 apart over hosts and 5 over zones, among "
         "the pods of their services and controllers; SelectorSpread does not run any more.",
         ChangeKind.PLUGIN,
-        together(gates({"DefaultPodTopologySpread": BETA}), plugins(pod_topology_spread.PLUGIN_1_20)),
+        together(
+            gates({"DefaultPodTopologySpread": BETA}),
+            component(selector_spread=False),
+            plugins(pod_topology_spread.PLUGIN_1_20),
+        ),
         source="KEP-1258",
     ),
     Change(

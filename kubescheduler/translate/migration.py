@@ -431,7 +431,8 @@ def _of_lifted(found: MigrationInput, held: Held, options: MigrationOptions) -> 
     if lifted.provider is not None:
         document = _with_provider(lifted.document, lifted.provider, form)
         found_out = upgraded(document, held.name, record.name, options.to, keep_emphasis=options.keep_emphasis)
-        translation = with_places(found_out, lifted.own)
+        version = form.native.rpartition("/")[2]
+        translation = with_places(found_out, lambda text: lifted.own(text).replace(version, "v1alpha1"))
     else:
         options = msgspec.structs.replace(options, hard_weight=None)
         source = _policy(_named_policy(found, lifted, held.name), options)

@@ -291,6 +291,8 @@ def _left_defaults(old: OldProfile) -> Iterator[Note]:
         gone = gone_since(name, old.before.name, old.to.name)
         if name == "NodePreferAvoidPods":
             yield Note(NoteKind.LOST, name, AVOID_PODS.format(gone), AVOID_PODS_ADVICE)
+        elif name == OLD_SELECTOR and SELECTOR in old.new_weights:
+            yield Note(NoteKind.EXACT, name, f"it is called {SELECTOR} now")
         elif name in (SELECTOR, OLD_SELECTOR):
             yield Note(NoteKind.APPROXIMATE, name, SELECTOR_TEXT, SELECTOR_ADVICE)
 

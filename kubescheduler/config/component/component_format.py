@@ -94,6 +94,8 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The extension points, in the order they run."""
     providers: Providers = {}
     """Algorithm provider → what it runs; none where providers are gone."""
+    selector_spread: bool = False
+    """SelectorSpread runs where nobody says a thing of the feature gate DefaultPodTopologySpread."""
     multi_point: tuple[str, ...] = ()
     """The plugins that run by default at every point they have, in order; none where providers say it."""
     reads_any_args: bool = False

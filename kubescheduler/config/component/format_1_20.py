@@ -47,7 +47,7 @@ def finish_1_20(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfi
     form, provider = rules.form, rules.provider
     if error := provider_error(form, provider):
         raise ConfigError(error)
-    spreads = rules.gates.get(SYSTEM_SPREAD, True)
+    spreads = rules.gates.get(SYSTEM_SPREAD, not form.selector_spread)
     defaults = provider_plugins(form.providers[provider], form.plugins, rules.gates, selector_spread=not spreads)
     extenders = ordered(config.extenders)
     ignored = ignored_resources(extenders)

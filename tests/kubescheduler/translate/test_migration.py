@@ -184,6 +184,8 @@ def test_v1alpha1_of_1_18() -> None:
     assert found["plugins"]["postFilter"] == {"disabled": [{"name": "DefaultPreemption"}]}
     assert found["pluginConfig"] == [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 9}}]
     assert {"name": "NodeResourcesMostAllocated"} in found["plugins"]["score"]["enabled"]
+    assert told_of(translation, "DefaultPodTopologySpread") == ["approximate"]
+    assert told_of(moved(older, release="1.18", to="1.19"), "DefaultPodTopologySpread") == ["exact"]
     text = translation_yaml(translation)
     assert "plugins.postFilter.disabled" in text
     assert "profiles[0]." not in text
