@@ -71,15 +71,6 @@ def _document(found: Comparison | Timeline | str) -> str:
     return render_timeline(found) if isinstance(found, Timeline) else render(found)
 
 
-@pytest.fixture
-def lab_pages(browser: Any) -> Iterator[LabPages]:
-    """Opens labs' pages; at the end nothing may have been written to a console, failed, or asked of another address."""
-    pages = LabPages(browser)
-    yield pages
-    pages.close()
-    assert pages.faults == []
-
-
 @pytest.fixture(scope="package")
 def lab_context(browser: Any, lab: RunningLab) -> Iterator[Any]:
     """Where one lab's page after the other is opened; an idle tab keeps the process that has their scripts compiled."""
@@ -90,8 +81,8 @@ def lab_context(browser: Any, lab: RunningLab) -> Iterator[Any]:
 
 
 @pytest.fixture
-def kept_pages(browser: Any, lab_context: Any) -> Iterator[LabPages]:
-    """As ``lab_pages``, with pages that are tabs of one context, each with nothing stored before it."""
+def lab_pages(browser: Any, lab_context: Any) -> Iterator[LabPages]:
+    """Opens labs' pages; at the end nothing may have been written to a console, failed, or asked of another address."""
     pages = LabPages(browser, lab_context)
     yield pages
     pages.close()

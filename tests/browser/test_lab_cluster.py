@@ -37,16 +37,16 @@ def waiting(page: Page) -> Any:
     return page.locator(".pod-choice", has_text="db-2")
 
 
-def opened(lab: RunningLab, kept_pages: LabPages, **options: Any) -> Page:
-    page = kept_pages.opened(lab, **{"viewport": {"width": 1300, "height": 1300}, **options})
+def opened(lab: RunningLab, lab_pages: LabPages, **options: Any) -> Page:
+    page = lab_pages.opened(lab, **{"viewport": {"width": 1300, "height": 1300}, **options})
     card(page, ROOMY).wait_for()
     settled(page)
     return page
 
 
-def test_a_pod_is_dragged_by_mouse_and_the_drag_undone(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_pod_is_dragged_by_mouse_and_the_drag_undone(lab: RunningLab, lab_pages: LabPages) -> None:
     """Over the node the scheduler's word is shown; dropped there, the pod runs there; undone, it waits again."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.mouse.move(*centre(waiting(page)))
     page.mouse.down()
     page.mouse.move(*centre(card(page, FULL)), steps=5)
@@ -63,9 +63,9 @@ def test_a_pod_is_dragged_by_mouse_and_the_drag_undone(lab: RunningLab, kept_pag
     assert POD not in pods_of(page, ROOMY)
 
 
-def test_escape_ends_a_drag(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_escape_ends_a_drag(lab: RunningLab, lab_pages: LabPages) -> None:
     """Nothing is moved then, and nothing asked about."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.mouse.move(*centre(page.locator(".pod-choice", has_text="search-0")))
     page.mouse.down()
     page.mouse.move(*centre(card(page, ROOMY)), steps=5)
@@ -78,9 +78,9 @@ def test_escape_ends_a_drag(lab: RunningLab, kept_pages: LabPages) -> None:
     assert waiting(page).get_attribute("aria-pressed") == "true"
 
 
-def test_a_pod_is_dragged_by_finger(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_pod_is_dragged_by_finger(lab: RunningLab, lab_pages: LabPages) -> None:
     """By its handle, so that the list can still be scrolled."""
-    page = opened(lab, kept_pages, has_touch=True)
+    page = opened(lab, lab_pages, has_touch=True)
     client = page.context.new_cdp_session(page)
     handle = page.get_by_role("button", name=f"Move {POD} to")
 
@@ -97,9 +97,9 @@ def test_a_pod_is_dragged_by_finger(lab: RunningLab, kept_pages: LabPages) -> No
     bound(page, ROOMY)
 
 
-def test_a_pod_is_moved_by_keys(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_pod_is_moved_by_keys(lab: RunningLab, lab_pages: LabPages) -> None:
     """The list of nodes says of each what the scheduler says; Enter moves; the focus comes back."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.get_by_role("button", name=f"Move {POD} to").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
@@ -115,9 +115,9 @@ def test_a_pod_is_moved_by_keys(lab: RunningLab, kept_pages: LabPages) -> None:
     assert page.get_by_role("dialog").count() == 0
 
 
-def test_a_pod_that_does_not_fit_is_bound_only_after_a_word(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_pod_that_does_not_fit_is_bound_only_after_a_word(lab: RunningLab, lab_pages: LabPages) -> None:
     """The evidence is shown, and where the scheduler would put it."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.mouse.move(*centre(waiting(page)))
     page.mouse.down()
     page.mouse.move(*centre(card(page, FULL)), steps=5)
@@ -130,9 +130,9 @@ def test_a_pod_that_does_not_fit_is_bound_only_after_a_word(lab: RunningLab, kep
     bound(page, FULL)
 
 
-def test_a_late_answer_is_dropped(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_late_answer_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
     """What the scheduler says of a node that was left in the meantime is not shown for the next one."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     held: list[Any] = []
 
     def hold(route: Any) -> None:
@@ -156,9 +156,9 @@ def test_a_late_answer_is_dropped(lab: RunningLab, kept_pages: LabPages) -> None
     bound(page, ROOMY)
 
 
-def test_a_node_is_killed_and_comes_back(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_node_is_killed_and_comes_back(lab: RunningLab, lab_pages: LabPages) -> None:
     """Its menu opens by keys; undo is offered where it was done."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     before = pods_of(page, "worker-3")
     assert before
     card(page, "worker-3").get_by_role("button", name="Change worker-3").focus()
@@ -173,9 +173,9 @@ def test_a_node_is_killed_and_comes_back(lab: RunningLab, kept_pages: LabPages) 
     assert pods_of(page, "worker-3") == before
 
 
-def test_the_loss_of_a_node_is_told(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_loss_of_a_node_is_told(lab: RunningLab, lab_pages: LabPages) -> None:
     """From its menu, of the node and of its zone, with nothing that sticks out; the cluster stays as it is."""
-    page = kept_pages.opened(lab, viewport={"width": 390, "height": 844})
+    page = lab_pages.opened(lab, viewport={"width": 390, "height": 844})
     settled(page)
     before = pods_of(page, "worker-3")
     for entry, said in (("What if it is drained …", "1 node drained: "), ("What if its zone is lost …", "zone east: ")):
@@ -191,9 +191,9 @@ def test_the_loss_of_a_node_is_told(lab: RunningLab, kept_pages: LabPages) -> No
     assert pods_of(page, "worker-3") == before
 
 
-def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, lab_pages: LabPages) -> None:
     """And nowhere else: nothing is written on the console, and the form keeps what was typed."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.get_by_role("button", name="Add to the cluster").click()
     page.get_by_role("menuitem", name="Node …").click()
     dialog = page.get_by_role("dialog")
@@ -204,9 +204,9 @@ def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, kept_pages: LabPage
     assert violations(page) == []
 
 
-def test_names_are_text(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_names_are_text(lab: RunningLab, lab_pages: LabPages) -> None:
     """Markup in what a cluster says is shown as it is."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     card(page, ROOMY).get_by_role("button", name=f"Change {ROOMY}").click()
     page.get_by_role("menuitem", name="Taint").click()
     markup = "<img src=x onerror=document.title=1>"
@@ -220,9 +220,9 @@ def test_names_are_text(lab: RunningLab, kept_pages: LabPages) -> None:
 
 
 @pytest.mark.parametrize("viewport", [PHONE, {"width": 640, "height": 450}], ids=["phone", "twice as large"])
-def test_nothing_sticks_out(lab: RunningLab, kept_pages: LabPages, viewport: dict[str, int]) -> None:
+def test_nothing_sticks_out(lab: RunningLab, lab_pages: LabPages, viewport: dict[str, int]) -> None:
     """On a phone, and at 200 % zoom: no screen scrolls sideways."""
-    page = kept_pages.opened(lab, viewport=viewport)
+    page = lab_pages.opened(lab, viewport=viewport)
     for link in page.get_by_role("navigation").get_by_role("link").all():
         link.click()
         settled(page)
@@ -230,9 +230,9 @@ def test_nothing_sticks_out(lab: RunningLab, kept_pages: LabPages, viewport: dic
         assert over <= 0, page.title()
 
 
-def test_a_reload_shows_the_scene_as_it_was(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_reload_shows_the_scene_as_it_was(lab: RunningLab, lab_pages: LabPages) -> None:
     """Its changes are on the server; and questions after it are newer than those before."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     for text in ("w", "wo", "wor", ""):
         page.get_by_label("Find nodes by name").fill(text)
         settled(page)
@@ -244,9 +244,9 @@ def test_a_reload_shows_the_scene_as_it_was(lab: RunningLab, kept_pages: LabPage
     settled(page)
 
 
-def test_the_list_of_nodes_says_where_the_pod_fits(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_list_of_nodes_says_where_the_pod_fits(lab: RunningLab, lab_pages: LabPages) -> None:
     """From the field above the arrows lead into it; each node has its verdict."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.get_by_role("button", name=f"Move {POD} to").click()
     dialog = page.get_by_role("dialog")
     dialog.locator(".node-choices button").first.wait_for()
@@ -258,9 +258,9 @@ def test_the_list_of_nodes_says_where_the_pod_fits(lab: RunningLab, kept_pages: 
     assert dialog.locator("li", has_text=ROOMY).locator(".fits", has_text="fits").count() == 1
 
 
-def test_the_table_marks_verdict_and_chosen(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_table_marks_verdict_and_chosen(lab: RunningLab, lab_pages: LabPages) -> None:
     """Of the pod that is asked about."""
-    page = opened(lab, kept_pages)
+    page = opened(lab, lab_pages)
     page.get_by_text("Table", exact=True).click()
     row = page.locator("main tbody tr", has_text=ROOMY)
     assert "goes here" in row.inner_text()
@@ -270,9 +270,9 @@ def test_the_table_marks_verdict_and_chosen(lab: RunningLab, kept_pages: LabPage
     assert violations(page) == []
 
 
-def test_the_chosen_node_comes_into_view(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_chosen_node_comes_into_view(lab: RunningLab, lab_pages: LabPages) -> None:
     """Where its card is far below, when another pod is chosen."""
-    page = kept_pages.opened(lab, viewport={"width": 1000, "height": 500})
+    page = lab_pages.opened(lab, viewport={"width": 1000, "height": 500})
     page.locator(".pending h2 button").click()
     for pod, node in (("session-0", "cache-1"), ("db-2", ROOMY)):
         page.locator(".pod-choice", has_text=pod).click()
@@ -285,9 +285,9 @@ def test_the_chosen_node_comes_into_view(lab: RunningLab, kept_pages: LabPages) 
         )
 
 
-def test_the_effect_of_a_taint_is_shown(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_effect_of_a_taint_is_shown(lab: RunningLab, lab_pages: LabPages) -> None:
     """Where a chip has no room for all of it the key is cut."""
-    page = kept_pages.opened(lab, "exercise=02-taints", viewport={"width": 1280, "height": 800})
+    page = lab_pages.opened(lab, "exercise=02-taints", viewport={"width": 1280, "height": 800})
     settled(page)
     effects = page.locator(".node-foot .taint > span:last-child")
     assert effects.count() > 1
@@ -298,9 +298,9 @@ def test_the_effect_of_a_taint_is_shown(lab: RunningLab, kept_pages: LabPages) -
 
 
 @pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "wide"])
-def test_notes_cover_nothing(lab: RunningLab, kept_pages: LabPages, viewport: dict[str, int]) -> None:
+def test_notes_cover_nothing(lab: RunningLab, lab_pages: LabPages, viewport: dict[str, int]) -> None:
     """They stand in the bar, whose place is its own."""
-    page = kept_pages.opened(lab, viewport=viewport)
+    page = lab_pages.opened(lab, viewport=viewport)
     settled(page)
     page.evaluate(f"import('./api.js').then(api => api.edit({{do: 'cordon', node: '{ROOMY}'}}))")
     page.locator(".toast").hover()  # a note stays while it is pointed at

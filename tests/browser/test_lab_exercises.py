@@ -170,4 +170,4 @@ def test_a_fault_is_shown_at_its_line_and_gone_once_it_is_mended(tmp_path: Path,
         rules.write_text(RULES.replace("def odd(", "def odd)"), encoding="utf-8")
         page.wait_for_selector(".source li.faulty[value='4']")
         assert "SyntaxError" in page.locator(".code-fault").first.inner_text()
-        page.context.close()
+        lab_pages.close()

@@ -38,7 +38,7 @@ def why(lab_pages: LabPages, folder: Path, address: str) -> Iterator[Page]:
         page = lab_pages.opened(lab)
         show_screen(page, "Why")
         yield page
-        page.context.close()
+        lab_pages.close()
 
 
 def step(page: Page, name: str) -> Page:

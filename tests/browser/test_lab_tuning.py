@@ -25,9 +25,9 @@ REFUSAL = {"refused": "asked", "problems": ["refused by the test"]}
 
 
 @pytest.fixture
-def page(lab: RunningLab, kept_pages: LabPages) -> Page:
+def page(lab: RunningLab, lab_pages: LabPages) -> Page:
     """Tune, with a pod that fits several nodes."""
-    found = kept_pages.opened(lab, "screen=tune")
+    found = lab_pages.opened(lab, "screen=tune")
     settled(found)
     found.get_by_role("button", name=POD.partition("/")[2]).first.click()
     found.wait_for_selector(".ranking li")

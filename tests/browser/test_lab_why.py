@@ -20,8 +20,8 @@ from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
 from tests.support.releases_tried import RELEASES_TRIED
 
 
-def opened(lab: RunningLab, kept_pages: LabPages, title: str, pod: str = "web") -> Page:
-    page = kept_pages.opened(lab)
+def opened(lab: RunningLab, lab_pages: LabPages, title: str, pod: str = "web") -> Page:
+    page = lab_pages.opened(lab)
     page.locator(".pod-choice", has_text=pod).click()
     page.locator(".pod-choice[aria-pressed=true]", has_text=pod).wait_for()
     show_screen(page, title)
@@ -32,9 +32,9 @@ def focused(page: Page) -> Any:
     return page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
 
 
-def test_steps_are_walked_by_keys(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_steps_are_walked_by_keys(lab: RunningLab, lab_pages: LabPages) -> None:
     """The strip is one stop of Tab; arrows go from step to step, and each is said."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     page.get_by_role("tab", selected=True).focus()
     page.keyboard.press("Home")
     assert page.get_by_role("tab", selected=True).inner_text().strip().startswith("✓ PreEnqueue")
@@ -43,18 +43,18 @@ def test_steps_are_walked_by_keys(lab: RunningLab, kept_pages: LabPages) -> None
     page.locator("[role=status] p", has_text="Queue: passed").wait_for(state="attached")
 
 
-def test_playing_ends_at_the_last_step(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_playing_ends_at_the_last_step(lab: RunningLab, lab_pages: LabPages) -> None:
     """One step after the other, until the pod is bound."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     page.get_by_role("tab", name="Permit").click()
     page.get_by_role("button", name="Play the steps").click()
     page.get_by_role("tab", name="Bind", selected=True).wait_for()
     page.get_by_role("button", name="Play the steps").wait_for()
 
 
-def test_cells_of_the_matrix_open_their_evidence(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_cells_of_the_matrix_open_their_evidence(lab: RunningLab, lab_pages: LabPages) -> None:
     """Arrows walk the cells of the grid, Enter opens, Escape closes and goes back to the cell."""
-    page = opened(lab, kept_pages, "Why", "train-1")
+    page = opened(lab, lab_pages, "Why", "train-1")
     page.locator("#step-filter").click()
     grid = page.get_by_role("grid")
     grid.locator("[tabindex='0']").focus()
@@ -72,9 +72,9 @@ def test_cells_of_the_matrix_open_their_evidence(lab: RunningLab, kept_pages: La
     assert "node(s)" in focused(page) or "Insufficient" in focused(page)
 
 
-def test_every_part_of_a_total_opens_its_formula(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_every_part_of_a_total_opens_its_formula(lab: RunningLab, lab_pages: LabPages) -> None:
     """The products of the formulas add up to the total of the row."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     row = page.locator(".matrix-row.winner")
     row.wait_for()
     total = int(row.locator(".tail").inner_text())
@@ -86,9 +86,9 @@ def test_every_part_of_a_total_opens_its_formula(lab: RunningLab, kept_pages: La
     assert sum(products) == total
 
 
-def test_a_rule_says_what_it_does(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_rule_says_what_it_does(lab: RunningLab, lab_pages: LabPages) -> None:
     """The documentation is in the page, since it is not on the machine."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     page.locator(".matrix-row.winner .row-head button").click()
     page.get_by_role("button", name="What NodeResourcesFit does").click()
     dialog = page.get_by_role("dialog", name="NodeResourcesFit")
@@ -96,9 +96,9 @@ def test_a_rule_says_what_it_does(lab: RunningLab, kept_pages: LabPages) -> None
     assert violations(page) == []
 
 
-def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, lab_pages: LabPages) -> None:
     """The list of pods does not give the answer away; wrong and right predictions are counted."""
-    page = opened(lab, kept_pages, "Class")
+    page = opened(lab, lab_pages, "Class")
     assert page.locator(".pod-choice .verdict").count() == 0
     page.locator("[data-node=worker-1]").get_by_role("button").click()
     page.get_by_role("button", name="Reveal").click()
@@ -113,9 +113,9 @@ def test_a_prediction_is_compared_with_the_answer(lab: RunningLab, kept_pages: L
     page.locator(".revealed.right").wait_for()
 
 
-def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, lab_pages: LabPages) -> None:
     """In 1.4 and 1.16 one priority gives every node 100000; the bars are of the rest, until one asks for all."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     decide_by(page, "1.16")
     page.get_by_text("Not in the bars").wait_for()
     settled(page)
@@ -126,9 +126,9 @@ def test_points_that_all_nodes_get_do_not_hide_the_others(lab: RunningLab, kept_
     page.get_by_text("Not in the bars").wait_for(state="detached")
 
 
-def test_normalised_scores_add_up(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_normalised_scores_add_up(lab: RunningLab, lab_pages: LabPages) -> None:
     """The number at the end of a row is the sum of those in it."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     page.locator("#step-normalise").click()
     page.locator(".matrix-head", has_text="Sum").wait_for()
     rows = page.locator(".matrix-body .matrix-row").all()
@@ -138,9 +138,9 @@ def test_normalised_scores_add_up(lab: RunningLab, kept_pages: LabPages) -> None
         assert sum(map(int, cells)) == int(row.locator(".tail").inner_text())
 
 
-def test_a_rule_has_one_letter_and_colour(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_a_rule_has_one_letter_and_colour(lab: RunningLab, lab_pages: LabPages) -> None:
     """In Why, Tune and beside its weight, also with other weights and of another release's rules."""
-    page = opened(lab, kept_pages, "Why")
+    page = opened(lab, lab_pages, "Why")
     page.locator("#step-select").click()
     script = """() => [...document.querySelectorAll(".rule-key li, .rule-name")]
         .filter(each => each.querySelector(".swatch"))
@@ -158,9 +158,9 @@ def test_a_rule_has_one_letter_and_colour(lab: RunningLab, kept_pages: LabPages)
     assert len(set(first.values())) == len(first)
 
 
-def test_the_selected_step_is_in_view(lab: RunningLab, kept_pages: LabPages) -> None:
+def test_the_selected_step_is_in_view(lab: RunningLab, lab_pages: LabPages) -> None:
     """In the strip of a narrow window, at first and after a step to the last one."""
-    page = kept_pages.opened(lab, "screen=why", viewport={"width": 390, "height": 844})
+    page = lab_pages.opened(lab, "screen=why", viewport={"width": 390, "height": 844})
     settled(page)
     inside = """() => {
         const names = ["[role=tab][aria-selected=true]", ".strip"];
@@ -200,7 +200,7 @@ def shown(page: Page) -> tuple[str, dict[str, int]]:
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_totals_of_recorded_scenarios(
-    release: str, kept_pages: LabPages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    release: str, lab_pages: LabPages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Some of all releases: where the pod goes or why not, and the totals of the nodes in the ranking."""
     usable = (drawn for drawn in drawn_scenes(release, 3 * COUNT) if not drawn.scene().problems("a"))
@@ -216,7 +216,7 @@ def test_totals_of_recorded_scenarios(
         page: Page = None
         for one in drawn:
             if page is None:
-                page = kept_pages.opened(server, "screen=tune")
+                page = lab_pages.opened(server, "screen=tune")
             else:
                 page.goto("about:blank")
                 page.goto(f"{server.address}&screen=tune")
@@ -227,7 +227,7 @@ def test_totals_of_recorded_scenarios(
                 kept = sorted(expected["total"].values(), reverse=True)[:SHOWN]
                 assert sorted(totals.values(), reverse=True) == kept, one.name
                 assert totals.items() <= expected["total"].items(), one.name
-        kept_pages.close()
+        lab_pages.close()
 
 
 MANY = 200
@@ -248,14 +248,14 @@ def bars(page: Page) -> tuple[str, str]:
     return page.get_by_text("Not in the bars").inner_text(), row.locator(".segment").evaluate_all(widths)
 
 
-def test_bars_stay_while_one_scrolls(kept_pages: LabPages) -> None:
+def test_bars_stay_while_one_scrolls(lab_pages: LabPages) -> None:
     """A rule by which only the last of two hundred nodes differs is in the bars from the beginning."""
     scene = Scene.opened(cluster())
     rules = {rule["id"]: rule["alike"] for rule in VERBS["decision"](scene, {})["rules"]}
     assert rules["NodePreferAvoidPodsPriority"] == 100_000
     assert rules["LeastRequestedPriority"] is None
     with lab_server(VERBS, lambda: Scene.opened(cluster())) as server:
-        page = kept_pages.opened(server)
+        page = lab_pages.opened(server)
         show_screen(page, "Why")
         before = bars(page)
         assert "(100000)" in before[0]
@@ -268,16 +268,16 @@ def test_bars_stay_while_one_scrolls(kept_pages: LabPages) -> None:
         page.locator(".row-head:has-text('n000')").first.wait_for()
         settled(page)
         assert bars(page) == before
-        kept_pages.close()
+        lab_pages.close()
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
-def test_nodes_that_tie_are_named_with_the_choice(release: str, kept_pages: LabPages) -> None:
+def test_nodes_that_tie_are_named_with_the_choice(release: str, lab_pages: LabPages) -> None:
     """Both are marked in the ranking, and the note says by what the release takes one of them."""
     choice = {"1.16": "draws one of them, each with equal chance", "1.36": "takes the one at the root of the heap"}
     found = ks.Cluster(release=release).node("b", cpu=4).node("a", cpu=4).node("c", cpu=2).pod("web", cpu=1)
     with lab_server(VERBS, lambda: Scene.opened(found)) as server:
-        page = kept_pages.opened(server)
+        page = lab_pages.opened(server)
         show_screen(page, "Why")
         page.locator("#step-select").click()
         note = page.locator("#step-panel .note").first
@@ -286,4 +286,4 @@ def test_nodes_that_tie_are_named_with_the_choice(release: str, kept_pages: LabP
         page.locator(".matrix-row.best").nth(1).wait_for()
         heads = [" ".join(text.split()) for text in page.locator(".matrix-row.best .row-head").all_inner_texts()]
         assert heads == ["1 = a ✓ chosen , one of 2 that tie", "1 = b , one of 2 that tie"]
-        kept_pages.close()
+        lab_pages.close()

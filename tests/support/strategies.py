@@ -27,7 +27,7 @@ def tuples(items: st.SearchStrategy[Any], size: int = 2) -> st.SearchStrategy[tu
 
 
 owners = st.builds(o.OwnerReference, texts, texts, texts, st.booleans(), texts)
-object_names = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,3})?(\.[a-z]{1,3})?", fullmatch=True)
+object_names = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,3})?(\.[a-z]{1,3})?", fullmatch=True, alphabet="abcz0129-.")
 metadata = st.builds(
     o.ObjectMeta, object_names, st.just("") | object_names, texts, labels, labels, tuples(owners), maybe, maybe
 )

@@ -11,8 +11,8 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.cli.explanation import refusals
 from kubescheduler.cli.output import columns
-from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
-from tests.support.processes.disturbed_processes import Shown, on_a_terminal
+from tests.kubescheduler.cli.conftest import ROOT, Run
+from tests.support.processes.disturbed_processes import Shown, here_on_a_terminal
 from tests.support.releases_tried import RELEASES_TRIED
 
 WIDTHS = (80, 120, 200)
@@ -22,7 +22,7 @@ ESCAPE = "\x1b"
 
 
 def shown(*arguments: str, width: int, **environment: str) -> Shown:
-    return on_a_terminal([*COMMAND, "schedule", *arguments], {**ENVIRONMENT, **environment}, width=width)
+    return here_on_a_terminal(["schedule", *arguments], width=width, **environment)
 
 
 def words(lines: Sequence[str]) -> set[str]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from kubescheduler.cli.output import columns
-from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, ROOT, Run
-from tests.support.processes.disturbed_processes import Shown, on_a_terminal
+from tests.kubescheduler.cli.conftest import ROOT, Run
+from tests.support.processes.disturbed_processes import Shown, here_on_a_terminal
 
 LONG = "ip-10-0-123-{}.eu-central-1.compute.internal.cluster-of-the-payments-department.example.com"
 SHORT_NODES, LONG_NODES = "n{}", LONG
@@ -60,7 +60,7 @@ def crowd(request: pytest.FixtureRequest, folder: Path) -> str:
 
 
 def shown(arguments: Sequence[str], width: int) -> Shown:
-    return on_a_terminal([*COMMAND, *arguments], ENVIRONMENT, width=width)
+    return here_on_a_terminal(arguments, width=width)
 
 
 def words(text: str) -> set[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import COMMAND, ENVIRONMENT, in_a_process
-from tests.support.processes.disturbed_processes import on_a_terminal
+from tests.support.processes.disturbed_processes import here_on_a_terminal, on_a_terminal
 
 PODS = 5200
 """More than what is worth a progress bar while reading."""
@@ -228,7 +228,7 @@ def test_interrupt_while_saving(folder: Path) -> None:
 )
 def test_tables_of_names_fit_a_terminal(arguments: list[str]) -> None:
     """No line is wider than 80 columns, and no name is broken in two."""
-    narrow, wide = (on_a_terminal([*COMMAND, *arguments], ENVIRONMENT, width=width) for width in (80, 1000))
+    narrow, wide = (here_on_a_terminal(arguments, width=width) for width in (80, 1000))
     assert narrow.lines
     assert max(map(len, narrow.lines)) <= 80
     names, shown = (set(re.findall(r"[A-Za-z]{5,}", "\n".join(each.lines))) for each in (wide, narrow))

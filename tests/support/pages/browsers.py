@@ -19,6 +19,12 @@ from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+WITHOUT = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxAimPopup"),
+    *("HttpsUpgrades", "MediaRouter", "OptimizationHints", "PaintHolding"),
+)
+"""Features that are off: suggestions below the address bar, pages that every new window would load (it takes four times
+the CPU time with them), and of those that playwright switches off what pages could show."""
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -26,6 +32,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--disable-features=" + ",".join(WITHOUT),
 )
 """It asks nobody for anything, and runs as root in a container too."""
 

@@ -128,7 +128,8 @@ class LabPages:
 
     def __init__(self, browser: Browser, kept: Any = None) -> None:
         """kept: a context without special options that outlives the pages, so that it need not fetch and compile the
-        page's files anew. One page at a time is opened in it, a new tab of which nothing was stored before."""
+        page's files anew. The first page is a new tab of it, of which nothing was stored before; each further one, and
+        one with other options, has a context of its own."""
         self._browser = browser
         self._contexts: list[Any] = []
         self._kept = kept

@@ -14,10 +14,14 @@ import sys
 import tempfile
 import termios
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import attrs
+
+from kubescheduler.cli import run
 
 ROOT = Path(__file__).parents[3]
 
@@ -179,8 +183,7 @@ def on_a_terminal(
     cwd: Path | None = None,
 ) -> Shown:
     """Runs a command whose standard error, and if ``whole`` also its output, is a terminal. width: 0: unknown."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    ours, theirs = _terminal(width)
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(
             command,
@@ -191,11 +194,41 @@ def on_a_terminal(
             cwd=cwd,
         )
         os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
-            while data := os.read(ours, 1 << 16):
-                shown += data
-        os.close(ours)
+        shown = _all_of(ours)
         status = process.wait()
         out.seek(0)
-        return Shown(status, out.read().decode(), shown.decode())
+        return Shown(status, out.read().decode(), shown)
+
+
+def here_on_a_terminal(arguments: Sequence[str], *, width: int = 0, **environment: str) -> Shown:
+    """Runs a command line in this process, with a terminal as its output and errors. width: 0: unknown.
+    environment: what of it differs from a plain terminal's."""
+    ours, theirs = _terminal(width)
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    with ThreadPoolExecutor(1) as reader:
+        shown = reader.submit(_all_of, ours)
+        with (
+            patch.dict(os.environ, {**kept, "TERM": "xterm", **environment}, clear=True),
+            open(theirs, "w", encoding="utf-8") as screen,
+            contextlib.redirect_stdout(screen),
+            contextlib.redirect_stderr(screen),
+        ):
+            status = run([*arguments])
+        return Shown(status, "", shown.result())
+
+
+def _terminal(width: int) -> tuple[int, int]:
+    """The end that reads what is shown, and the end that programs write to."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    return ours, theirs
+
+
+def _all_of(ours: int) -> str:
+    """Everything that a terminal shows until nobody writes to it any more."""
+    shown = b""
+    with contextlib.suppress(OSError):  # what Linux says at the end of a terminal
+        while data := os.read(ours, 1 << 16):
+            shown += data
+    os.close(ours)
+    return shown.decode()
