@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from clusterstate.cluster_objects import KEPT, ClusterObjects
@@ -15,7 +16,7 @@ from clusterstate.devices.extended_resources import with_left_over
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray
 from clusterstate.node_order import NodeTree
-from clusterstate.objects import Node, Pod
+from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey
 from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
@@ -315,6 +316,17 @@ class ClusterCache:
     def pods(self) -> list[Pod]:
         """All placed pods, in order of arrival."""
         return [pod for _, pod, _ in self._places.values()]
+
+    def everything(self) -> list[ClusterObject]:
+        """All objects as they are now, of which ``of`` makes such a cache again; assumed pods as if they were bound."""
+        others = (obj for table, _ in KEPT.values() for obj in getattr(self.objects, table).values())
+        nodes = (node for node in self.columns.nodes if node is not None)
+        nominated = (
+            msgspec.structs.replace(pod, nominated_node_name=node)
+            for node, pods in self.nominated().items()
+            for pod in pods
+        )
+        return [*others, *nodes, *self.pods(), *nominated]
 
     @property
     def pod_count(self) -> int:

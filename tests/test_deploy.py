@@ -20,7 +20,8 @@ from clusterstate.objects import ObjectMeta, Pod, PodSpec
 from kubescheduler.live.dry_run.dry_run_process import DRY_RUN_FAMILIES
 from kubescheduler.live.flags.flags import parse_flags
 from kubescheduler.live.metrics.unschedulable_workloads import UnschedulableWorkloads
-from kubescheduler.live.observers import UnschedulablePod
+from kubescheduler.live.metrics.workload_hints import KnownHint
+from kubescheduler.live.observers import ShortHint, UnschedulablePod
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes
@@ -325,7 +326,9 @@ def exported_labels() -> dict[str, set[str]]:
         found |= {family.name + part: {*family.labels, "le"} for part in parts if family.registered}
     registry = CollectorRegistry()
     pod = Pod(ObjectMeta("a", "b"), PodSpec())
-    registry.register(UnschedulableWorkloads(lambda: [UnschedulablePod(pod, frozenset(), 1)]))
+    hint = KnownHint("", ShortHint("request", "ask for less"), 1)
+    stuck = [UnschedulablePod(pod, frozenset(), 1)]
+    registry.register(UnschedulableWorkloads(lambda: stuck, lambda pods: dict.fromkeys(pods, hint)))
     for metric in registry.collect():
         found |= {sample.name: set(sample.labels) for sample in metric.samples}
     return found

@@ -15,6 +15,7 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
+from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.comparison.drawn_runs import RealChoices
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.engine.spec import EngineSpec
@@ -132,7 +133,9 @@ def dry_run(
                     limits=Limits(settings.server.qps, settings.server.burst),
                     records=mirror,
                     metrics=metrics,
-                    serves=None if settings.serving is None else partial(dry_run_servers, settings, metrics, says),
+                    serves=None
+                    if settings.serving is None
+                    else partial(dry_run_servers, with_hints(settings), metrics, says),
                     must_serve=must_serve,
                 ),
                 lambda inbox, clock: ShadowScheduler(

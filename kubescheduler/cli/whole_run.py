@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import NoReturn
+
+import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.hinting.short_hints import short_hints
 from kubescheduler.live.flags.flags import FlagError, FlagValues, flag_lines, no_effect_notes, parse_flags, usage
 from kubescheduler.live.klog import LAYOUTS, LogWriter, to_stream
 from kubescheduler.live.process.interpreter import gc_freeze, signals, switch_interval
+from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
@@ -96,12 +101,17 @@ def _run(
     settings = settings_of(line, log.warning, lambda path: log.put(release.process.wrote(path)))
     if settings is None:
         return 0
-    process = SchedulerProcess(settings, log)
+    process = SchedulerProcess(with_hints(settings), log)
     with signals(process.stop, process.dump), switch_interval(), gc_freeze():
         status = process.run()
     if process.hangs:
         _left(status)
     return status
+
+
+def with_hints(settings: LiveSettings) -> LiveSettings:
+    """The settings of a process that tells what would help pods that fit nowhere."""
+    return msgspec.structs.replace(settings, hints=partial(short_hints, settings.engine))
 
 
 def _fail(release: LiveRelease, log: LogWriter, error: ConfigError) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from itertools import combinations, islice, product
 
@@ -42,7 +42,7 @@ from kubescheduler.hinting.proposals import (
     Proposal,
     Scale,
 )
-from kubescheduler.hinting.trials import Trials, as_read, changed_nodes
+from kubescheduler.hinting.trials import Trials, as_read, at_once, changed_nodes
 
 
 def single_changes(trials: Trials, candidates: Iterable[Candidate]) -> tuple[list[Hint], list[Candidate]]:
@@ -180,9 +180,11 @@ LEFT_OUT = "evictions, priorities and two changes at a time were not tried, as t
 class HintSearch:
     """Finds hints for pods of one cluster. The cluster is as before after every search."""
 
-    def __init__(self, engine: Engine, cache: ClusterCache) -> None:
+    def __init__(self, engine: Engine, cache: ClusterCache, pause: Callable[[], None] = at_once) -> None:
+        """pause: is called before each decision; what it raises ends a search."""
         self.engine = engine
         self.cache = cache
+        self._pause = pause
         self._scheduler: PodScheduler = engine.scheduler(cache)
 
     def hints(
@@ -210,7 +212,7 @@ class HintSearch:
             raise InputError(f"there is no node {node} in the cluster{nearest(node, known)}")
         goal = Goal(node)
         pod = as_read(pod, self.cache)
-        trials = Trials(self.engine, self.cache, pod, goal, self._scheduler, reports=not message)
+        trials = Trials(self.engine, self.cache, pod, goal, self._scheduler, reports=not message, pause=self._pause)
         base = trials.base
         out = PodHints(pod, goal, base.host, base.message if base.host is not None else message or base.message)
         if gave_up(base):

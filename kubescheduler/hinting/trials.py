@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 
@@ -22,6 +22,10 @@ SPEC_ANNOTATIONS = (AFFINITY_ANNOTATION, TOLERATIONS_ANNOTATION, *INIT_ANNOTATIO
 """What 1.4 reads in place of fields of a pod's spec."""
 
 
+def at_once() -> None:
+    """Nobody has to be waited for."""
+
+
 class Trials:
     """Decides one pod in one cluster under changes. The cluster is the same after every call.
 
@@ -37,15 +41,17 @@ class Trials:
         scheduler: PodScheduler,
         *,
         reports: bool = True,
+        pause: Callable[[], None] = at_once,
     ) -> None:
         """scheduler: the engine's over the cache; it is kept from one pod's trials to the next. reports: whether the
-        message of ``base`` is the release's whole one."""
+        message of ``base`` is the release's whole one. pause: is called before each decision."""
         self.engine = engine
         self.cache = cache
         self.pod = pod
         self.goal = goal
         self.scheduler = scheduler
         self.count = 0
+        self._pause = pause
         self.last: Decision | None = None
         self.errors: dict[str, None] = {}
         self.base = self.decide((), reports=reports)
@@ -60,6 +66,7 @@ class Trials:
 
         reports: whether its message is the release's whole one.
         """
+        self._pause()
         with self.under(proposals) as (scheduler, pod):
             self.count += 1
             preempts = any(one.preempts for one in proposals)

@@ -222,6 +222,7 @@ class LiveScheduler:
         self._second = math.floor(around.time.now())
         self._stopped = threading.Event()
         self._leads = threading.Event()
+        self._rests = False
         self._catching_up: deque[Callable[[], None]] = deque()
         self._asked: deque[Callable[[], None]] = deque()
 
@@ -255,7 +256,9 @@ class LiveScheduler:
             tried = self._leads.is_set() and self._try_some(listen)
             if not self._bindings.run() and not tried and not len(self._inbox):
                 now = self._around.time.now()
+                self._rests = True
                 self._inbox.wait(math.floor(now) + 1 - now)
+                self._rests = False
 
     def close(self) -> None:
         """Ends waits for volumes and for Permit plugins, and waits for the bindings that are under way."""
@@ -268,6 +271,11 @@ class LiveScheduler:
     def is_leading(self) -> bool:
         """Whether pods are tried."""
         return self._leads.is_set() and not self._stopped.is_set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be done, and no binding is under way."""
+        return self._rests and not len(self._inbox) and not len(self.loop.under_way)
 
     def lead(self) -> None:
         """From now on pods are tried."""

@@ -62,3 +62,12 @@ class UnschedulablePod(msgspec.Struct, frozen=True, eq=False):
     """Those that rejected it; empty: the release does not say, or an error ended the attempt."""
     since: float
     """When it came, in seconds since 1970."""
+
+
+class ShortHint(msgspec.Struct, frozen=True):
+    """What would make a pod fit, as a metric's labels say it."""
+
+    kind: str
+    """The sort of change: ``request``, ``toleration``, ``taint`` and so on."""
+    text: str
+    """The change in plain words, without names of nodes."""

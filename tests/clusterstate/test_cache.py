@@ -434,3 +434,17 @@ def test_replicas_are_counted_class_by_class(monkeypatch: pytest.MonkeyPatch) ->
     cache = ClusterCache.of([*nodes, *pods], v1_36.VIEW)
     assert asked == [10, 10, 10]
     assert np.array_equal(cache.columns.pod_count.view, np.full(10, 30))
+
+
+SEEN = ("nodes", "names", "pods", "placed", "requested", "nominated", "listed")
+
+
+@given(worlds(), st.sampled_from(VIEWS))
+def test_everything_makes_the_same_cache(world: DrawnCluster, view: Any) -> None:
+    """Nodes, running and assumed pods, nominations and all other objects."""
+    whole = ClusterCache.of([*world.nodes, *world.others, *world.pods], view)
+    whole.assume_pod(make_pod("assumed"), world.nodes[0].name)
+    whole.nominate(make_pod("waits", nominated="n0"), "n0")
+    again = ClusterCache.of(whole.everything(), view)
+    assert [contents(again)[key] for key in SEEN] == [contents(whole)[key] for key in SEEN]
+    assert again.objects == whole.objects

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -164,6 +165,8 @@ class ShadowScheduler:
         self._begun = False
         self._begins = threading.Event()
         self._stopped = threading.Event()
+        self._rests = False
+        self._asked: deque[Callable[[], None]] = deque()
 
     @property
     def undecided(self) -> int:
@@ -193,6 +196,21 @@ class ShadowScheduler:
         self._begins.set()
         self._inbox.wake()
 
+    def ask(self, work: Callable[[], None]) -> None:
+        """Has some work done between two changes, with nobody else looking at the caches; for any thread."""
+        self._asked.append(work)
+        self._inbox.wake()
+
+    @property
+    def cache(self) -> ClusterCache:
+        """The cluster, with its own choices until the real ones are known."""
+        return self._ahead.cache
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be taken in or decided."""
+        return self._rests and not len(self._inbox)
+
     def stop(self) -> None:
         """Lets ``run`` end soon."""
         self._stopped.set()
@@ -205,8 +223,12 @@ class ShadowScheduler:
             self.take_in(self._inbox.take(BATCH))
             if begins and not self._begun and not len(self._inbox):
                 self.decide_early()
+            while self._asked:
+                self._asked.popleft()()
             if not len(self._inbox):
+                self._rests = True
                 self._inbox.wait(1.0)
+                self._rests = False
 
     def take_in(self, changes: Iterable[ObjectChange]) -> None:
         """Decides, compares and brings the caches up to date, change by change."""

@@ -33,7 +33,7 @@ from kubescheduler.live.metrics.loop_metrics import (
     QueueGauges,
 )
 from kubescheduler.live.metrics.metrics_registry import Family, MetricsRegistry, Visibility, exposition
-from kubescheduler.live.metrics.unschedulable_workloads import UnschedulableWorkloads
+from kubescheduler.live.metrics.unschedulable_workloads import HINT, Hints, UnschedulableWorkloads, no_hints
 from kubescheduler.live.observers import AccessObserver, RestObserver, UnschedulablePod
 from kubescheduler.releases.lookup import release_named
 
@@ -381,13 +381,15 @@ class ProcessMetrics:
         """Another certificate of an exec plugin took the place of one; seconds: for which that had been valid."""
         self.registry.instrument("rest_client_exec_plugin_certificate_rotation_age").observe(seconds)
 
-    def watch(self, loop: SchedulerLoop, parts: LoopParts, profiles: Profiles | None = None) -> Callable[[], None]:
+    def watch(
+        self, loop: SchedulerLoop, parts: LoopParts, profiles: Profiles | None = None, hints: Hints = no_hints
+    ) -> Callable[[], None]:
         """Listens to a loop's queue, and reads gauges from it; what its own thread is to call once a second.
 
         profiles: whose plugins are counted.
         """
         names, queue, services = self.rules.names, parts.queue, parts.services
-        self.unschedulable(partial(_unschedulable, parts))
+        self.unschedulable(partial(_unschedulable, parts), hints)
         set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
         if names is None or not isinstance(self.loop, LoopMetrics):
             return nothing_to_read
@@ -398,9 +400,10 @@ class ProcessMetrics:
         state = LoopState(queue, services.cache, loop.cycles.assumed, services.lock, loop.under_way)
         return QueueGauges(self.registry, names, state).read_cache
 
-    def unschedulable(self, pods: Callable[[], Iterable[UnschedulablePod]]) -> None:
-        """pods: those that fit nowhere; asked for each scrape, by any thread."""
-        self.registry.collectors.register(UnschedulableWorkloads(pods))
+    def unschedulable(self, pods: Callable[[], Iterable[UnschedulablePod]], hints: Hints = no_hints) -> None:
+        """pods: those that fit nowhere; asked for each scrape, by any thread. hints: asked as well, unless disabled."""
+        wanted = HINT not in self._visibility.disabled
+        self.registry.collectors.register(UnschedulableWorkloads(pods, hints if wanted else no_hints))
 
     def leads(self, name: str, *, leading: bool) -> None:
         """Leadership by the lease of this name began, or is not held."""

@@ -9,6 +9,8 @@ import msgspec
 
 from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess
 from kubescheduler.live.klog import LogLine
+from kubescheduler.live.metrics.unschedulable_workloads import Hints, no_hints
+from kubescheduler.live.metrics.workload_hints import Beside, WorkloadHints
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.routes import MetricsSources, nothing
@@ -22,7 +24,7 @@ def dry_run_servers(
     """The servers that settings ask for. says: writes a line of the log; those for details are left out."""
     assert settings.serving is not None
     metrics.waiting(lambda: process.shadow.undecided)
-    metrics.process.unschedulable(process.shadow.unschedulable)
+    metrics.process.unschedulable(process.shadow.unschedulable, _hints(settings, says, process))
     watched = metrics.process
 
     def log(line: LogLine) -> None:
@@ -44,3 +46,16 @@ def dry_run_servers(
     )
     election = msgspec.structs.replace(settings.election, leader_elect=False)
     return process_servers(msgspec.structs.replace(settings, election=election), settings.serving, served)
+
+
+def _hints(settings: LiveSettings, says: Callable[[str], None], process: DryRunProcess) -> Hints:
+    """What would help pods that fit nowhere, searched while the dry run rests."""
+    if settings.hints is None:
+        return no_hints
+    shadow = process.shadow
+    beside = Beside(shadow.cache, shadow.ask, lambda: shadow.is_idle)
+
+    def raised(doing: str, error: BaseException) -> None:
+        says(f"{doing}: {error}")
+
+    return WorkloadHints(settings.hints, beside, WallClock(), raised).of

@@ -9,6 +9,7 @@ import msgspec
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection
 from kubescheduler.live.metrics.process_metrics import MetricsSettings
+from kubescheduler.live.metrics.workload_hints import Search
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.serving.serving_settings import ServingSettings
 from kubescheduler.live.transport.server_access import ServerAccess
@@ -56,6 +57,8 @@ class LiveSettings(msgspec.Struct, frozen=True, eq=False):
     """Seconds after which an unschedulable pod is tried again whatever happens; None: the release's own (1.36)."""
     metrics: MetricsSettings = msgspec.field(default_factory=MetricsSettings)
     """Which metrics are shown."""
+    hints: Search | None = None
+    """Searches for what would help pods that fit nowhere; None: nobody does."""
 
     @property
     def waits_for_leadership(self) -> bool:

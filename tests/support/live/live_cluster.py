@@ -23,6 +23,7 @@ import pytest
 import yaml
 
 from clusterstate.errors import ConfigError
+from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.flags.flags import parse_flags
@@ -124,9 +125,11 @@ def running(
     *,
     spec: EngineSpec | None = None,
     serving: ServingSettings | None = None,
+    hinted: bool = False,
     **election: Any,
 ) -> Iterator[Cluster]:
-    """A process that runs until the end of the block, and then ends with status 0. spec: what decides."""
+    """A process that runs until the end of the block, and then ends with status 0. spec: what decides. hinted: whether
+    its metrics say what would help pods that fit nowhere."""
     log: list[str] = []
     engine = (spec or EngineSpec(release=release)).engine(log.append)
     lock = {"resource_lock": next(iter(live_release(release).locks))}
@@ -137,7 +140,7 @@ def running(
         msgspec.structs.replace(LeaderElection(leader_elect=bool(election)), **{**lock, **election}),
         serving=serving,
     )
-    process = SchedulerProcess(settings, LogWriter(log.append))
+    process = SchedulerProcess(with_hints(settings) if hinted else settings, LogWriter(log.append))
     statuses: list[int] = []
     thread = threading.Thread(target=lambda: statuses.append(process.run()))
     thread.start()

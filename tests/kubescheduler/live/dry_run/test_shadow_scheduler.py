@@ -398,3 +398,18 @@ def test_the_summary_and_the_comparison(shadow: Shadow) -> None:
     found = shadow.results.comparison([node("a"), node("b")], ("real", "ours"), ("1.36", "1.36"), view)
     assert [one.outcomes[0].host for one in found.pods] == ["a", "b"]
     assert [effect.placed for effect in found.effects] == [2, 2]
+
+
+def test_work_that_is_asked_for(shadow: Shadow) -> None:
+    """It is done by the thread that runs, which rests only while it waits; the cache has the dry run's own choices."""
+    shadow.comes(pod("web"))
+    seen: list[object] = []
+
+    def look() -> None:
+        known = shadow.shadow.cache.everything()
+        seen.append(([each.metadata.name for each in known], shadow.shadow.is_idle))
+        shadow.shadow.stop()
+
+    shadow.shadow.ask(look)
+    shadow.shadow.run()
+    assert seen == [(["a", "b", "old", "web"], False)]
