@@ -196,9 +196,13 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
         kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
         cases = list(displaced_cases(kept, answer.moved, answer.hints, lost_fails=False))
         if answer.order is not None:
+            steps = "\n".join(f"step {at}: {', '.join(batch)}" for at, batch in enumerate(answer.order.batches, 1))
             ways = "\n".join(map(str, answer.order.obstacles))
             standing = Standing.PASSED if answer.order.complete else Standing.FAILED
-            cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways))
+            cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways or steps))
+        besides = {"surge": answer.surge, "kubernetes-upgrade": answer.upgrade}
+        said = {name: each.sentence() for name, each in besides.items() if each is not None}
+        cases += (CiCase("drain", name, message=text, text=text) for name, text in said.items())
         yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.asked), cases, notes)], output)
     else:
         sections = list(drain_sections(answer))

@@ -135,7 +135,7 @@ class Tools:
             "stoppedBy": None if room.stopped is None else room.stopped.message,
         }
 
-    def drain(
+    def drain(  # noqa: PLR0913, PLR0917
         self,
         nodes: list[str],
         ignore_daemonsets: bool = True,
@@ -143,6 +143,9 @@ class Tools:
         force: bool = False,
         order: bool = False,
         batch: int = 1,
+        surge: int = 0,
+        shape: Document | None = None,
+        kubernetes_upgrade: str | None = None,
         release: str | None = None,
         cluster: str | None = None,
     ) -> Answer:
@@ -150,10 +153,14 @@ class Tools:
         which disruption budgets refuse. Nothing is drained.
 
         order: find an order, in batches of ``batch`` nodes, in which every budget holds and every pod runs again.
+        surge: with order, so many nodes of a shape such as {"name": "spare", "cpu": 4, "memory": "16Gi"} come first.
+        kubernetes_upgrade: with order, "1.35:1.36": each node comes back after its step with the later kubelet.
         """
         there, options = self._asked(release, None, None, cluster)
         how: dict[str, Any] = {"ignore_daemonsets": ignore_daemonsets, "delete_emptydir_data": delete_emptydir_data}
-        return ks.drain(there, *nodes, force=force, order=order, batch=batch, **how, **options).to_dict()
+        how |= {"order": order, "batch": batch, "surge": surge, "kubernetes_upgrade": kubernetes_upgrade}
+        shapes = None if shape is None else [shape]
+        return ks.drain(there, *nodes, force=force, shape=shapes, **how, **options).to_dict()
 
     def outage(
         self,

@@ -72,6 +72,10 @@ class KubeletUpgrade(msgspec.Struct, frozen=True):
             raise ConfigError(f"{name}: expected {EXPECTED}; {after.text} is not later than {before.text}")
         return cls(before, after)
 
+    def sentence(self) -> str:
+        """What is done to nodes."""
+        return f"each node comes back after its step with a kubelet of {self.after.text} instead of {self.before.text}"
+
     def to_dict(self) -> dict[str, str]:
         """Plain data, for JSON."""
         return {"from": self.before.text, "to": self.after.text}

@@ -132,6 +132,13 @@ def test_an_upgrade(drain: Run, tmp_path: Path) -> None:
     found = json.loads(drain(*how, "-o", "json", stdin=CLUSTER.encode()).out)
     assert found["kubernetesUpgrade"] == {"from": "1.15", "to": "1.16"}
     assert (found["surge"]["nodes"], found["surge"]["canGo"]) == (["more-1"], True)
+    outcome = drain(*how, "-o", "github", stdin=CLUSTER.encode())
+    assert "::notice title=drain::surge: 1 node comes first: more-1; at the end it can go again" in outcome.out
+    assert "::notice title=drain::kubernetes-upgrade: each node comes back after its step with" in outcome.out
+    assert outcome.out.splitlines()[-1] == "kubescheduler drain: 4 passed"
+    outcome = drain(*how, "-o", "junit", stdin=CLUSTER.encode())
+    assert "<system-out>step 1: a\nstep 2: b</system-out>" in outcome.out
+    assert 'name="kubernetes-upgrade">' in outcome.out
     shape.write_text("[{name: more, cpu: 2, memory: 4Gi}, {name: less, cpu: 1, memory: 4Gi}]")
     outcome = drain(*how, stdin=CLUSTER.encode())
     assert (outcome.status, outcome.out) == (2, "")

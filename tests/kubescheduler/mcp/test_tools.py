@@ -57,6 +57,10 @@ def test_the_other_questions(tools: Tools) -> None:
     assert (room["pods"], room["orMore"], room["nodes"]) == (9, False, {"b": 4})
     assert "3 Insufficient cpu" in room["stoppedBy"]
     assert tools.drain(["a"], force=True)["counts"]["lost"] == 1
+    spare = {"name": "spare", "cpu": 2, "memory": "4Gi"}
+    upgrade = tools.drain(["a"], force=True, order=True, surge=1, shape=spare, kubernetes_upgrade="1.35:1.36")
+    assert (upgrade["surge"]["nodes"], upgrade["order"]["complete"]) == (["spare-1"], True)
+    assert upgrade["kubernetesUpgrade"] == {"from": "1.35", "to": "1.36"}
     assert tools.outage(["a"])["counts"]["lost"] == 1
     assert {domain["name"]: domain["survives"] for domain in tools.outage(each="hostname")["domains"]}[
         "hostname=a"
@@ -70,6 +74,11 @@ def test_the_other_questions(tools: Tools) -> None:
     ("ask", "said"),
     [
         (lambda tools: tools.why("nobody"), "there is no pod default/nobody"),
+        (
+            lambda tools: tools.drain(["a"], surge=1, order=True),
+            "surge: say how many nodes come first, and of which shape",
+        ),
+        (lambda tools: tools.drain(["a"], kubernetes_upgrade="1.35:1.36"), "say order=True as well"),
         (lambda tools: tools.decide("web"), "pod default/web runs on a: ask why it is there"),
         (lambda tools: tools.decide({"spec": 5}), "spec: must be an object"),
         (lambda tools: tools.registry("1.99"), "release 1.99 is not known"),
