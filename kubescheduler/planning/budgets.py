@@ -29,6 +29,8 @@ MOST_REPLICAS = 100
 
 SEVERAL = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 NO_CONTROLLERS = "found no controllers"
+UNMANAGED = "its pods have no controller, and maxUnavailable and percentages count only pods of controllers"
+NEITHER = "it says neither minAvailable nor maxUnavailable"
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
@@ -198,8 +200,10 @@ class _Kept:
         budget, healthy = self.budget, len(self.healthy)
         if budget.max_unavailable is None and not isinstance(budget.min_available, str):
             least = budget.min_available
-            return (Health(0, 0, healthy) if least is None else Health(len(self.pods), int(least), healthy)), []
+            return Health(0, 0, healthy, NEITHER) if least is None else Health(len(self.pods), int(least), healthy), []
         expected, fault, missing = scales.expected(budget.metadata.namespace, self.owners)
+        if self.pods and not self.owners:
+            fault = UNMANAGED
         try:
             desired = _desired(budget, expected)
         except ValueError as error:
@@ -297,9 +301,11 @@ class Budgets:
     def opening(self, key: str) -> str:
         """The smallest change by which a budget that allows nothing even at best would allow one disruption."""
         budget, health, pods = self.budget(key), self.health(key), len(self.pods_of(key))
+        if health.fault == NEITHER and self._kept[key].owners:
+            return "maxUnavailable: 1"
         if health.fault:
-            unscaled = health.fault.startswith(NO_CONTROLLERS)
-            return "minAvailable: a whole number" if unscaled else "a whole number, or a percentage"
+            counts_pods = health.fault in (NEITHER, UNMANAGED) or health.fault.startswith(NO_CONTROLLERS)
+            return f"minAvailable: {max(0, pods - 1)}" if counts_pods else "a whole number, or a percentage"
         for more in range(1, MOST_REPLICAS + 1):
             if pods + more > _desired(budget, health.expected + more):
                 return f"{counted(more, 'more replica')} of its pods"

@@ -195,7 +195,8 @@ def _closed(rehearsal: Rehearsal, leaving: Iterable[Pod]) -> Iterator[Obstacle]:
             text = f"the API server evicts no pod that several budgets select: {', '.join(over)}"
             yield Obstacle(pod.key, text, "select it by one of them alone", over)
         elif not budgets.at_best(over[0]) and _needs_budget(rehearsal, pod, over[0]):
-            text = f"budget {over[0]} allows no disruption even if all its pods are ready"
+            fault = budgets.health(over[0]).fault
+            text = f"budget {over[0]} allows no disruption{f': {fault}' if fault else ' even if all its pods are ready'}"
             yield Obstacle(pod.key, text, budgets.opening(over[0]), over)
 
 

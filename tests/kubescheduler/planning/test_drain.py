@@ -132,6 +132,7 @@ def test_a_budget_opens_when_pods_run_elsewhere() -> None:
         ([budget("web", "web", minAvailable=2)], "1 more replica of its pods"),
         ([budget("web", "web", minAvailable="100%")], "minAvailable: 1"),
         ([budget("web", "web", maxUnavailable=0)], "maxUnavailable: 1"),
+        ([budget("web", "web")], "maxUnavailable: 1"),
         (
             [budget("web", "web", minAvailable=1), budget("all", "web", minAvailable=0)],
             "select it by one of them alone",
@@ -150,6 +151,18 @@ def test_a_budget_that_never_opens_is_named(budgets: list[dict[str, Any]], opens
     assert not result.fine
     assert [moved.pod.key for moved in result.moved] == ["default/api-1"]
     assert ks.drain(cluster, "a", disable_eviction=True).fine
+
+
+@pytest.mark.parametrize("said", [{"maxUnavailable": 1}, {"minAvailable": "50%"}, {}], ids=str)
+def test_a_budget_of_pods_without_controllers_opens_by_a_number(said: dict[str, Any]) -> None:
+    """Replicas do not open it: only a whole minAvailable counts such pods, which is what is said and what does."""
+    cluster = _cluster(*(ks.pod(f"web-{node}", node=node, labels={"app": "web"}) for node in "ab"))
+    for order in (False, True):
+        result = ks.drain(cluster.add(budget("web", "web", **said)), "a", force=True, order=order)
+        found = result.blocked[0].opens if result.order is None else result.order.obstacles[0].opens
+        assert found == "minAvailable: 1"
+        assert "even if all its pods are ready" not in str(result)
+    assert ks.drain(cluster.add(budget("web", "web", minAvailable=1)), "a", force=True, order=True).fine
 
 
 def test_what_fits_nowhere_keeps_its_budget_closed() -> None:
